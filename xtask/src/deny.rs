@@ -6,24 +6,24 @@
 
 use serde_json::Value;
 
-use xtask::shell::{Outcome, cargo, cargo_command, root};
+use xtask::shell::{Outcome, cargo_command, repository_root, run_cargo};
 
 /// Checks every dependency on every platform.
-pub fn check() -> Outcome {
+pub fn check_dependencies() -> Outcome {
     if cargo_command().args(["deny", "--version"]).output().is_ok_and(|output| output.status.success()) {
-        cargo(&["deny", "--all-features", "check", "licenses", "bans", "sources"])?;
+        run_cargo(&["deny", "--all-features", "check", "licenses", "bans", "sources"])?;
         // Separately, because the advisories are in a repository that not every machine can reach.
-        return cargo(&["deny", "--all-features", "check", "advisories"]);
+        return run_cargo(&["deny", "--all-features", "check", "advisories"]);
     }
-    let rules = Rules::read()?;
-    let packages = packages(&[])?;
-    let problems: Vec<String> = packages.iter().filter_map(|package| rules.problem(package)).collect();
+    let rules = LicenceRules::read()?;
+    let packages = read_packages(&[])?;
+    let problems: Vec<String> = packages.iter().filter_map(|package| rules.find_problem(package)).collect();
     println!("{} crates: licences and sources by deny.toml; advisories need `cargo deny`", packages.len());
     if problems.is_empty() { Ok(()) } else { Err(format!("deny.toml is broken:\n  {}", problems.join("\n  "))) }
 }
 
 /// Returns cargo's metadata of every crate that the workspace consists of.
-fn packages(more: &[&str]) -> Outcome<Vec<Value>> {
+fn read_packages(more: &[&str]) -> Outcome<Vec<Value>> {
     let args = ["metadata", "--format-version", "1", "--all-features", "--locked"];
     let output = cargo_command().args(args).args(more).output().map_err(|error| format!("cargo metadata: {error}"))?;
     if !output.status.success() {
@@ -34,15 +34,15 @@ fn packages(more: &[&str]) -> Outcome<Vec<Value>> {
 }
 
 /// The lists of `deny.toml` that are checked here.
-struct Rules {
+struct LicenceRules {
     licences: Vec<String>,
     /// Crates that may have further licences.
     exceptions: Vec<(String, Vec<String>)>,
 }
 
-impl Rules {
+impl LicenceRules {
     fn read() -> Outcome<Self> {
-        let path = root().join("deny.toml");
+        let path = repository_root().join("deny.toml");
         let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let table: toml::Table = text.parse().map_err(|error| format!("deny.toml: {error}"))?;
         let words = |value: Option<&toml::Value>| -> Outcome<Vec<String>> {
@@ -60,8 +60,9 @@ impl Rules {
     }
 
     /// Returns what is wrong with a package of `cargo metadata`, or `None`.
-    fn problem(&self, package: &Value) -> Option<String> {
+    fn find_problem(&self, package: &Value) -> Option<String> {
         let name = package["name"].as_str().unwrap_or("?");
+        // Crates of this workspace have no source. Those that are never published need no licence field.
         let is_ours = package["source"].is_null();
         if is_ours && package["publish"].as_array().is_some_and(Vec::is_empty) {
             return None;
@@ -72,10 +73,11 @@ impl Rules {
                 return Some(format!("{name} comes from {source}"));
             }
         }
+        // An exception allows further licences for a single crate.
         let own = self.exceptions.iter().filter(|(known, _)| known == name).flat_map(|(_, allow)| allow);
         let allowed: Vec<&str> = self.licences.iter().chain(own).map(String::as_str).collect();
         match package["license"].as_str() {
-            Some(licence) if permits(licence, &allowed) => None,
+            Some(licence) if is_permitted(licence, &allowed) => None,
             Some(licence) => Some(format!("{name} has the licence {licence}")),
             None => Some(format!("{name} names no licence")),
         }
@@ -83,37 +85,39 @@ impl Rules {
 }
 
 /// Returns true if an SPDX expression can be satisfied with these licences. A slash, as in old manifests, means `OR`.
-fn permits(expression: &str, allowed: &[&str]) -> bool {
+fn is_permitted(expression: &str, allowed: &[&str]) -> bool {
+    // The grammar is small: OR binds weaker than AND, and parentheses group. Each level of it is a function.
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let mut words = spaced.split_whitespace().peekable();
-    any(&mut words, allowed) && words.peek().is_none()
+    match_alternatives(&mut words, allowed) && words.peek().is_none()
 }
 
 type Words<'a> = std::iter::Peekable<std::str::SplitWhitespace<'a>>;
 
-fn any(words: &mut Words<'_>, allowed: &[&str]) -> bool {
-    let mut met = all(words, allowed);
+fn match_alternatives(words: &mut Words<'_>, allowed: &[&str]) -> bool {
+    let mut met = match_conjunction(words, allowed);
     while words.next_if_eq(&"OR").is_some() {
         // Both sides are parsed, whatever the first one gives.
-        met |= all(words, allowed);
+        met |= match_conjunction(words, allowed);
     }
     met
 }
 
-fn all(words: &mut Words<'_>, allowed: &[&str]) -> bool {
-    let mut met = one(words, allowed);
+fn match_conjunction(words: &mut Words<'_>, allowed: &[&str]) -> bool {
+    let mut met = match_licence(words, allowed);
     while words.next_if_eq(&"AND").is_some() {
-        met &= one(words, allowed);
+        met &= match_licence(words, allowed);
     }
     met
 }
 
-fn one(words: &mut Words<'_>, allowed: &[&str]) -> bool {
+fn match_licence(words: &mut Words<'_>, allowed: &[&str]) -> bool {
     if words.next_if_eq(&"(").is_some() {
-        let met = any(words, allowed);
+        let met = match_alternatives(words, allowed);
         return words.next_if_eq(&")").is_some() && met;
     }
     let mut name = words.next().unwrap_or_default().to_string();
+    // A licence with an exception counts as a licence of its own name.
     if words.next_if_eq(&"WITH").is_some() {
         name = format!("{name} WITH {}", words.next().unwrap_or_default());
     }
@@ -142,26 +146,26 @@ mod tests {
             ("MIT)", false),
             ("", false),
         ] {
-            assert_eq!(permits(expression, &allowed), want, "{expression}");
+            assert_eq!(is_permitted(expression, &allowed), want, "{expression}");
         }
     }
 
     #[test]
     fn a_crate_from_elsewhere_or_without_a_licence_is_named() {
-        let rules = Rules::read().unwrap();
+        let rules = LicenceRules::read().unwrap();
         let index = "registry+https://example.org/index";
         let package =
             |source: &str, licence: Value| serde_json::json!({"name": "x", "source": source, "license": licence});
-        assert_eq!(rules.problem(&package(index, "MIT OR Apache-2.0".into())), None);
+        assert_eq!(rules.find_problem(&package(index, "MIT OR Apache-2.0".into())), None);
         for wrong in [
             package("git+https://example.org/x", "MIT".into()),
             package(index, "GPL-3.0-only".into()),
             package(index, Value::Null),
         ] {
-            assert!(rules.problem(&wrong).unwrap().starts_with("x "));
+            assert!(rules.find_problem(&wrong).unwrap().starts_with("x "));
         }
         let fonts = serde_json::json!({"name": "epaint_default_fonts", "source": index, "license": "MIT AND OFL-1.1"});
-        assert_eq!(rules.problem(&fonts), None);
+        assert_eq!(rules.find_problem(&fonts), None);
     }
 
     #[test]
@@ -171,10 +175,10 @@ mod tests {
         let output = std::process::Command::new("rustc").arg("-vV").output().unwrap();
         let about = String::from_utf8(output.stdout).unwrap();
         let host = about.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
-        let packages = packages(&["--offline", "--filter-platform", host]).unwrap();
+        let packages = read_packages(&["--offline", "--filter-platform", host]).unwrap();
         assert!(packages.len() > 50);
-        let rules = Rules::read().unwrap();
-        let problems: Vec<String> = packages.iter().filter_map(|package| rules.problem(package)).collect();
+        let rules = LicenceRules::read().unwrap();
+        let problems: Vec<String> = packages.iter().filter_map(|package| rules.find_problem(package)).collect();
         assert_eq!(problems, Vec::<String>::new());
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use xtask::shell::{Outcome, apt, cargo_command, is_there, program, root, run};
+use xtask::shell::{Outcome, cargo_command, is_installed, prepare_program, repository_root, run_apt, run_command};
 
 /// The coverage instrumentation that libFuzzer needs. Any compiler accepts the names of LLVM passes; only sanitizers
 /// require a nightly one.
@@ -18,7 +18,7 @@ const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer
                      -Cllvm-args=-sanitizer-coverage-trace-compares -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
                      -Cllvm-args=-sanitizer-coverage-pc-table";
 
-/// The default time per reader in seconds.
+/// The default time per reader in seconds. A longer time reaches further; `--minutes` sets it for all readers together.
 const SECONDS: f64 = 5.0;
 
 /// The maximum length of generated inputs in bytes. Short ones suffice, because what a header claims matters, not how
@@ -30,7 +30,7 @@ const CORPUS: &str = "crates/thalweg/tests/corpus";
 
 /// Runs the named readers, or all: for `--minutes N` in total, or else for five seconds each. With `--keep`, inputs
 /// that reach further than the corpora are added to them.
-pub fn fuzz(words: &[&str]) -> Outcome {
+pub fn run_fuzzer(words: &[&str]) -> Outcome {
     let (mut minutes, mut keep, mut named) = (None, false, Vec::new());
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -43,12 +43,13 @@ pub fn fuzz(words: &[&str]) -> Outcome {
             name => named.push(name.to_string()),
         }
     }
-    let known = readers()?;
+    let known = list_readers()?;
     if let Some(name) = named.iter().find(|name| !known.contains(name)) {
         return Err(format!("no reader `{name}`; known are {}", known.join(", ")));
     }
     let names = if named.is_empty() { known } else { named };
-    let fuzzer = build()?;
+    let fuzzer = build_fuzzer()?;
+    // Readers run at the same time, one per processor, so each gets its share of the total time on all processors.
     let hands = std::thread::available_parallelism().map_or(1, usize::from).min(names.len());
     let seconds = minutes.map_or(SECONDS, |minutes| minutes * 60.0 * hands as f64 / names.len() as f64).ceil();
     let (mut table, mut all, mut broken) = (String::new(), 0, Vec::new());
@@ -60,7 +61,7 @@ pub fn fuzz(words: &[&str]) -> Outcome {
             broken.push(name.as_str());
         }
         if keep {
-            merge(&fuzzer, name)?;
+            merge_corpus(&fuzzer, name)?;
         }
     }
     println!("xtask: inputs by reader\n{table}{:<12}{all:>12}", "all");
@@ -68,8 +69,8 @@ pub fn fuzz(words: &[&str]) -> Outcome {
 }
 
 /// Returns the names of the readers: the folders of the corpora.
-fn readers() -> Outcome<Vec<String>> {
-    let folder = root().join(CORPUS);
+fn list_readers() -> Outcome<Vec<String>> {
+    let folder = repository_root().join(CORPUS);
     let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let folders = entries.filter_map(Result::ok).filter(|entry| entry.path().is_dir());
     let mut names: Vec<String> = folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
@@ -78,19 +79,19 @@ fn readers() -> Outcome<Vec<String>> {
 }
 
 /// Makes sure that there is a C++ compiler, because libFuzzer is written in C++.
-pub fn ready() -> Outcome {
-    if cfg!(windows) || is_there("c++") {
+pub fn ensure_compiler() -> Outcome {
+    if cfg!(windows) || is_installed("c++") {
         return Ok(());
     }
     println!("xtask: the fuzzer needs a compiler of C++; trying to install it");
-    let installed = apt(&["update"]).and_then(|()| apt(&["install", "-y", "--no-install-recommends", "g++"]));
+    let installed = run_apt(&["update"]).and_then(|()| run_apt(&["install", "-y", "--no-install-recommends", "g++"]));
     installed
         .map_err(|problem| format!("the fuzzer needs a compiler of C++ (on Debian: apt-get install g++); {problem}"))
 }
 
 /// Builds the package `fuzz`; returns the program.
-fn build() -> Outcome<PathBuf> {
-    ready()?;
+fn build_fuzzer() -> Outcome<PathBuf> {
+    ensure_compiler()?;
     let about = cargo_command().args(["-vV"]).output().map_err(|error| format!("cargo: {error}"))?;
     let about = String::from_utf8_lossy(&about.stdout).into_owned();
     // With an explicit target, the flags do not apply to build scripts and macros.
@@ -106,8 +107,8 @@ fn build() -> Outcome<PathBuf> {
         "--target",
         host,
     ]);
-    run(command.env("RUSTFLAGS", FLAGS))?;
-    Ok(root().join("target/fuzz").join(host).join("release/thalweg-fuzz"))
+    run_command(command.env("RUSTFLAGS", FLAGS))?;
+    Ok(repository_root().join("target/fuzz").join(host).join("release/thalweg-fuzz"))
 }
 
 /// Runs the readers, each on one processor, up to `hands` at once; returns their results in order.
@@ -118,7 +119,7 @@ fn side_by_side(fuzzer: &Path, names: &[String], seconds: f64, hands: usize) -> 
         while let Some((number, name)) =
             Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, names.get(n)?)))
         {
-            done.push((number, one(fuzzer, name, seconds)));
+            done.push((number, run_reader(fuzzer, name, seconds)));
         }
         done
     };
@@ -129,22 +130,25 @@ fn side_by_side(fuzzer: &Path, names: &[String], seconds: f64, hands: usize) -> 
             .flat_map(|worker| worker.join().unwrap_or_else(|why| std::panic::resume_unwind(why)))
             .collect()
     });
+    // Workers take readers in turn and end in any order; the table lists them in the order of their names.
     done.sort_by_key(|(number, _)| *number);
     done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
 /// Runs one reader; returns the number of inputs that it has processed, and true if none broke it.
-fn one(fuzzer: &Path, name: &str, seconds: f64) -> Outcome<(u64, bool)> {
-    let (found, broken) = (made(&format!("target/fuzz/found/{name}"))?, made("target/fuzz/broken")?);
-    let log = root().join(format!("target/fuzz/{name}.log"));
+fn run_reader(fuzzer: &Path, name: &str, seconds: f64) -> Outcome<(u64, bool)> {
+    let (found, broken) = (ensure_folder(&format!("target/fuzz/found/{name}"))?, ensure_folder("target/fuzz/broken")?);
+    let log = repository_root().join(format!("target/fuzz/{name}.log"));
     let file = fs::File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
-    let mut command = fuzzer_of(fuzzer, name);
+    let mut command = fuzzer_command(fuzzer, name);
     command
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-max_len={LENGTH}"))
+        // An input that takes 20 s or 2 GiB counts as a failure: a reader must be bounded by the size of its input.
         .args(["-timeout=20", "-rss_limit_mb=2048", "-print_final_stats=1", "-reload=0"])
         .arg(format!("-artifact_prefix={}/{name}-", broken.display()))
-        .args([found, root().join(CORPUS).join(name)])
+        // libFuzzer writes new inputs into the first folder and only reads the others, so the corpus stays unchanged.
+        .args([found, repository_root().join(CORPUS).join(name)])
         .stderr(file);
     println!("xtask: {name}: {seconds} s");
     let status = command.status().map_err(|error| format!("{}: {error}", fuzzer.display()))?;
@@ -153,14 +157,14 @@ fn one(fuzzer: &Path, name: &str, seconds: f64) -> Outcome<(u64, bool)> {
     // After a failure libFuzzer prints no statistics; the last line with a number has the count.
     let last = || text.lines().rev().find_map(|line| line.strip_prefix('#')?.split_whitespace().next()?.parse().ok());
     if !status.success() {
-        println!("xtask: {name} broke:\n{}", said(&text));
+        println!("xtask: {name} broke:\n{}", extract_failure(&text));
     }
     Ok((count.or_else(last).unwrap_or(0), status.success()))
 }
 
 /// Extracts from a log what libFuzzer reports about a failure: the panic, the error and short inputs, with each line
 /// truncated.
-fn said(log: &str) -> String {
+fn extract_failure(log: &str) -> String {
     let mut lines = Vec::new();
     let mut log = log.lines().peekable();
     while let Some(line) = log.next() {
@@ -174,22 +178,23 @@ fn said(log: &str) -> String {
 }
 
 /// Adds the smallest set of inputs to a reader's corpus that reaches everything that was reached.
-fn merge(fuzzer: &Path, name: &str) -> Outcome {
-    let mut command = fuzzer_of(fuzzer, name);
+fn merge_corpus(fuzzer: &Path, name: &str) -> Outcome {
+    let mut command = fuzzer_command(fuzzer, name);
     command
         .args(["-merge=1", "-timeout=20"])
-        .args([root().join(CORPUS).join(name), made(&format!("target/fuzz/found/{name}"))?]);
-    run(command.stderr(std::process::Stdio::null()))
+        .args([repository_root().join(CORPUS).join(name), ensure_folder(&format!("target/fuzz/found/{name}"))?]);
+    run_command(command.stderr(std::process::Stdio::null()))
 }
 
-fn fuzzer_of(fuzzer: &Path, name: &str) -> Command {
-    let mut command = program(fuzzer);
+fn fuzzer_command(fuzzer: &Path, name: &str) -> Command {
+    let mut command = prepare_program(fuzzer);
+    // All readers are in one program, which selects one by this variable.
     command.env("READER", name);
     command
 }
 
-fn made(folder: &str) -> Outcome<PathBuf> {
-    let path = root().join(folder);
+fn ensure_folder(folder: &str) -> Outcome<PathBuf> {
+    let path = repository_root().join(folder);
     fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(path)
 }

@@ -42,22 +42,23 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        ["test"] => test::test(),
-        ["test", "--long"] => test::long(),
-        ["deny"] => deny::check(),
+        ["test"] => test::run_tests(),
+        ["test", "--long"] => test::run_long_tests(),
+        ["deny"] => deny::check_dependencies(),
         ["web", "--test"] => test::npm_package(),
-        ["web"] => web::dist(),
-        ["wheel"] => wheel::build("release").map(drop),
-        ["wheel", "--quick"] => wheel::build("dev").map(drop),
-        ["release"] => release::release(),
-        ["bless"] => test::bless(),
+        ["web"] => web::build_dist(),
+        ["wheel"] => wheel::build_wheel("release").map(drop),
+        ["wheel", "--quick"] => wheel::build_wheel("dev").map(drop),
+        ["release"] => release::make_release(),
+        ["bless"] => test::bless_goldens(),
+        // These tasks need the library. They are a program of their own, so that all others start without compiling it.
         ["book" | "gallery" | "levels", ..] => {
-            shell::cargo(&[&["run", "--quiet", "--package", "thalweg-book", "--"], words.as_slice()].concat())
+            shell::run_cargo(&[&["run", "--quiet", "--package", "thalweg-book", "--"], words.as_slice()].concat())
         }
-        ["fuzz", rest @ ..] => fuzz::fuzz(rest),
-        ["bench", "--peers", rest @ ..] => peers::bench(rest),
+        ["fuzz", rest @ ..] => fuzz::run_fuzzer(rest),
+        ["bench", "--peers", rest @ ..] => peers::run_benchmark(rest),
         ["bench", rest @ ..] => {
-            shell::cargo(&[&["bench", "--package", "thalweg", "--bench", "models", "--"], rest].concat())
+            shell::run_cargo(&[&["bench", "--package", "thalweg", "--bench", "models", "--"], rest].concat())
         }
         _ => Err(HELP.to_string()),
     };

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::site;
-use crate::wasm::{Threads, glue, module, on_the_wire};
-use xtask::files::{copy, create_folder, list_files, problem, read, write};
-use xtask::shell::{Outcome, built, program, root, run};
+use crate::wasm::{Threads, build_module, compressed_bytes, write_bindings};
+use xtask::files::{add_path, copy_recursively, create_folder, list_files, read_text, write_file};
+use xtask::shell::{Outcome, prepare_program, programs_folder, repository_root, run_command};
 
 /// A package whose module is loaded by pages.
-struct Face {
+struct WebPackage {
     package: &'static str,
     /// The base name of its files.
     name: &'static str,
@@ -22,7 +22,7 @@ struct Face {
 }
 
 /// The studio as a page.
-const STUDIO: Face = Face {
+const STUDIO: WebPackage = WebPackage {
     package: "thalweg-studio-web",
     name: "thalweg_studio",
     folder: "",
@@ -30,9 +30,9 @@ const STUDIO: Face = Face {
     threads: Threads::One,
 };
 /// The module that the studio's worker runs if the page is cross-origin isolated.
-const STUDIO_THREADS: Face = Face { folder: "threads", beside: None, threads: Threads::Many, ..STUDIO };
+const STUDIO_THREADS: WebPackage = WebPackage { folder: "threads", beside: None, threads: Threads::Many, ..STUDIO };
 /// The library for pages.
-const LIBRARY: Face = Face {
+const LIBRARY: WebPackage = WebPackage {
     package: "thalweg-web",
     name: "thalweg",
     folder: "npm",
@@ -40,7 +40,7 @@ const LIBRARY: Face = Face {
     threads: Threads::One,
 };
 /// The library with threads.
-const THREADS: Face = Face { folder: "npm/threads", beside: None, threads: Threads::Many, ..LIBRARY };
+const THREADS: WebPackage = WebPackage { folder: "npm/threads", beside: None, threads: Threads::Many, ..LIBRARY };
 
 /// The service worker that stores pages for offline use: its source, its file, and the placeholder for the list of
 /// files.
@@ -70,116 +70,125 @@ const STEADY: &str = "600";
 ///
 /// `wasm-opt -O3` was tried on the library: it took 80 s of one core for 6 % fewer bytes, and 4 % more after
 /// compression.
-pub fn dist() -> Outcome {
-    let dist = root().join("dist");
-    clear(&dist)?;
+pub fn build_dist() -> Outcome {
+    let dist = repository_root().join("dist");
+    // Files of an earlier build would otherwise be listed for offline use.
+    remove_folder(&dist)?;
     for face in [&STUDIO, &LIBRARY] {
-        face.lay(&dist, "web")?;
+        face.write_files(&dist, "web")?;
     }
-    examples(&dist)?;
-    offline(&dist)?;
+    copy_examples(&dist)?;
+    write_service_worker(&dist)?;
     // Added after the offline list: a browser should not have to store the modules that most pages cannot use, or the
     // book's pictures, after a single visit.
     for face in [&STUDIO_THREADS, &THREADS] {
-        face.lay(&dist, "web")?;
+        face.write_files(&dist, "web")?;
     }
-    site::write(&dist.join("book"))?;
+    site::write_book(&dist.join("book"))?;
     for face in [&STUDIO, &STUDIO_THREADS, &LIBRARY, &THREADS] {
         for name in [format!("{}_bg.wasm", face.name), format!("{}.js", face.name)] {
             let file = dist.join(face.folder).join(name);
-            let bytes = fs::metadata(&file).map_err(problem(&file))?.len();
-            println!("{}: {bytes} bytes, {} by brotli", file.display(), on_the_wire(&file)?);
+            let bytes = fs::metadata(&file).map_err(add_path(&file))?.len();
+            println!("{}: {bytes} bytes, {} by brotli", file.display(), compressed_bytes(&file)?);
         }
     }
     Ok(())
 }
 
-impl Face {
+impl WebPackage {
     /// Writes its files into `dist`, with the module built in a cargo profile.
-    fn lay(&self, dist: &Path, profile: &str) -> Outcome {
+    fn write_files(&self, dist: &Path, profile: &str) -> Outcome {
         let folder = dist.join(self.folder);
-        self.beside.map_or(Ok(()), |beside| copy(&root().join(beside), &folder))?;
+        self.beside.map_or(Ok(()), |beside| copy_recursively(&repository_root().join(beside), &folder))?;
         create_folder(&folder)?;
         for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
-            copy(&root().join(licence), &folder.join(licence))?;
+            // Both licences require that their text accompanies every copy.
+            copy_recursively(&repository_root().join(licence), &folder.join(licence))?;
         }
-        glue(&module(self.package, profile, self.threads)?, &folder, self.name)
+        write_bindings(&build_module(self.package, profile, self.threads)?, &folder, self.name)
     }
 }
 
 /// Copies the examples and the npm files that they need.
-fn examples(dist: &Path) -> Outcome {
-    packages()?;
-    copy(&root().join(EXAMPLES), &dist.join("examples"))?;
+fn copy_examples(dist: &Path) -> Outcome {
+    install_packages()?;
+    copy_recursively(&repository_root().join(EXAMPLES), &dist.join("examples"))?;
     for (package, file, example) in SHOWN_WITH {
-        let from = root().join(PLACE).join("node_modules").join(package).join(file);
+        let from = repository_root().join(PLACE).join("node_modules").join(package).join(file);
         let to = dist.join("examples").join(example).join(from.file_name().unwrap_or_default());
-        copy(&from, &to)?;
+        copy_recursively(&from, &to)?;
     }
     Ok(())
 }
 
 /// Installs the npm packages.
-fn packages() -> Outcome {
+fn install_packages() -> Outcome {
     let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
-    run(program(npm).args(["install", "--no-audit", "--no-fund", "--silent", "--prefix", PLACE]).args(PACKAGES))
+    run_command(
+        prepare_program(npm).args(["install", "--no-audit", "--no-fund", "--silent", "--prefix", PLACE]).args(PACKAGES),
+    )
 }
 
 /// Runs the tests of the npm package in Node, without a browser. Its module is built in a quick profile, whose results
 /// are bit-identical.
 pub fn test_package(python: &Path, node: &mut Command) -> Outcome {
-    let dist = root().join("target/web-test");
-    clear(&dist)?;
-    LIBRARY.lay(&dist, "web-quick")?;
-    packages()?;
-    tests(&["bits", "files", "input", "types"], &dist, python, node)
+    let dist = repository_root().join("target/web-test");
+    remove_folder(&dist)?;
+    LIBRARY.write_files(&dist, "web-quick")?;
+    install_packages()?;
+    run_node_tests(&["bits", "files", "input", "types"], &dist, python, node)
 }
 
 /// Runs the tests of all pages in Chromium, in the form in which they are published.
 pub fn test_pages(python: &Path, node: &mut Command) -> Outcome {
-    dist()?;
-    let dist = root().join("dist");
-    tests(&["pages"], &dist, python, node)?;
-    run(program(python)
-        .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/web"])
-        .env("THALWEG", command()?)
-        .env("THALWEG_STEADY", STEADY)
-        .env("DIST", dist))
+    build_dist()?;
+    let dist = repository_root().join("dist");
+    run_node_tests(&["pages"], &dist, python, node)?;
+    run_command(
+        prepare_program(python)
+            .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/web"])
+            .env("THALWEG", command_path()?)
+            .env("THALWEG_STEADY", STEADY)
+            .env("DIST", dist),
+    )
 }
 
 /// Runs tests of the npm package in `dist` with Node's own test runner.
-fn tests(names: &[&str], dist: &Path, python: &Path, node: &mut Command) -> Outcome {
-    let files = names.iter().map(|name| root().join(format!("tests/web/npm/{name}.test.mjs")));
-    run(node
-        .arg("--test")
-        .args(files)
-        .env("THALWEG", command()?)
-        .env("THALWEG_NPM", dist.join("npm"))
-        .env("THALWEG_DIST", dist)
-        .env("PYTHON", python))
+fn run_node_tests(names: &[&str], dist: &Path, python: &Path, node: &mut Command) -> Outcome {
+    let files = names.iter().map(|name| repository_root().join(format!("tests/web/npm/{name}.test.mjs")));
+    run_command(
+        node.arg("--test")
+            .args(files)
+            .env("THALWEG", command_path()?)
+            .env("THALWEG_NPM", dist.join("npm"))
+            .env("THALWEG_DIST", dist)
+            .env("PYTHON", python),
+    )
 }
 
 /// Returns the path of the command, which the tests in Rust have built.
-fn command() -> Outcome<PathBuf> {
-    Ok(built()?.join(format!("thalweg{}", std::env::consts::EXE_SUFFIX)))
+fn command_path() -> Outcome<PathBuf> {
+    Ok(programs_folder()?.join(format!("thalweg{}", std::env::consts::EXE_SUFFIX)))
 }
 
-fn clear(folder: &Path) -> Outcome {
-    if folder.exists() { fs::remove_dir_all(folder).map_err(problem(folder)) } else { Ok(()) }
+fn remove_folder(folder: &Path) -> Outcome {
+    if folder.exists() { fs::remove_dir_all(folder).map_err(add_path(folder)) } else { Ok(()) }
 }
 
 /// Writes the service worker with the names and content hashes of all files of `dist/`, so that the files of another
 /// build are fetched again.
-fn offline(dist: &Path) -> Outcome {
-    let [from, to] = [root().join(OFFLINE.0), dist.join(OFFLINE.1)];
-    let text = read(&from)?;
+fn write_service_worker(dist: &Path) -> Outcome {
+    let [from, to] = [repository_root().join(OFFLINE.0), dist.join(OFFLINE.1)];
+    let text = read_text(&from)?;
     let mut files = Vec::new();
     for file in list_files(dist)? {
-        let bytes = fs::read(dist.join(&file)).map_err(problem(&file))?;
+        let bytes = fs::read(dist.join(&file)).map_err(add_path(&file))?;
         let sum = <sha2::Sha256 as sha2::Digest>::digest(&bytes);
+        // Eight bytes of the hash suffice to notice a change; the list is loaded with every visit.
         let sum: String = sum[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        // Addresses have slashes, also if the paths of this system have backslashes.
         files.push((file.to_string_lossy().replace('\\', "/"), sum));
     }
     let files = serde_json::to_string(&files).unwrap_or_default();
-    write(&to, text.replace(OFFLINE.2, &files))
+    write_file(&to, text.replace(OFFLINE.2, &files))
 }

@@ -25,6 +25,7 @@ async function fill() {
   }
 }
 
+// Files of earlier builds have other addresses and are removed once this build is active.
 self.addEventListener("activate", (event) => {
   event.waitUntil(
     (async () => {
@@ -39,6 +40,7 @@ self.addEventListener("activate", (event) => {
 });
 
 self.addEventListener("fetch", (event) => {
+  // The query and the fragment do not select a file, and a folder's address means its first page.
   const address = event.request.url.split(/[?#]/)[0].replace(/\/$/, "/index.html");
   if (event.request.method !== "GET" || !addresses.has(address)) return;
   event.respondWith(

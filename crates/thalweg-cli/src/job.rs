@@ -1,4 +1,4 @@
-//! [`Job`]: the purpose of a run. It is stored in the checkpoint, so that `resume` ends the run as the first command
+//! [`RunJob`]: the purpose of a run. It is stored in the checkpoint, so that `resume` ends the run as the first command
 //! would have.
 
 use std::path::{Path, PathBuf};
@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thalweg_core::base::names;
 use thalweg_core::{Error, Result};
-use thalweg_export::world_folder::{Ending, Frames, Lock, States};
+use thalweg_export::world_folder::{Ending, FolderLock, Frames, States};
 use thalweg_io::SampleType;
-use thalweg_io::apart::apart;
-use thalweg_io::output::{self, absolute};
+use thalweg_io::file_identity::check_distinct_files;
+use thalweg_io::output::{self, absolute_path};
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
-use thalweg_sim::run::checkpoint::{Glance, glance, is_checkpoint};
+use thalweg_sim::run::checkpoint::{CheckpointSummary, is_checkpoint, read_summary};
 
 use crate::args::RunArgs;
-use crate::args::values::Sample;
-use crate::console::{Voice, list, texts};
-use crate::signals::{ending, naming};
+use crate::args::values::SampleWord;
+use crate::console::{Reporter, list_paths, paths_to_text};
+use crate::signals::{claim_ending, lock_renaming};
 
 /// A run's results, report and checkpoint. All paths are absolute, so that the run can be resumed from any folder.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Job {
+pub struct RunJob {
     /// The files to write at the end of the run.
     pub ending: Ending,
     /// The file of the report (a world's folder has one of its own in addition).
@@ -46,7 +46,7 @@ pub struct Job {
     pub reads: Vec<String>,
 }
 
-impl Job {
+impl RunJob {
     /// Makes the job of a command, which reads `reads` in addition to the files of its recipe. Problems are reported
     /// here, before the work: outputs that cannot be written, that are also inputs or that are written twice, and a
     /// checkpoint of an interrupted run that this one would replace.
@@ -55,7 +55,9 @@ impl Job {
     /// Returns an error if a folder is missing or not writable, if an extension is not a known format, or if frames
     /// are requested of a stage that does not exist.
     pub fn new(ending: Ending, args: &RunArgs, recipe: &Recipe, reads: &[PathBuf]) -> Result<Self> {
-        let states = args.states.of(&ending, recipe).map_err(as_typed)?;
+        let states = args.states.to_states(&ending, recipe).map_err(as_typed)?;
+        // Without a name, the checkpoint is next to the output: in a world's folder, or with the file's name plus
+        // `.checkpoint`.
         let by_itself = match &ending {
             Ending::World { dir, .. } => dir.join("checkpoint.thalweg"),
             Ending::File { output, .. } => {
@@ -66,63 +68,64 @@ impl Job {
         };
         let named = args.checkpoint.is_some();
         let job = Self {
-            ending: ending.absolute()?,
-            report: args.report.as_deref().map(absolute).transpose()?,
-            checkpoint: absolute(args.checkpoint.as_deref().unwrap_or(&by_itself))?,
+            ending: ending.with_absolute_paths()?,
+            report: args.report.as_deref().map(absolute_path).transpose()?,
+            checkpoint: absolute_path(args.checkpoint.as_deref().unwrap_or(&by_itself))?,
             keep: named,
+            // A checkpoint with a name is also written during the run, by default every five minutes.
             every: args.every.or(named.then_some(300.0)),
-            frames: args.frames.options().map(|options| Frames::new(options, recipe)).transpose()?,
+            frames: args.frames.to_frames_options().map(|options| Frames::new(options, recipe)).transpose()?,
             states,
             units_overridden: Vec::new(),
-            reads: reads.iter().map(|path| Ok(names::to_text(&absolute(path)?))).collect::<Result<_>>()?,
+            reads: reads.iter().map(|path| Ok(names::to_text(&absolute_path(path)?))).collect::<Result<_>>()?,
         };
-        job.check_apart(recipe, reads)?;
-        job.check(recipe)?;
-        pending(&job.checkpoint, args.fresh)?;
+        job.check_distinct_outputs(recipe, reads)?;
+        job.check_outputs(recipe)?;
+        check_pending_run(&job.checkpoint, args.fresh)?;
         Ok(job)
     }
 
     /// Checks that everything that will be written can be.
     ///
     /// # Errors
-    /// Returns the errors of [`Job::new`].
-    pub fn check(&self, recipe: &Recipe) -> Result<()> {
+    /// Returns the errors of [`RunJob::new`].
+    pub fn check_outputs(&self, recipe: &Recipe) -> Result<()> {
         self.ending.check(recipe).map_err(as_typed)?;
         self.frames.as_ref().map_or(Ok(()), |frames| frames.check(recipe))?;
         self.states.as_ref().map_or(Ok(()), |states| states.check(recipe))?;
-        self.report.as_deref().map_or(Ok(()), output::check)?;
-        output::check(&self.checkpoint)
+        self.report.as_deref().map_or(Ok(()), output::check_writable)?;
+        output::check_writable(&self.checkpoint)
     }
 
     /// Checks that no output is also an input, of the recipe or in addition to it, or another output.
     ///
     /// # Errors
     /// Returns an error that names the file.
-    pub fn check_apart(&self, recipe: &Recipe, reads: &[PathBuf]) -> Result<()> {
-        let mut reads = [reads, &recipe.reads()].concat();
+    pub fn check_distinct_outputs(&self, recipe: &Recipe, reads: &[PathBuf]) -> Result<()> {
+        let mut reads = [reads, &recipe.list_input_files()].concat();
         // A preset's elevation model is not read from there, but written there.
-        reads.retain(|path| Some(path) != self.ending.lays().as_ref());
+        reads.retain(|path| Some(path) != self.ending.dem_path().as_ref());
         if let Some(frames) = &self.frames
             && let Some(frame) = reads.iter().find(|path| frames.may_be(path))
         {
             let problem = "is an input, and a frame of that name would replace it; choose another folder with --frames";
-            return Err(Error::file(frame, problem));
+            return Err(Error::invalid_file(frame, problem));
         }
         if let Some(states) = &self.states
             && let Some(state) = reads.iter().find(|path| states.may_be(path))
         {
             let problem = "is an input, and a state of that name would replace it; choose another folder with --states";
-            return Err(Error::file(state, problem));
+            return Err(Error::invalid_file(state, problem));
         }
-        let mut writes = self.ending.writes(recipe)?;
+        let mut writes = self.ending.output_files(recipe)?;
         writes.extend(self.frames.as_ref().and_then(|frames| frames.animation().map(Path::to_path_buf)));
         writes.extend(self.report.clone());
         writes.push(self.checkpoint.clone());
-        apart(&reads, &writes)
+        check_distinct_files(&reads, &writes)
     }
 
     /// The form in which it is stored in a checkpoint.
-    pub fn note(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         json!(self)
     }
 
@@ -130,25 +133,26 @@ impl Job {
     ///
     /// # Errors
     /// Returns an error if a file cannot be written.
-    pub fn finish(&self, run: &Run, seconds: f64, voice: Voice) -> Result<()> {
-        let mut draft = self.ending.draft(run, self.frames.as_ref(), self.report.as_deref())?;
+    pub fn finish(&self, run: &Run, seconds: f64, voice: Reporter) -> Result<()> {
+        let mut draft = self.ending.write_draft(run, self.frames.as_ref(), self.report.as_deref())?;
         voice.warn_all(draft.warnings());
         if !self.units_overridden.is_empty() {
             draft.report["units_overridden"] = json!(self.units_overridden);
         }
         draft.report["seconds"] = seconds.into();
         draft.report["threads"] = rayon::current_num_threads().into();
-        draft.seal()?;
+        draft.write_reports()?;
         // From here on the run counts as done, regardless of signals.
-        let _ending = ending();
-        let mut naming = naming();
-        let files = draft.files();
+        let _ending = claim_ending();
+        // The report is complete and all files are written under temporary names; the rest only renames them.
+        let mut naming = lock_renaming();
+        let files = draft.final_paths();
         let reads = self.reads.iter().map(|text| names::from_text(text));
-        let report = draft.commit(&run.recipe().reads().into_iter().chain(reads).collect::<Vec<_>>())?;
+        let report = draft.commit(&run.recipe().list_input_files().into_iter().chain(reads).collect::<Vec<_>>())?;
         *naming = true;
         if self.keep {
             // The checkpoint contains the finished run, so that it is not taken for an interrupted one.
-            if let Err(error) = run.save(&self.checkpoint, &self.note()) {
+            if let Err(error) = run.save(&self.checkpoint, &self.to_json()) {
                 voice.warn(&format!("the checkpoint is that of an earlier step: {error}"));
             }
         } else if is_checkpoint(&self.checkpoint)
@@ -156,44 +160,48 @@ impl Job {
         {
             voice.warn(&Error::io(&self.checkpoint, "remove")(error).to_string());
         }
-        voice.say(&format!("wrote in {seconds:.1} s:\n  {}", list(&files)));
-        if let Some((folder, count)) = self.states.as_ref().map(States::kept) {
-            voice.say(&format!("kept {count} states in {}", names::shown(folder)));
+        voice.print_line(&format!("wrote in {seconds:.1} s:\n  {}", list_paths(&files)));
+        if let Some((folder, count)) = self.states.as_ref().map(States::folder_and_count) {
+            voice.print_line(&format!("kept {count} states in {}", names::format_path(folder)));
         }
-        voice.event(&json!({"event": "result", "files": texts(&files), "report": report}));
+        voice.print_event(&json!({"event": "result", "files": paths_to_text(&files), "report": report}));
         Ok(())
     }
 }
 
 /// Refuses to start if an interrupted run has left its checkpoint here; with `fresh` that checkpoint is deleted. The
 /// checkpoint of a finished run is no obstacle.
-fn pending(path: &Path, fresh: bool) -> Result<()> {
+fn check_pending_run(path: &Path, fresh: bool) -> Result<()> {
     if std::fs::symlink_metadata(path).is_err() {
         return Ok(());
     }
     if !is_checkpoint(path) {
-        return Err(Error::file(path, "is not a checkpoint and will not be overwritten; choose another --checkpoint"));
+        return Err(Error::invalid_file(
+            path,
+            "is not a checkpoint and will not be overwritten; choose another --checkpoint",
+        ));
     }
-    let far = match glance(path) {
-        Ok(Glance { steps: [done, all], .. }) if done >= all => return Ok(()),
+    // A finished run needs no protection. An unfinished one is only deleted if the user asks for it with `--fresh`.
+    let far = match read_summary(path) {
+        Ok(CheckpointSummary { steps: [done, all], .. }) if done >= all => return Ok(()),
         _ if fresh => return std::fs::remove_file(path).map_err(Error::io(path, "remove")),
-        Ok(Glance { name, seed, steps: [done, all] }) => {
+        Ok(CheckpointSummary { name, seed, steps: [done, all] }) => {
             format!("the checkpoint of a run of {name}, seed {seed}, that stopped after {done} of {all} steps")
         }
         Err(_) => "a damaged checkpoint".to_string(),
     };
-    let resume = names::quoted(path);
+    let resume = names::quote_for_shell(path);
     let ways =
         format!("continue it with `thalweg resume {resume}`, discard it with --fresh, or write elsewhere with -o");
-    Err(Error::file(path, format!("is {far}; {ways}")))
+    Err(Error::invalid_file(path, format!("is {far}; {ways}")))
 }
 
 /// Locks a world's folder for this process until the lock is dropped.
 ///
 /// # Errors
 /// Returns an error if another process is building there.
-pub fn locked(folder: &Path, voice: Voice) -> Result<Lock> {
-    let lock = Lock::take(folder)?;
+pub fn lock_folder(folder: &Path, voice: Reporter) -> Result<FolderLock> {
+    let lock = FolderLock::acquire(folder)?;
     lock.warning.iter().for_each(|warning| voice.warn(warning));
     Ok(lock)
 }
@@ -202,6 +210,7 @@ pub fn locked(folder: &Path, voice: Voice) -> Result<Lock> {
 /// `--save-every`.
 pub fn as_typed(error: Error) -> Error {
     let options = [("sample type", "--type"), ("for", "--for"), ("states", "--save-every")];
+    // The name in an error may be followed by a value, as in `sample type = u8`.
     let typed = |name: String| match name.split_once(" = ") {
         Some((name, value)) if let Some((_, option)) = options.iter().find(|(of, _)| *of == name) => {
             format!("{option} = {value}")
@@ -218,9 +227,9 @@ pub fn as_typed(error: Error) -> Error {
 }
 
 /// Converts a sample type of the command line to the library's.
-pub fn sample_type(sample: Sample) -> SampleType {
+pub fn sample_type(sample: SampleWord) -> SampleType {
     match sample {
-        Sample::F32 => SampleType::F32,
-        Sample::F64 => SampleType::F64,
+        SampleWord::F32 => SampleType::F32,
+        SampleWord::F64 => SampleType::F64,
     }
 }

@@ -19,90 +19,94 @@ use std::process::ExitCode;
 use thalweg_core::base::names;
 use thalweg_core::{Error, Result};
 
-use crate::args::values::MOST_THREADS;
+use crate::args::values::MAX_THREADS;
 use crate::args::{Cli, Command};
 use crate::commands::{
     apply, build, drain, export, info, measure, mesh, models, pictures, plan, reshape, resume, rivers, serve, studio,
     textures, tile, vary,
 };
-use crate::console::Voice;
+use crate::console::Reporter;
 
 fn main() -> ExitCode {
-    faults::prepare();
-    let Cli { command, common } = args::parse();
-    let voice = Voice::from(common);
+    faults::install_fault_hooks();
+    let Cli { command, common } = args::parse_command_line();
+    let voice = Reporter::from(common);
     // The parts of a plan share a machine with others.
     let usual = matches!(command, Command::Stage(_)).then_some(1);
     let threads = common.threads.or(usual);
-    let code = faults::caught(|| pool(threads).and_then(|()| act(command, voice)));
+    let code = faults::catch_faults(|| start_thread_pool(threads).and_then(|()| run_command(command, voice)));
     let code = code.unwrap_or_else(|problem| {
-        voice.problem(&problem);
+        voice.report_failure(&problem);
         ExitCode::FAILURE
     });
-    recipes::tidy();
+    // This is the last step, because the preset's elevation model must exist as long as the run reads it.
+    recipes::remove_own_folder();
     code
 }
 
-fn act(command: Command, voice: Voice) -> Result<ExitCode> {
+fn run_command(command: Command, voice: Reporter) -> Result<ExitCode> {
     match command {
-        Command::Build(args) => return build::build(&args, voice),
-        Command::Tile(args) => return tile::tile(&args, voice),
-        Command::Serve(args) => serve::serve(&args, voice)?,
-        Command::Vary(args) => return vary::vary(&args, voice),
-        Command::Studio(args) => return studio::studio(&args, voice),
+        Command::Build(args) => return build::build_world(&args, voice),
+        Command::Tile(args) => return tile::write_tile(&args, voice),
+        Command::Serve(args) => serve::serve_world(&args, voice)?,
+        Command::Vary(args) => return vary::build_variations(&args, voice),
+        Command::Studio(args) => return studio::open_studio(&args, voice),
         #[cfg(feature = "studio")]
-        Command::Explore(args) => return commands::explore::explore(&args, voice),
-        Command::Generate(args) => return apply::generate(&args, voice),
-        Command::Apply(args) => return apply::apply(&args, voice),
-        Command::Resume(args) => return resume::resume(&args, voice),
-        Command::Models { name } => models::models(name.as_deref(), voice)?,
-        Command::Presets { name } => models::presets(name.as_deref(), voice)?,
-        Command::Rocks => models::rocks(voice)?,
-        Command::Schema => models::schema()?,
-        Command::Info(args) => info::info(&args, voice)?,
-        Command::Drain(args) => return drain::drain(&args, voice),
-        Command::Plan(args) => plan::plan(&args, voice)?,
-        Command::Stage(args) => return plan::stage(&args, voice),
-        Command::Layer(args) => plan::layer(&args, voice)?,
-        Command::Verify(args) => return plan::verify(&args, voice),
-        Command::Rivers(args) => rivers::rivers(&args, voice)?,
-        Command::CheckRivers { folder } => return rivers::check(&folder, voice),
-        Command::Measure(args) => measure::measure(&args, voice)?,
-        Command::Shade(args) => pictures::shade(&args, voice)?,
-        Command::View(args) => pictures::view(&args, voice)?,
-        Command::Compare(args) => pictures::compare(&args, voice)?,
+        Command::Explore(args) => return commands::explore::explore_world(&args, voice),
+        Command::Generate(args) => return apply::generate_terrain(&args, voice),
+        Command::Apply(args) => return apply::apply_model(&args, voice),
+        Command::Resume(args) => return resume::resume_run(&args, voice),
+        Command::Models { name } => models::print_models(name.as_deref(), voice)?,
+        Command::Presets { name } => models::print_presets(name.as_deref(), voice)?,
+        Command::Rocks => models::print_rocks(voice)?,
+        Command::Schema => models::print_schema()?,
+        Command::Info(args) => info::print_info(&args, voice)?,
+        Command::Drain(args) => return drain::write_drainage(&args, voice),
+        Command::Plan(args) => plan::write_plan(&args, voice)?,
+        Command::Stage(args) => return plan::execute_task(&args, voice),
+        Command::Layer(args) => plan::export_layer(&args, voice)?,
+        Command::Verify(args) => return plan::verify_store(&args, voice),
+        Command::Rivers(args) => rivers::add_rivers(&args, voice)?,
+        Command::CheckRivers { folder } => return rivers::check_rivers(&folder, voice),
+        Command::Measure(args) => measure::measure_terrains(&args, voice)?,
+        Command::Shade(args) => pictures::shade_terrain(&args, voice)?,
+        Command::View(args) => pictures::draw_view(&args, voice)?,
+        Command::Compare(args) => pictures::compare_terrains(&args, voice)?,
         #[cfg(feature = "studio")]
-        Command::Picture(args) => commands::picture::picture(&args, voice)?,
-        Command::Export(args) => return export::export(&args, voice),
-        Command::Mesh(args) => mesh::mesh(&args, voice)?,
-        Command::Normals(args) => mesh::normals(&args, voice)?,
-        Command::Textures(args) => textures::textures(&args, voice)?,
-        Command::Resample(args) => reshape::resample(&args, voice)?,
-        Command::Crop(args) => reshape::crop(&args, voice)?,
-        Command::Completions { shell } => models::completions(shell)?,
-        Command::Man { command } => models::man(command.as_deref())?,
+        Command::Picture(args) => commands::picture::draw_studio_picture(&args, voice)?,
+        Command::Export(args) => return export::export_terrain(&args, voice),
+        Command::Mesh(args) => mesh::export_mesh(&args, voice)?,
+        Command::Normals(args) => mesh::export_normals(&args, voice)?,
+        Command::Textures(args) => textures::export_textures(&args, voice)?,
+        Command::Resample(args) => reshape::resample_file(&args, voice)?,
+        Command::Crop(args) => reshape::crop_file(&args, voice)?,
+        Command::Completions { shell } => models::print_completions(shell)?,
+        Command::Man { command } => models::print_man_page(command.as_deref())?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Starts the global thread pool. The default number of threads is that of `RAYON_NUM_THREADS`, or else the number of
 /// cores.
-fn pool(threads: Option<usize>) -> Result<()> {
+fn start_thread_pool(threads: Option<usize>) -> Result<()> {
     let threads = match (threads, std::env::var_os(THREADS)) {
         (Some(threads), _) => threads,
         (None, Some(text)) if !text.is_empty() && text != "0" => {
             let number = text.to_str().and_then(|text| text.trim().parse().ok());
-            let number = number.filter(|n| (1..=MOST_THREADS).contains(n));
+            let number = number.filter(|n| (1..=MAX_THREADS).contains(n));
             number.ok_or_else(|| {
-                let value = names::shown(std::path::Path::new(&text));
-                Error::value(THREADS, value, format!("1 to {MOST_THREADS}, a whole number"))
+                let value = names::format_path(std::path::Path::new(&text));
+                Error::invalid_value(THREADS, value, format!("1 to {MAX_THREADS}, a whole number"))
             })?
         }
-        _ => std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_THREADS)),
+        _ => std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS)),
     };
-    thalweg_core::base::memory::threads(threads)?;
+    // Each thread reserves memory for its stack, so too many are refused with a message before the pool fails to start.
+    thalweg_core::base::memory::check_thread_memory(threads)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-    pool.map_err(|error| Error::value("threads", threads, format!("a number that the system can provide ({error})")))
+    pool.map_err(|error| {
+        Error::invalid_value("threads", threads, format!("a number that the system can provide ({error})"))
+    })
 }
 
 /// The environment variable that programs with rayon use for the number of threads.

@@ -61,7 +61,8 @@ impl Need {
 
     /// Returns the bytes for this many cells: the larger of the memory for reading them and of the memory of the
     /// terrain and the command together.
-    pub fn beside(self, [rows, cols]: [usize; 2]) -> u64 {
+    pub fn required_bytes(self, [rows, cols]: [usize; 2]) -> u64 {
+        // Reading ends before the command begins, so the two peaks are compared instead of added.
         (rows as u64).saturating_mul(cols as u64).saturating_mul(READ[0].max(READ[1] + self.cell))
     }
 
@@ -69,8 +70,8 @@ impl Need {
     ///
     /// # Errors
     /// Returns the errors of [`Need::check`].
-    pub fn over(self, what: &str, terrain: &Terrain) -> Result<()> {
-        self.check(&format!("{what} of {}", shown(&terrain.grid)), terrain.grid.size, [0, 0])
+    pub fn check_terrain(self, what: &str, terrain: &Terrain) -> Result<()> {
+        self.check(&format!("{what} of {}", describe_size(&terrain.grid)), terrain.grid.size, [0, 0])
     }
 }
 
@@ -78,10 +79,10 @@ impl Need {
 ///
 /// # Errors
 /// Returns an error if it needs more memory than the system has free.
-pub fn by_rows(what: &str, grid: &Grid, bytes: u64) -> Result<()> {
-    check_memory(&format!("{what} of {} by rows", shown(grid)), bytes)
+pub fn check_row_memory(what: &str, grid: &Grid, bytes: u64) -> Result<()> {
+    check_memory(&format!("{what} of {} by rows", describe_size(grid)), bytes)
 }
 
-fn shown(grid: &Grid) -> String {
+fn describe_size(grid: &Grid) -> String {
     format!("{} × {} cells", grid.cols(), grid.rows())
 }

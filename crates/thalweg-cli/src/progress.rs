@@ -7,9 +7,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use thalweg_sim::run::{Run, RunProgress};
 
-use crate::console::Voice;
+use crate::console::Reporter;
 
-/// The shortest time between two lines of progress.
+/// The shortest time between two lines of progress. Without it, a run of many short steps would print one for each of
+/// them.
 const THROTTLE: Duration = Duration::from_millis(250);
 
 /// A progress bar, if standard error is a terminal and the user requested neither silence nor JSON. Dropping it clears
@@ -17,7 +18,7 @@ const THROTTLE: Duration = Duration::from_millis(250);
 struct Bar(Option<ProgressBar>);
 
 impl Bar {
-    fn new(voice: Voice, template: &str, length: u64) -> Self {
+    fn new(voice: Reporter, template: &str, length: u64) -> Self {
         let is_shown = !voice.json && !voice.quiet && std::io::stderr().is_terminal();
         Self(is_shown.then(|| {
             let style = ProgressStyle::with_template(template);
@@ -36,7 +37,7 @@ impl Drop for Bar {
 
 /// The progress of work in phases that follow one another.
 pub struct Phases {
-    voice: Voice,
+    voice: Reporter,
     start: Instant,
     done: u64,
     all: u64,
@@ -46,7 +47,7 @@ pub struct Phases {
 
 impl Phases {
     /// Starts with none of `all` phases done.
-    pub fn new(voice: Voice, all: u64) -> Self {
+    pub fn new(voice: Reporter, all: u64) -> Self {
         Self {
             voice,
             start: Instant::now(),
@@ -59,7 +60,7 @@ impl Phases {
 
     /// Ends the previous phase, if there is one, and begins another.
     pub fn begin(&mut self, label: &str) {
-        self.step();
+        self.end_phase();
         self.label = label.to_string();
         if let Some(bar) = &self.bar.0 {
             bar.set_message(label.to_string());
@@ -69,16 +70,16 @@ impl Phases {
 
     /// Ends the last phase.
     pub fn end(mut self) {
-        self.step();
+        self.end_phase();
     }
 
-    fn step(&mut self) {
+    fn end_phase(&mut self) {
         let label = std::mem::take(&mut self.label);
         if label.is_empty() {
             return;
         }
         self.done += 1;
-        self.voice.event(&json!({
+        self.voice.print_event(&json!({
             "event": "progress",
             "stage": self.done,
             "stages": self.all,
@@ -94,7 +95,7 @@ impl Phases {
 
 /// The progress of counted items.
 pub struct Counting {
-    voice: Voice,
+    voice: Reporter,
     start: Instant,
     last: Option<Instant>,
     bar: Bar,
@@ -102,23 +103,24 @@ pub struct Counting {
 
 impl Counting {
     /// Starts with nothing counted.
-    pub fn new(voice: Voice) -> Self {
+    pub fn new(voice: Reporter) -> Self {
         Self { voice, start: Instant::now(), last: None, bar: Bar::new(voice, "{msg:36} {wide_bar} {pos}/{len}", 0) }
     }
 
     /// Reports that `done` of `all` items are done.
-    pub fn step(&mut self, label: &str, [done, all]: [u64; 2]) {
+    pub fn report_count(&mut self, label: &str, [done, all]: [u64; 2]) {
         if let Some(bar) = &self.bar.0 {
             bar.set_message(label.to_string());
             bar.set_length(all);
             bar.set_position(done);
         }
+        // The last item is always reported, so readers see the end.
         if done < all && self.last.is_some_and(|last| last.elapsed() < THROTTLE) {
             return;
         }
         self.last = Some(Instant::now());
         let seconds = self.start.elapsed().as_secs_f64();
-        self.voice.event(&json!({
+        self.voice.print_event(&json!({
             "event": "progress",
             "stage": 1,
             "stages": 1,
@@ -134,7 +136,7 @@ impl Counting {
 
 /// One of several worlds.
 #[derive(Debug, Clone)]
-pub struct World {
+pub struct NumberedWorld {
     /// The name of the world.
     pub name: String,
     /// The number of the world, from 1, and the number of all worlds.
@@ -142,18 +144,18 @@ pub struct World {
 }
 
 /// The display of a run's progress; if there are several worlds, of the current one.
-pub enum Show {
+pub enum ProgressDisplay {
     /// On a terminal: one bar per stage.
-    Bar(ProgressBar, Option<usize>, Option<World>),
+    Bar(ProgressBar, Option<usize>, Option<NumberedWorld>),
     /// Lines of JSON, with the time of the last one.
-    Lines(Voice, Instant, Option<Instant>, Option<World>),
+    Lines(Reporter, Instant, Option<Instant>, Option<NumberedWorld>),
     /// No display.
     Nothing,
 }
 
-impl Show {
+impl ProgressDisplay {
     /// Starts with nothing displayed.
-    pub fn new(voice: Voice, world: Option<World>) -> Self {
+    pub fn new(voice: Reporter, world: Option<NumberedWorld>) -> Self {
         if voice.json {
             return Self::Lines(voice, Instant::now(), None, world);
         }
@@ -169,7 +171,7 @@ impl Show {
     }
 
     /// Updates the display after a step.
-    pub fn step(&mut self, progress: &RunProgress, run: &Run) {
+    pub fn update(&mut self, progress: &RunProgress, run: &Run) {
         match self {
             Self::Nothing => {}
             Self::Bar(bar, stage, world) => {
@@ -178,9 +180,9 @@ impl Show {
                     *stage = Some(progress.turn);
                     bar.reset();
                     bar.set_length(progress.steps.into());
-                    let world = world
-                        .as_ref()
-                        .map_or(String::new(), |World { name, number: [n, all] }| format!("[{n}/{all}] {name} "));
+                    let world = world.as_ref().map_or(String::new(), |NumberedWorld { name, number: [n, all] }| {
+                        format!("[{n}/{all}] {name} ")
+                    });
                     bar.set_prefix(format!("{world}[{}/{}]", progress.turn + 1, progress.turns));
                     let [rows, cols] = run.terrain().grid.size;
                     let on = if progress.level[1] > 1 { format!(" · {}", rows.max(cols)) } else { String::new() };
@@ -192,6 +194,7 @@ impl Show {
                 }
             }
             Self::Lines(voice, start, last, world) => {
+                // The end of a stage is always reported, however short the time since the last line.
                 let stage_ends = progress.step >= progress.steps;
                 if !stage_ends && last.is_some_and(|last| last.elapsed() < THROTTLE) {
                     return;
@@ -217,13 +220,13 @@ impl Show {
                     line["number"] = world.number[0].into();
                     line["worlds"] = world.number[1].into();
                 }
-                voice.event(&line);
+                voice.print_event(&line);
             }
         }
     }
 }
 
-impl Drop for Show {
+impl Drop for ProgressDisplay {
     fn drop(&mut self) {
         // The next message must not be printed behind a bar.
         if let Self::Bar(bar, ..) = self {

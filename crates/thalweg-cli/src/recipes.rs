@@ -4,22 +4,22 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use thalweg_core::base::names::shown;
+use thalweg_core::base::names::format_path;
 use thalweg_core::declare::params::parse_value;
 use thalweg_core::terrain::grid::Edges;
 use thalweg_core::{Error, Result};
-use thalweg_io::atomic::{Temporary, sweep};
-use thalweg_io::output::absolute;
+use thalweg_io::atomic::{Temporary, remove_stale_temporaries};
+use thalweg_io::output::absolute_path;
 use thalweg_models::model::set_parameters;
 use thalweg_models::models;
 use thalweg_sim::presets::{PRESETS, write_elevation_model};
-use thalweg_sim::recipe::{From, LayerSource, Recipe};
+use thalweg_sim::recipe::{LayerOrigin, LayerSource, Recipe};
 use thalweg_sim::run::Run;
 
-use crate::console::Voice;
+use crate::console::Reporter;
 
 /// The names of the presets.
-pub fn names() -> impl Iterator<Item = &'static str> {
+pub fn preset_names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|preset| preset.name)
 }
 
@@ -43,12 +43,12 @@ pub struct OneModel<'a> {
 ///
 /// # Errors
 /// Returns an error if there is no such model, parameter or layer, or if a value is not allowed.
-pub fn of_model(asked: &OneModel<'_>) -> Result<Recipe> {
+pub fn create_model_recipe(asked: &OneModel<'_>) -> Result<Recipe> {
     let mut model = models::find_model(asked.name)?;
     let about = model.about();
     let set: Vec<_> = asked.set.iter().map(|(name, value)| (name.as_str(), parse_value(value))).collect();
     set_parameters(&mut *model, set.iter().map(|(name, value)| (*name, value)))?;
-    let mut recipe = Recipe::single(model, asked.seed);
+    let mut recipe = Recipe::with_single_stage(model, asked.seed);
     // Layers are read when the stage starts, which after a resume may be in another current folder.
     recipe.folder = std::env::current_dir().map_err(Error::io(".", "find"))?.into();
     recipe.sea_level = asked.sea_level;
@@ -56,21 +56,21 @@ pub fn of_model(asked: &OneModel<'_>) -> Result<Recipe> {
     let inputs = || about.needs.iter().chain(about.uses).map(|spec| spec.name);
     for (name, file) in asked.layers {
         if !inputs().any(|known| known == name) {
-            return Err(Error::unknown("input layer", name, inputs()));
+            return Err(Error::unknown_name("input layer", name, inputs()));
         }
         for stage in &mut recipe.stages {
-            stage.layers.insert(name.clone(), LayerSource { from: From::File(file.clone()), scale: None });
+            stage.layers.insert(name.clone(), LayerSource { from: LayerOrigin::File(file.clone()), scale: None });
         }
     }
     Ok(recipe)
 }
 
 /// Returns the preset of that name, if there is one. Its elevation model, if it has one, has not been written to a
-/// file yet: see [`write_elevation_model`] and [`borrowed`].
+/// file yet: see [`write_elevation_model`] and [`with_dem_file`].
 ///
 /// # Errors
 /// Returns an error if the preset's text is not a valid recipe, which a test rules out.
-pub fn find(name: &str) -> Option<Result<Recipe>> {
+pub fn find_preset(name: &str) -> Option<Result<Recipe>> {
     Some(PRESETS.iter().find(|preset| preset.name == name)?.recipe())
 }
 
@@ -78,37 +78,37 @@ pub fn find(name: &str) -> Option<Result<Recipe>> {
 ///
 /// # Errors
 /// Returns an error if the elevation model cannot be written.
-pub fn borrowed(recipe: Recipe) -> Result<Recipe> {
+pub fn with_dem_file(recipe: Recipe) -> Result<Recipe> {
     match recipe.dem() {
-        Some(_) => write_elevation_model(recipe, &own_folder()?),
+        Some(_) => write_elevation_model(recipe, &temporary_folder()?),
         None => Ok(recipe),
     }
 }
 
 /// Removes the temporary folder of this process.
-pub fn tidy() {
-    drop(held().take());
+pub fn remove_own_folder() {
+    drop(lock_own_folder().take());
 }
 
 /// The temporary folder of this process, once it has been created.
 static FOLDER: Mutex<Option<(PathBuf, Temporary)>> = Mutex::new(None);
 
-fn held() -> MutexGuard<'static, Option<(PathBuf, Temporary)>> {
+fn lock_own_folder() -> MutexGuard<'static, Option<(PathBuf, Temporary)>> {
     // The path is intact even if a thread panicked while it held the lock.
     FOLDER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Creates the temporary folder of this process, once. The folder is new and private, so no other process that writes
 /// to the system's temporary folder can have put anything into it.
-fn own_folder() -> Result<PathBuf> {
-    let mut held = held();
+fn temporary_folder() -> Result<PathBuf> {
+    let mut held = lock_own_folder();
     if let Some((folder, _)) = &*held {
         return Ok(folder.clone());
     }
     let temp = std::env::temp_dir();
-    sweep(&temp);
-    let own = Temporary::folder(&temp).map_err(Error::io(&temp, "write into"))?;
-    let folder = absolute(own.path())?;
+    remove_stale_temporaries(&temp);
+    let own = Temporary::create_folder(&temp).map_err(Error::io(&temp, "write into"))?;
+    let folder = absolute_path(own.path())?;
     *held = Some((folder.clone(), own));
     Ok(folder)
 }
@@ -123,7 +123,7 @@ pub fn with_thumbnails() -> impl Iterator<Item = (&'static str, String, &'static
         // is opened.
         let placed = || {
             let recipe = Recipe::parse(text).ok().filter(|recipe| recipe.dem().is_some())?;
-            Some(borrowed(recipe).ok()?.absolute().ok()?.to_toml())
+            Some(with_dem_file(recipe).ok()?.with_absolute_paths().ok()?.to_toml())
         };
         (*name, placed().unwrap_or_else(|| (*text).to_string()), picture.map_or(&[] as &[u8], |(_, picture)| picture))
     })
@@ -158,21 +158,25 @@ const THUMBNAILS: &[(&str, &[u8])] = &[
 ///
 /// # Errors
 /// Returns an error if there is no such stage or parameter, or if the parameter does not accept the value.
-pub fn set(recipe: &mut Recipe, key: &str, value: &str) -> Result<()> {
+pub fn set_parameter(recipe: &mut Recipe, key: &str, value: &str) -> Result<()> {
     let Some((label, param)) = key.split_once('.') else {
-        return Err(Error::value("--set", key, "LABEL.PARAMETER=VALUE"));
+        return Err(Error::invalid_value("--set", key, "LABEL.PARAMETER=VALUE"));
     };
-    recipe.set(label, param, &parse_value(value))
+    recipe.set_parameter(label, param, &parse_value(value))
 }
 
 /// Refuses a parameter that is given twice.
 ///
 /// # Errors
 /// Returns an error that names the parameter with both values.
-pub fn each_once(sets: &[(String, String)]) -> Result<()> {
+pub fn check_unique_parameters(sets: &[(String, String)]) -> Result<()> {
     for (number, (key, value)) in sets.iter().enumerate() {
         if let Some((_, before)) = sets[..number].iter().find(|(known, _)| known == key) {
-            return Err(Error::value("--set", format!("{key}={before} and {key}={value}"), "each parameter once"));
+            return Err(Error::invalid_value(
+                "--set",
+                format!("{key}={before} and {key}={value}"),
+                "each parameter once",
+            ));
         }
     }
     Ok(())
@@ -183,28 +187,29 @@ pub fn each_once(sets: &[(String, String)]) -> Result<()> {
 ///
 /// # Errors
 /// Returns an error if there is neither.
-pub fn named(name: &OsStr) -> Result<Recipe> {
-    match found(name)? {
-        (preset, true) => borrowed(preset),
+pub fn load_recipe(name: &OsStr) -> Result<Recipe> {
+    match find_recipe(name)? {
+        (preset, true) => with_dem_file(preset),
         (recipe, false) => Ok(recipe),
     }
 }
 
 /// Returns the file from which a recipe is read; `None` for a preset.
 pub fn recipe_file(name: &OsStr) -> Option<PathBuf> {
-    name.to_str().is_none_or(|name| find(name).is_none()).then(|| name.into())
+    name.to_str().is_none_or(|name| find_preset(name).is_none()).then(|| name.into())
 }
 
 /// Returns the preset of that name, or the recipe in that file; with true if it is a preset.
 ///
 /// # Errors
 /// Returns an error if there is neither.
-pub fn found(name: &OsStr) -> Result<(Recipe, bool)> {
+pub fn find_recipe(name: &OsStr) -> Result<(Recipe, bool)> {
     let path = Path::new(name);
-    match name.to_str().and_then(find) {
+    match name.to_str().and_then(find_preset) {
         Some(preset) => Ok((preset?, true)),
+        // A name with the extension of recipes is reported as a missing file, any other as an unknown preset.
         None if path.exists() || path.extension().is_some_and(|e| e == "toml") => Ok((Recipe::read(path)?, false)),
-        None => Err(Error::unknown("preset", &shown(path), names())),
+        None => Err(Error::unknown_name("preset", &format_path(path), preset_names())),
     }
 }
 
@@ -212,7 +217,7 @@ pub fn found(name: &OsStr) -> Result<(Recipe, bool)> {
 ///
 /// # Errors
 /// Returns an error if the recipe cannot be run, or if its elevation model cannot be read.
-pub fn start(recipe: Recipe, voice: Voice) -> Result<Run> {
+pub fn start_run(recipe: Recipe, voice: Reporter) -> Result<Run> {
     let run = Run::new(recipe)?;
     voice.warn_all(&run.input().warnings);
     Ok(run)
@@ -225,10 +230,10 @@ mod tests {
 
     #[test]
     fn an_elevation_model_goes_with_the_process() {
-        let own = borrowed(find("aged").unwrap().unwrap()).unwrap();
+        let own = with_dem_file(find_preset("aged").unwrap().unwrap()).unwrap();
         let path = own.folder.join(own.dem().unwrap());
         assert_eq!(std::fs::read(&path).unwrap(), ELEVATION_MODEL.1);
-        tidy();
+        remove_own_folder();
         assert!(!path.exists() && !own.folder.exists());
     }
 
@@ -237,7 +242,7 @@ mod tests {
     fn every_preset_has_a_small_picture() {
         for (name, _, picture) in with_thumbnails() {
             assert!(
-                thalweg_render::pictures::picture::Picture::decode(std::io::Cursor::new(picture)).is_ok(),
+                thalweg_render::pictures::picture::Picture::decode_png(std::io::Cursor::new(picture)).is_ok(),
                 "{name}"
             );
         }

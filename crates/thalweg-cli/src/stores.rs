@@ -7,12 +7,12 @@ use std::time::Instant;
 use serde_json::json;
 use thalweg_core::Result;
 use thalweg_core::base::memory;
-use thalweg_core::base::names::shown;
-use thalweg_store::{Access, Job, Plan, Pool, Work};
+use thalweg_core::base::names::format_path;
+use thalweg_store::{Access, Job, Plan, PlannedWork, WorkerPool};
 
-use crate::console::{Voice, list, texts};
+use crate::console::{Reporter, list_paths, paths_to_text};
 use crate::progress::Counting;
-use crate::signals::{INTERRUPTED, is_asked, listen};
+use crate::signals::{INTERRUPTED, install_signal_handler, is_stop_requested};
 
 /// Returns true if the path of an output names a store.
 pub fn is_store_name(path: &Path) -> bool {
@@ -24,47 +24,52 @@ pub fn is_store_name(path: &Path) -> bool {
 ///
 /// # Errors
 /// Returns an error if the job cannot be planned or there is too little space, and the errors of its parts.
-pub fn carry_out(job: Job, store: &Path, tile: usize, memory: Option<u64>, voice: Voice) -> Result<ExitCode> {
+pub fn execute_job(job: Job, store: &Path, tile: usize, memory: Option<u64>, voice: Reporter) -> Result<ExitCode> {
     let start = Instant::now();
     voice.warn_all(&job.warnings()?);
     // An existing store keeps the tile side with which it was started, however much memory was free then.
-    let tile = Plan::beside(store).map_or(tile, |begun| begun.side);
-    let memory = memory.or_else(memory::available).unwrap_or(u64::MAX);
-    let (plan, threads) = Plan::within(&job, store, tile, memory, rayon::current_num_threads())?;
-    let mib = plan.bytes(threads).div_ceil(1 << 20);
+    let tile = Plan::read_sidecar(store).map_or(tile, |begun| begun.side);
+    let memory = memory.or_else(memory::available_bytes).unwrap_or(u64::MAX);
+    let (plan, threads) = Plan::fit_to_memory(&job, store, tile, memory, rayon::current_num_threads())?;
+    let mib = plan.memory_bytes(threads).div_ceil(1 << 20);
     let [gib, more] = [plan.disk_bytes, plan.beside_bytes].map(|bytes| bytes as f64 / f64::from(1 << 30));
     let more = match plan.beside_bytes {
         0 => String::new(),
         _ => format!(", and {more:.1} GiB for the files of lakes if the terrain is rough hills"),
     };
-    voice.say(&format!(
+    voice.print_line(&format!(
         "{} tiles of {} × {} cells, {threads} at once: at most {mib} MiB of memory and {gib:.1} GiB of disk{more}",
         plan.tiles, plan.side, plan.side,
     ));
-    let work = Work::open(plan, Access::Alone)?;
+    // This process does all of the work, so the store is locked against every other one.
+    let work = PlannedWork::open(plan, Access::Alone)?;
     voice.warn_all(&work.store().warnings());
-    listen(voice);
-    let mut pool = Pool::new(&work, threads)?;
+    install_signal_handler(voice);
+    let mut pool = WorkerPool::new(&work, threads)?;
     let mut show = Counting::new(voice);
-    while let Some(progress) = pool.step()? {
-        show.step(work.now(), progress.map(|n| n as u64));
-        if is_asked() && !work.is_done() {
+    while let Some(progress) = pool.run_next_tasks()? {
+        show.report_count(work.current_stage(), progress.map(|n| n as u64));
+        // Everything is on the disk between two calls, so stopping here loses nothing.
+        if is_stop_requested() && !work.is_done() {
             drop(show);
             let [done, all] = progress;
-            voice.say(&format!("stopped after {done} of {all} parts; the same command continues the work"));
-            voice.event(&json!({"event": "interrupted", "done": done, "all": all}));
+            voice.print_line(&format!("stopped after {done} of {all} parts; the same command continues the work"));
+            voice.print_event(&json!({"event": "interrupted", "done": done, "all": all}));
             return Ok(ExitCode::from(INTERRUPTED));
         }
     }
     drop(show);
     let report = work.write_report()?;
     let files = [store.to_path_buf(), report];
-    voice.say(&format!("wrote in {:.1} s:\n  {}", start.elapsed().as_secs_f64(), list(&files)));
-    voice.event(&json!({"event": "result", "files": texts(&files), "report": work.report()?}));
+    voice.print_line(&format!("wrote in {:.1} s:\n  {}", start.elapsed().as_secs_f64(), list_paths(&files)));
+    voice.print_event(&json!({"event": "result", "files": paths_to_text(&files), "report": work.collect_report()?}));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Reports that the work is done by tiles although that was not requested.
-pub fn say_tiled(store: &Path, voice: Voice) {
-    voice.say(&format!("the map does not fit into memory: the work is done by tiles, into {}", shown(store)));
+pub fn report_tiled_work(store: &Path, voice: Reporter) {
+    voice.print_line(&format!(
+        "the map does not fit into memory: the work is done by tiles, into {}",
+        format_path(store)
+    ));
 }

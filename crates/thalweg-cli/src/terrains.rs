@@ -4,44 +4,44 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use thalweg_core::base::memory::{available, check_memory};
-use thalweg_core::base::names::{shown as shown_path, to_text};
+use thalweg_core::base::memory::{available_bytes, check_memory};
+use thalweg_core::base::names::{format_path as shown_path, to_text};
 use thalweg_core::{Cell, Error, Height, MapPoint, Result, Terrain};
-use thalweg_export::world_folder::{read_world, reads_of, trees_of};
-use thalweg_io::apart::apart;
-use thalweg_io::place::cell_at;
-use thalweg_io::{Format, Loaded, Sidecar, load};
+use thalweg_export::world_folder::{list_input_files, read_world, read_world_trees};
+use thalweg_io::file_identity::check_distinct_files;
+use thalweg_io::map_coordinates::cell_at;
+use thalweg_io::{Format, Loaded, Sidecar, load_terrain};
 use thalweg_models::process::forest::Tree;
 use thalweg_store::{ElevationFile, is_store, is_zarr};
 
 use crate::args::values::EdgeWord;
 use crate::args::{LoadArgs, WaterArgs};
-use crate::console::Voice;
+use crate::console::Reporter;
 use crate::memory::Need;
 
 /// Reads a terrain from a file, or from a folder that `build` or `drain` wrote.
 ///
 /// # Errors
 /// Returns an error if a file cannot be read or does not belong to this terrain.
-pub fn input(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Result<Terrain> {
+pub fn read_terrain(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Reporter) -> Result<Terrain> {
     if is_zarr(path) {
-        let (terrain, _, warnings) = ElevationFile::open(path, &args.options())?.whole()?;
-        return told((terrain, warnings), sea, voice);
+        let (terrain, _, warnings) = ElevationFile::open(path, &args.to_load_options())?.read_terrain()?;
+        return apply_sea_level((terrain, warnings), sea, voice);
     }
-    told(read_world(path, &args.options())?, sea, voice)
+    apply_sea_level(read_world(path, &args.to_load_options())?, sea, voice)
 }
 
-/// Reads a terrain like [`input`], with everything that the studio shows: further layers, and the trees.
+/// Reads a terrain like [`read_terrain`], with everything that the studio shows: further layers, and the trees.
 ///
 /// # Errors
-/// Returns the errors of [`input`].
+/// Returns the errors of [`read_terrain`].
 #[cfg(feature = "studio")]
-pub fn shown(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Result<Terrain> {
-    told(thalweg_export::world_folder::read_shown(path, &args.options())?, sea, voice)
+pub fn read_displayed_terrain(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Reporter) -> Result<Terrain> {
+    apply_sea_level(thalweg_export::world_folder::read_displayed_terrain(path, &args.to_load_options())?, sea, voice)
 }
 
 /// An elevation model that a command works on.
-pub struct Opened {
+pub struct OpenedTerrain {
     /// The terrain.
     pub terrain: Terrain,
     /// The sample that stands for no data in the source.
@@ -54,19 +54,25 @@ pub struct Opened {
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or if the sea level is outside the accepted heights.
-pub fn opened(path: &Path, args: &LoadArgs, edges: EdgeWord, sea: Option<f64>, voice: Voice) -> Result<Opened> {
+pub fn open_terrain(
+    path: &Path,
+    args: &LoadArgs,
+    edges: EdgeWord,
+    sea: Option<f64>,
+    voice: Reporter,
+) -> Result<OpenedTerrain> {
     let (mut opened, warnings) = if is_zarr(path) {
-        let file = ElevationFile::open(path, &args.options())?;
-        let (terrain, reading, warnings) = file.whole()?;
+        let file = ElevationFile::open(path, &args.to_load_options())?;
+        let (terrain, reading, warnings) = file.read_terrain()?;
         // The value that stands for no data in fixed point is of no use in a file in metres.
         let nodata = reading.nodata().filter(|value| value.abs() < 1e6);
-        (Opened { terrain, nodata, overridden: file.overridden().to_vec() }, warnings)
+        (OpenedTerrain { terrain, nodata, overridden: file.overridden_units().to_vec() }, warnings)
     } else {
-        let Loaded { terrain, nodata, overridden, warnings, .. } = load(path, &args.options())?;
-        (Opened { terrain, nodata, overridden }, warnings)
+        let Loaded { terrain, nodata, overridden, warnings, .. } = load_terrain(path, &args.to_load_options())?;
+        (OpenedTerrain { terrain, nodata, overridden }, warnings)
     };
     voice.warn_all(&warnings);
-    opened.terrain.grid.edges = edges.edges();
+    opened.terrain.grid.edges = edges.to_edges();
     opened.terrain.grid.sea_level = sea.map(Height::from_metres).transpose()?;
     Ok(opened)
 }
@@ -77,21 +83,22 @@ pub fn opened(path: &Path, args: &LoadArgs, edges: EdgeWord, sea: Option<f64>, v
 ///
 /// # Errors
 /// Returns an error if windows were requested and the source cannot be opened.
-pub fn by_windows(
+pub fn open_by_windows(
     path: &Path,
     args: &LoadArgs,
     asked: bool,
     need: impl FnOnce([usize; 2]) -> u64,
 ) -> Result<Option<ElevationFile>> {
-    if !(is_zarr(path) || (path.is_file() && Format::of(path).is_ok_and(Format::reads_windows))) {
+    if !(is_zarr(path) || (path.is_file() && Format::from_path(path).is_ok_and(Format::reads_windows))) {
         return Ok(None);
     }
-    let file = match ElevationFile::open(path, &args.options()) {
+    let file = match ElevationFile::open(path, &args.to_load_options()) {
         Ok(file) => file,
         Err(error) if asked => return Err(error),
         // The caller then reads it as a whole and reports the error itself.
         Err(_) => return Ok(None),
     };
+    // Reading by windows is only a way to save memory, so it is not used if the whole map fits.
     let need = need(file.grid().size);
     Ok((asked || check_memory("by windows", need).is_err()).then_some(file))
 }
@@ -100,34 +107,42 @@ pub fn by_windows(
 ///
 /// # Errors
 /// Returns an error if it is outside the accepted heights.
-pub fn sea_of(sea: Option<f64>) -> Result<Option<Height>> {
+pub fn parse_sea_level(sea: Option<f64>) -> Result<Option<Height>> {
     sea.map(Height::from_metres).transpose()
 }
 
 /// Reports that the work is done by rows although that was not requested, and how much memory it takes.
-pub fn told_by_rows(bytes: u64, voice: Voice) {
-    voice.say(&format!("the work is done by rows: at most {} MiB of memory", bytes.div_ceil(1 << 20)));
+pub fn report_row_work(bytes: u64, voice: Reporter) {
+    voice.print_line(&format!("the work is done by rows: at most {} MiB of memory", bytes.div_ceil(1 << 20)));
 }
 
 /// Reads a terrain that a command needs as a whole, if it fits into memory; otherwise the error names a size that
 /// would.
 ///
 /// # Errors
-/// Returns the errors of [`input`]; also if the terrain does not fit.
-pub fn fitting(path: &Path, args: &LoadArgs, sea: Option<f64>, need: Need, voice: Voice) -> Result<Terrain> {
-    if let Some(file) = by_windows(path, args, is_zarr(path), |size| need.beside(size))? {
+/// Returns the errors of [`read_terrain`]; also if the terrain does not fit.
+pub fn read_fitting_terrain(
+    path: &Path,
+    args: &LoadArgs,
+    sea: Option<f64>,
+    need: Need,
+    voice: Reporter,
+) -> Result<Terrain> {
+    if let Some(file) = open_by_windows(path, args, is_zarr(path), |size| need.required_bytes(size))? {
         let size = file.grid().size;
-        let have = available().unwrap_or(u64::MAX);
-        if let Err(error) = check_memory(&format!("{} whole", shown_path(path)), need.beside(size)) {
-            let times = (1..=size[0].max(size[1])).find(|n| need.beside(size.map(|side| side.div_ceil(*n))) <= have);
-            return Err(error_with(error, &smaller(path, size, times.unwrap_or(1))));
+        let have = available_bytes().unwrap_or(u64::MAX);
+        if let Err(error) = check_memory(&format!("{} whole", shown_path(path)), need.required_bytes(size)) {
+            // Find the smallest factor by which the map must be coarser to fit into memory.
+            let times =
+                (1..=size[0].max(size[1])).find(|n| need.required_bytes(size.map(|side| side.div_ceil(*n))) <= have);
+            return Err(add_suggestion(error, &suggest_coarser_map(path, size, times.unwrap_or(1))));
         }
     }
-    input(path, args, sea, voice)
+    read_terrain(path, args, sea, voice)
 }
 
 /// Describes how to make a map coarser by a factor.
-fn smaller(path: &Path, size: [usize; 2], times: usize) -> String {
+fn suggest_coarser_map(path: &Path, size: [usize; 2], times: usize) -> String {
     let [rows, cols] = size.map(|side| side.div_ceil(times));
     let path = shown_path(path);
     let how = match is_store(Path::new(&path)) {
@@ -138,7 +153,7 @@ fn smaller(path: &Path, size: [usize; 2], times: usize) -> String {
 }
 
 /// Adds a suggestion to an error about memory.
-fn error_with(error: Error, help: &str) -> Error {
+fn add_suggestion(error: Error, help: &str) -> Error {
     match error {
         Error::TooLarge { what, need, have } => Error::TooLarge { what, need, have: format!("{have}: {help}") },
         other => other,
@@ -147,12 +162,12 @@ fn error_with(error: Error, help: &str) -> Error {
 
 /// The files that are read for an elevation model: the file and its sidecar, those of a world's folder, or the folder
 /// of a Zarr array.
-pub fn files_of(path: &Path) -> Vec<PathBuf> {
-    if is_zarr(path) { vec![path.to_path_buf()] } else { reads_of(path) }
+pub fn list_source_files(path: &Path) -> Vec<PathBuf> {
+    if is_zarr(path) { vec![path.to_path_buf()] } else { list_input_files(path) }
 }
 
 /// Adds the input and the duration to a report.
-pub fn note(report: &mut Value, input: &Path, overridden: &[String], start: Instant) {
+pub fn add_input_to_report(report: &mut Value, input: &Path, overridden: &[String], start: Instant) {
     report["input"] = to_text(input).into();
     if !overridden.is_empty() {
         report["units_overridden"] = json!(overridden);
@@ -165,16 +180,22 @@ pub fn note(report: &mut Value, input: &Path, overridden: &[String], start: Inst
 ///
 /// # Errors
 /// Returns an error if a point is outside the file.
-pub fn cells(terrain: &Terrain, cells: &[Cell], points: &[MapPoint], flag: &str) -> Result<Vec<Cell>> {
+pub fn collect_cells(terrain: &Terrain, cells: &[Cell], points: &[MapPoint], flag: &str) -> Result<Vec<Cell>> {
     let placed = points.iter().map(|point| {
         let allowed = "a point inside the file, in its coordinates";
-        cell_at(&terrain.grid, *point).ok_or_else(|| Error::value(flag, format!("{},{}", point.x, point.y), allowed))
+        cell_at(&terrain.grid, *point)
+            .ok_or_else(|| Error::invalid_value(flag, format!("{},{}", point.x, point.y), allowed))
     });
     cells.iter().copied().map(Ok).chain(placed).collect()
 }
 
-fn told((mut terrain, warnings): (Terrain, Vec<String>), sea: Option<f64>, voice: Voice) -> Result<Terrain> {
+fn apply_sea_level(
+    (mut terrain, warnings): (Terrain, Vec<String>),
+    sea: Option<f64>,
+    voice: Reporter,
+) -> Result<Terrain> {
     voice.warn_all(&warnings);
+    // A sea level of the command line takes precedence over that of the file or folder.
     terrain.grid.sea_level = sea.map(Height::from_metres).transpose()?.or(terrain.grid.sea_level);
     Ok(terrain)
 }
@@ -183,8 +204,8 @@ fn told((mut terrain, warnings): (Terrain, Vec<String>), sea: Option<f64>, voice
 ///
 /// # Errors
 /// Returns an error if the table cannot be read or is not a table of trees.
-pub fn trees(path: &Path, given: Option<&Path>, terrain: &Terrain, voice: Voice) -> Result<Vec<Tree>> {
-    let (trees, warnings) = trees_of(path, given, terrain)?;
+pub fn read_trees(path: &Path, given: Option<&Path>, terrain: &Terrain, voice: Reporter) -> Result<Vec<Tree>> {
+    let (trees, warnings) = read_world_trees(path, given, terrain)?;
     voice.warn_all(&warnings);
     Ok(trees)
 }
@@ -193,15 +214,15 @@ pub fn trees(path: &Path, given: Option<&Path>, terrain: &Terrain, voice: Voice)
 ///
 /// # Errors
 /// Returns an error that names the input.
-pub fn check_apart<'a>(
+pub fn check_distinct_output<'a>(
     inputs: impl IntoIterator<Item = &'a PathBuf>,
     water: &WaterArgs,
     trees: Option<&Path>,
     picture: &Path,
 ) -> Result<()> {
     let layers = [&water.water, &water.pools, &water.streams].into_iter().flatten();
-    let mut reads: Vec<PathBuf> = inputs.into_iter().flat_map(|input| reads_of(input)).collect();
-    reads.extend(layers.flat_map(|layer| Sidecar::files(layer)));
+    let mut reads: Vec<PathBuf> = inputs.into_iter().flat_map(|input| list_input_files(input)).collect();
+    reads.extend(layers.flat_map(|layer| Sidecar::input_files(layer)));
     reads.extend(trees.map(Path::to_path_buf));
-    apart(&reads, &[picture.to_path_buf()])
+    check_distinct_files(&reads, &[picture.to_path_buf()])
 }

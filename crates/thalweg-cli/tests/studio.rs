@@ -122,7 +122,7 @@ impl Session {
         self.wait("a picture is saved", |session| session.files().len() > before.len());
         let name = self.files().difference(&before).next().unwrap().clone();
         let file = std::fs::File::open(self.folder.path().join(&name)).unwrap();
-        (name, Picture::decode(BufReader::new(file)).unwrap())
+        (name, Picture::decode_png(BufReader::new(file)).unwrap())
     }
 
     /// Returns a picture whose name has this number of droplets, once the view has caught up.

@@ -8,7 +8,7 @@
 //! let mut recipe = presets::find_preset("hills")?;
 //! recipe.cells = 32;
 //! let mut run = Run::new(recipe)?;
-//! while run.step()?.is_some() {}
+//! while run.take_step()?.is_some() {}
 //! let files = MemoryFiles::default();
 //! world_folder::write_world(&run, files.path("world"))?;
 //! # Ok::<(), thalweg_core::base::error::Error>(())
@@ -24,8 +24,9 @@ pub mod world_folder;
 
 use thalweg_core::declare::operation::Operation;
 
-/// Returns the declared operations, each with its default options. Packages, types and documentation are made from them.
-pub fn operations() -> Vec<Box<dyn Operation>> {
+/// Returns the declared operations, each with its default options. Packages, types and documentation are made from
+/// them.
+pub fn export_operations() -> Vec<Box<dyn Operation>> {
     vec![
         Box::new(survey::DrainOptions::default()),
         Box::new(export::ExportOptions::default()),

@@ -5,12 +5,13 @@ use std::collections::BinaryHeap;
 use std::ops::RangeFull;
 
 use crate::depressions::{OUTSIDE, number_pits};
-use crate::{Directions, Land, Part, d8, lot};
-use thalweg_core::declare::operation::{Json, OptionKind, OptionType, real};
+use crate::{CellRole, Directions, Land, d8, tie_break_hash};
+use thalweg_core::declare::operation::{Json, OptionKind, OptionType, read_real_number};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Error, Field, Height, Result};
 
-/// Limits of breaching; [`BreachLimits::default`] sets none.
+/// Limits of breaching; [`BreachLimits::default`] sets none. For example, limits of 5 m and 100 m cut through the road
+/// embankments in a lidar model, and leave deeper basins to be filled.
 ///
 /// # Examples
 /// ```
@@ -44,7 +45,7 @@ impl BreachLimits {
         for (name, value) in [("depth", self.depth), ("length", self.length)] {
             if value.is_nan() || value < 0.0 {
                 let allowed = "0 m or more, or infinite";
-                return Err(Error::value(format!("breach limit of {name}"), format!("{value} m"), allowed));
+                return Err(Error::invalid_value(format!("breach limit of {name}"), format!("{value} m"), allowed));
             }
         }
         Ok(())
@@ -61,7 +62,7 @@ impl OptionType for BreachLimits {
         if value == &Json::Bool(true) {
             return Some(Self::default());
         }
-        let limit = |index: usize, name: &str| real(value.get(index).or_else(|| value.get(name))?);
+        let limit = |index: usize, name: &str| read_real_number(value.get(index).or_else(|| value.get(name))?);
         Some(Self { depth: limit(0, "depth")?, length: limit(1, "length")? })
     }
     fn to_json(&self) -> Json {
@@ -110,9 +111,9 @@ pub struct Breached {
 /// // A pit at 2 m behind a sill of 4 m, in a valley that is open to the east only.
 /// let edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
 /// let terrain = Terrain::from_metres(Grid { edges, ..Grid::new([1, 5], 10.0)? }, &[5.0, 2.0, 4.0, 3.0, 1.0])?;
-/// let land = Land::of(&terrain);
+/// let land = Land::from_terrain(&terrain);
 /// let breached = breach_depressions(&land, &BreachLimits::default())?;
-/// assert_eq!(breached.ground.as_slice(), [5.0, 2.0, 2.0, 2.0, 1.0].map(Height::saturating));
+/// assert_eq!(breached.ground.as_slice(), [5.0, 2.0, 2.0, 2.0, 1.0].map(Height::from_metres_clamped));
 /// // The channel is 2 m deep at the sill.
 /// let shallow = BreachLimits { depth: 1.0, ..BreachLimits::default() };
 /// assert_eq!(breach_depressions(&land, &shallow)?.kept, 1);
@@ -120,14 +121,16 @@ pub struct Breached {
 /// ```
 pub fn breach_depressions(land: &Land<'_>, limits: &BreachLimits) -> Result<Breached> {
     limits.check()?;
+    // The depth is rounded down to whole units, so that no cut exceeds the limit. The reach is counted in cells.
     let reach = limits.length / land.grid.cell;
-    let mut search = Search { depth: (limits.depth * UNITS).floor(), reach: square(reach), ..Search::of(land) };
-    let pits = search.pits(&d8::route_d8(land));
+    let mut search = Search { depth: (limits.depth * UNITS).floor(), reach: square_reach(reach), ..Search::new(land) };
+    let pits = search.order_pits(&d8::route_d8(land));
     let (mut removed, mut kept) = (0, 0);
+    // The lowest pit comes first, so that the channel of a higher pit can end in that of a lower one.
     for pit in &pits {
         let height = land.ground[*pit as usize];
-        match search.way_out(*pit, height) {
-            Some(end) => removed += search.cut(end, height),
+        match search.find_breach_path_end(*pit, height) {
+            Some(end) => removed += search.carve_channel(end, height),
             None => kept += 1,
         }
     }
@@ -154,14 +157,16 @@ pub(super) fn breach_hollows(
     floors: &Field<Height>,
 ) -> Field<Height> {
     let floor = |k: usize| floors[k];
-    let mut search = Search { floors: Some(&floor), ..Search::of(land) };
-    for pit in search.pits(directions) {
+    let mut search = Search { floors: Some(&floor), ..Search::new(land) };
+    for pit in search.order_pits(directions) {
         let height = land.ground[pit as usize];
         let number = hollows[pit as usize] as usize;
         let Some(allowance) = number.checked_sub(1).and_then(|hollow| allowances.get_mut(hollow)) else { continue };
+        // The volume shrinks with every channel, so that all channels of a depression together remove at most its
+        // allowance.
         (search.depth, search.volume) = (f64::from(allowance.depth), allowance.volume);
-        if let Some(end) = search.way_out(pit, height) {
-            allowance.volume -= search.cut(end, height);
+        if let Some(end) = search.find_breach_path_end(pit, height) {
+            allowance.volume -= search.carve_channel(end, height);
         }
     }
     search.ground
@@ -169,14 +174,14 @@ pub(super) fn breach_hollows(
 
 /// Squares a reach in cells, with a tolerance, so that a whole number of cells equal to the limit is within it
 /// despite rounding.
-pub fn square(reach: f64) -> f64 {
+pub fn square_reach(reach: f64) -> f64 {
     reach * reach * (1.0 + 1e-12)
 }
 
 /// A search for channels, from one pit at a time. Its buffers are reused for all pits.
 pub struct Search<'a> {
     land: &'a Land<'a>,
-    parts: Field<Part>,
+    parts: Field<CellRole>,
     /// The ground with the channels cut so far.
     pub ground: Field<Height>,
     /// The greatest depth of a cut, in units.
@@ -211,14 +216,15 @@ struct Reached {
 }
 
 /// Integer lengths of a straight and of a diagonal step; their ratio is √2 to 0.005 %.
+// Whole numbers add up exactly, so paths of equal steps have equal lengths in any order of the steps.
 const WHOLE_LENGTHS: [u32; 2] = [70, 99];
 
 impl<'a> Search<'a> {
     /// Creates a search without limits.
-    pub fn of(land: &'a Land<'a>) -> Self {
+    pub fn new(land: &'a Land<'a>) -> Self {
         Self {
             land,
-            parts: land.parts(),
+            parts: land.cell_roles(),
             ground: land.ground.clone(),
             depth: f64::INFINITY,
             reach: f64::INFINITY,
@@ -231,30 +237,35 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the land's pits in the order in which they are drained: lowest first, ties broken by hash.
-    fn pits(&mut self, directions: &Directions) -> Vec<u32> {
+    fn order_pits(&mut self, directions: &Directions) -> Vec<u32> {
         let mut pits = number_pits(self.land, directions, &mut self.places);
         let height = |k: u32| self.land.ground[k as usize];
-        pits.sort_by_cached_key(|k| (height(*k), lot(self.land.grid, *k as usize), *k));
+        pits.sort_by_cached_key(|k| (height(*k), tie_break_hash(self.land.grid, *k as usize), *k));
         pits
     }
 
     /// Finds the cheapest path from a pit of the given height to where water flows on. Returns the index of its last
     /// cell in `reached`; `None` if the limits permit no path.
-    pub fn way_out(&mut self, pit: u32, height: Height) -> Option<u32> {
+    pub fn find_breach_path_end(&mut self, pit: u32, height: Height) -> Option<u32> {
         self.reached.clear();
         self.queue.clear();
-        self.visit(pit, pit, OUTSIDE, (0, 0));
+        self.record_path(pit, pit, OUTSIDE, (0, 0));
         if self.ground[pit as usize] < height {
             return Some(0); // an earlier channel drains the pit
         }
         let cols = self.land.grid.cols();
+        // First collect all cells of the pit, which are connected and have its height. A channel may start at each of
+        // them.
         let mut place = 0;
         while let Some(here) = self.reached.get(place).copied() {
             let k = here.cell as usize;
-            for (_, Cell { row: r, col: c }) in self.land.around(k / cols, k % cols) {
+            for (_, Cell { row: r, col: c }) in self.land.neighbours(k / cols, k % cols) {
                 let n = (r * cols + c) as u32;
-                if self.ground[(r, c)] == height && self.place(n).is_none() && self.parts[(r, c)] != Part::Void {
-                    self.visit(n, n, OUTSIDE, (0, 0));
+                if self.ground[(r, c)] == height
+                    && self.find_reached_index(n).is_none()
+                    && self.parts[(r, c)] != CellRole::Void
+                {
+                    self.record_path(n, n, OUTSIDE, (0, 0));
                 }
             }
             place += 1;
@@ -265,49 +276,54 @@ impl<'a> Search<'a> {
             if (here.cost, here.length) != (cost, length) {
                 continue; // outdated: a cheaper path was found since
             }
-            if self.runs_on(here.cell as usize, height) {
+            if self.can_flow_on(here.cell as usize, height) {
                 return Some(place);
             }
-            self.step(here, place, height);
+            self.extend_to_neighbours(here, place, height);
         }
         None
     }
 
     /// Returns true if water at this height flows on from a cell: out of the land, or to lower ground.
-    fn runs_on(&self, k: usize, height: Height) -> bool {
+    fn can_flow_on(&self, k: usize, height: Height) -> bool {
         let cols = self.land.grid.cols();
-        let lower = |Cell { row: r, col: c }: Cell| self.ground[(r, c)] < height && self.parts[(r, c)] != Part::Void;
-        matches!(self.parts[k], Part::Rim | Part::Sink)
-            || self.land.around(k / cols, k % cols).any(|(_, cell)| lower(cell))
+        let lower =
+            |Cell { row: r, col: c }: Cell| self.ground[(r, c)] < height && self.parts[(r, c)] != CellRole::Void;
+        matches!(self.parts[k], CellRole::Rim | CellRole::Sink)
+            || self.land.neighbours(k / cols, k % cols).any(|(_, cell)| lower(cell))
     }
 
     /// Extends the search to the neighbours of a cell.
-    fn step(&mut self, here: Reached, place: u32, height: Height) {
+    fn extend_to_neighbours(&mut self, here: Reached, place: u32, height: Height) {
         let cols = self.land.grid.cols();
         let k = here.cell as usize;
         let start = here.start as usize;
-        for (d, Cell { row: r, col: c }) in self.land.around(k / cols, k % cols) {
+        for (d, Cell { row: r, col: c }) in self.land.neighbours(k / cols, k % cols) {
+            // Crossing a cell that an earlier channel has already cut to this height costs nothing.
             let cut = (i64::from(self.ground[(r, c)].0) - i64::from(height.0)).max(0);
             let (di, dj) = (r.abs_diff(start / cols) as f64, c.abs_diff(start % cols) as f64);
             let (cost, near) = (here.cost + cut, di * di + dj * dj <= self.reach);
             let allowed = cut as f64 <= self.depth && cost <= self.volume && near;
+            // A cell whose floor is above the pit must not be cut, for example because a lake next to it would drain.
             let spared = cut > 0 && self.floors.is_some_and(|floor| floor(r * cols + c) > height);
-            if self.parts[(r, c)] != Part::Void && allowed && !spared {
+            if self.parts[(r, c)] != CellRole::Void && allowed && !spared {
                 let way = (cost, here.length.saturating_add(WHOLE_LENGTHS[usize::from(d.is_diagonal())]));
-                self.visit((r * cols + c) as u32, here.start, place, way);
+                self.record_path((r * cols + c) as u32, here.start, place, way);
             }
         }
     }
 
     /// Returns the index in `reached` of a cell; `None` if this search has not reached it.
-    fn place(&self, cell: u32) -> Option<u32> {
+    fn find_reached_index(&self, cell: u32) -> Option<u32> {
         let place = self.places[cell as usize];
+        // A stale entry points to the record of another cell or beyond the list, so it does not have to be cleared
+        // before each search.
         self.reached.get(place as usize).is_some_and(|reached| reached.cell == cell).then_some(place)
     }
 
     /// Records a path to a cell if it is the first one or better than the known one.
-    fn visit(&mut self, cell: u32, start: u32, from: u32, (cost, length): (i64, u32)) {
-        let place = match self.place(cell) {
+    fn record_path(&mut self, cell: u32, start: u32, from: u32, (cost, length): (i64, u32)) {
+        let place = match self.find_reached_index(cell) {
             Some(place) => {
                 let known = &self.reached[place as usize];
                 if (known.cost, known.length) <= (cost, length) {
@@ -323,16 +339,18 @@ impl<'a> Search<'a> {
             }
         };
         self.reached[place as usize] = Reached { cell, from, start, cost, length };
-        let lot = (lot(self.land.grid, cell as usize) >> 32) as u32;
+        // Half of the hash decides between paths of equal cost and length. It keeps the entries of the queue small.
+        let lot = (tie_break_hash(self.land.grid, cell as usize) >> 32) as u32;
         self.queue.push(Reverse((cost, length, lot, place)));
     }
 
     /// Cuts the path that ends at index `end` of `reached` down to `height`. Returns the removed volume.
-    pub fn cut(&mut self, end: u32, height: Height) -> i64 {
+    pub fn carve_channel(&mut self, end: u32, height: Height) -> i64 {
         let mut removed = 0;
         let mut place = end;
         while let Some(here) = self.reached.get(place as usize) {
             let ground = &mut self.ground[here.cell as usize];
+            // Cells that are already low enough, for example in an earlier channel, stay as they are.
             if *ground > height {
                 removed += i64::from(ground.0) - i64::from(height.0);
                 *ground = height;

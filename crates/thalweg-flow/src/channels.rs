@@ -1,6 +1,6 @@
 //! Traces the reaches of a channel network along D8 flow directions.
 
-use crate::streams::{check, donors, onward};
+use crate::streams::{check_size, stream_donors, stream_receiver};
 use crate::{Directions, Land};
 use thalweg_core::terrain::{ChannelNetwork, ChannelReach, ReachId, path_length};
 use thalweg_core::{Cell, Field, Result};
@@ -31,7 +31,7 @@ use thalweg_core::{Cell, Field, Result};
 /// let streams = directions.map(|code| *code != VOID);
 /// let terrain = Terrain::new(Grid::new([3, 3], 10.0)?);
 /// let counts = count_upstream_cells(&directions);
-/// let reaches = trace_channels(&Land::of(&terrain), &directions, &counts, &streams)?.reaches;
+/// let reaches = trace_channels(&Land::from_terrain(&terrain), &directions, &counts, &streams)?.reaches;
 /// assert_eq!(reaches.len(), 3);
 /// assert_eq!(reaches[0].downstream, Some(2));
 /// assert_eq!((reaches[2].order, reaches[2].length), (2, 10.0));
@@ -43,17 +43,19 @@ pub fn trace_channels(
     counts: &Field<u32>,
     streams: &Field<bool>,
 ) -> Result<ChannelNetwork> {
-    check("directions", directions, land.grid.size)?;
-    check("counts", counts, land.grid.size)?;
-    check("streams", streams, land.grid.size)?;
+    check_size("directions", directions, land.grid.size)?;
+    check_size("counts", counts, land.grid.size)?;
+    check_size("streams", streams, land.grid.size)?;
     let cols = land.grid.cols();
-    let count_tributaries = |k: usize| donors(directions, streams, k).count();
-    let is_head = |k: &usize| streams[*k] && onward(directions, streams, *k).is_some() && count_tributaries(*k) != 1;
+    let count_tributaries = |k: usize| stream_donors(directions, streams, k).count();
+    // A reach begins at a source (no tributary) or at a junction (two or more), if it has a cell downstream.
+    let is_head =
+        |k: &usize| streams[*k] && stream_receiver(directions, streams, *k).is_some() && count_tributaries(*k) != 1;
     // The heads are in ascending order.
     let heads: Vec<usize> = (0..streams.len()).filter(is_head).collect();
     let trace_reach = |(id, head): (usize, &usize)| {
         let mut path = vec![*head];
-        while let Some(k) = onward(directions, streams, path[path.len() - 1]) {
+        while let Some(k) = stream_receiver(directions, streams, path[path.len() - 1]) {
             path.push(k);
             if count_tributaries(k) > 1 {
                 break;
@@ -73,6 +75,7 @@ pub fn trace_channels(
             drop,
             slope: drop / length,
             drainage_area: f64::from(counts[lowest]) * land.grid.cell_area(),
+            // A reach that ends at an outlet finds no head there and has no reach downstream.
             downstream: heads.binary_search(&end).ok().map(|id| id as ReachId),
             ..ChannelReach::default()
         }
@@ -85,9 +88,9 @@ pub fn trace_channels(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::streams::{self, shreve, strahler};
-    use crate::{OUT, VOID, accumulate, d8, downstream, fill};
-    use thalweg_core::base::rng::Key;
+    use crate::streams::{self, compute_shreve_magnitudes, compute_strahler_orders};
+    use crate::{OUT, VOID, accumulate, d8, fill, find_receiver};
+    use thalweg_core::base::rng::RandomKey;
     use thalweg_core::terrain::grid::Grid;
     use thalweg_core::terrain::height::Height;
 
@@ -105,7 +108,7 @@ mod tests {
         .unwrap();
         let directions = Directions::from(directions);
         let grid = Grid::new([5, 3], 10.0).unwrap();
-        let ground = Field::generate([5, 3], |i, _| Height::saturating(50.0 - 10.0 * i as f64));
+        let ground = Field::from_fn([5, 3], |i, _| Height::from_metres_clamped(50.0 - 10.0 * i as f64));
         let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
         let streams = directions.map(|code| *code != VOID);
         let reaches = trace_channels(&land, &directions, &accumulate::count_upstream_cells(&directions), &streams)
@@ -132,34 +135,37 @@ mod tests {
         let mut seen = 0;
         for seed in 0..60 {
             let size = [12 + seed as usize % 31, 11 + seed as usize % 29];
-            let key = Key::new(seed, "links");
-            let noise = |i: usize, j: usize| key.cell([i as i64, j as i64]).bits() % 60;
-            let ground = Field::generate(size, |i, j| Height((noise(i, j) + 2 * (i + j) as u64) as i32 * 65_536));
+            let key = RandomKey::new(seed, "links");
+            let noise = |i: usize, j: usize| key.for_cell([i as i64, j as i64]).random_bits() % 60;
+            let ground = Field::from_fn(size, |i, j| Height((noise(i, j) + 2 * (i + j) as u64) as i32 * 65_536));
             let mut grid = Grid::new(size, 25.0).unwrap();
-            grid.sea_level = (seed % 2 == 1).then(|| Height::saturating(12.0));
+            grid.sea_level = (seed % 2 == 1).then(|| Height::from_metres_clamped(12.0));
             let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
             let filled = fill::fill_depressions(&land);
-            let land = land.under(&filled);
+            let land = land.with_ground(&filled);
             let directions = d8::route_d8(&land);
             let counts = accumulate::count_upstream_cells(&directions);
-            let streams = streams::streams(&land, &counts, 1 + seed as u32 % 7).unwrap();
+            let streams = streams::find_stream_cells(&land, &counts, 1 + seed as u32 % 7).unwrap();
             let reaches = trace_channels(&land, &directions, &counts, &streams).unwrap().reaches;
             seen += reaches.len();
-            let (order, magnitude) = (strahler(&directions, &streams).unwrap(), shreve(&directions, &streams).unwrap());
+            let (order, magnitude) = (
+                compute_strahler_orders(&directions, &streams).unwrap(),
+                compute_shreve_magnitudes(&directions, &streams).unwrap(),
+            );
 
             let mut owners = Field::new(size, 0u32);
             for (number, reach) in reaches.iter().enumerate() {
                 assert_eq!(reach.id as usize, number);
                 let (end, own) = reach.cells.split_last().unwrap();
-                let lasts =
-                    reach.downstream.is_none() && donors(&directions, &streams, end[0] * size[1] + end[1]).count() == 1;
+                let lasts = reach.downstream.is_none()
+                    && stream_donors(&directions, &streams, end[0] * size[1] + end[1]).count() == 1;
                 for cell in own.iter().chain(lasts.then_some(end)) {
                     owners[*cell] += 1;
                     assert_eq!((reach.order, reach.magnitude), (order[*cell], magnitude[*cell]));
                 }
                 for pair in reach.cells.windows(2) {
                     let [from, to] = [pair[0], pair[1]].map(|cell| cell.row * size[1] + cell.col);
-                    assert_eq!(downstream(from, directions[from], size[1]), Some(to));
+                    assert_eq!(find_receiver(from, directions[from], size[1]), Some(to));
                 }
                 assert!(reach.drop >= 0.0 && reach.sinuosity() >= 1.0 - 1e-12 && reach.drainage_area >= 625.0);
                 if let Some(below) = reach.downstream {
@@ -171,11 +177,11 @@ mod tests {
             }
             let mut metres = 0.0;
             for k in 0..owners.len() {
-                let goes_on = streams[k] && onward(&directions, &streams, k).is_some();
+                let goes_on = streams[k] && stream_receiver(&directions, &streams, k).is_some();
                 if goes_on {
                     metres += if directions[k].is_multiple_of(2) { 25.0 } else { 25.0 * 2f64.sqrt() };
                 }
-                let shared = streams[k] && !goes_on && donors(&directions, &streams, k).count() != 1;
+                let shared = streams[k] && !goes_on && stream_donors(&directions, &streams, k).count() != 1;
                 assert_eq!(owners[k], u32::from(streams[k] && !shared), "seed {seed}, cell {k}");
             }
             let sum: f64 = reaches.iter().map(|reach| reach.length).sum();
@@ -194,6 +200,6 @@ mod tests {
         let streams = directions.map(|code| *code != VOID);
         let reaches = trace_channels(&land, &directions, &Field::new([2, 3], 1), &streams).unwrap().reaches;
         assert_eq!(reaches.len(), 2);
-        assert_eq!(strahler(&directions, &streams).unwrap().as_slice(), [1, 0, 0, 0, 0, 0]);
+        assert_eq!(compute_strahler_orders(&directions, &streams).unwrap().as_slice(), [1, 0, 0, 0, 0, 0]);
     }
 }

@@ -3,13 +3,14 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::near::{BLOCK, Block, HERE, NEIGHBOURS, Near, WALL, block, heights, whole};
-use crate::{Directions, Land, OUT, PIT, Part, VOID, flats};
+use crate::padded_rows::{BLOCK, Block, HERE, NEIGHBOURS, Near, WALL, read_block, read_heights, round_up_to_blocks};
+use crate::{CellRole, Directions, Land, OUT, PIT, VOID, flats};
 use thalweg_core::{Field, Topology};
 
 /// Computes the D8 flow direction of each cell: the neighbour of steepest descent (O'Callaghan & Mark 1984,
 /// doi:10.1016/S0734-189X(84)80011-0). This is the neighbour with the greatest fall per distance, compared exactly;
-/// ties are broken by [`Land::pick`].
+/// ties are broken by [`Land::break_tie`]. For example, a diagonal fall of 2 m over 14.1 m is steeper than a straight
+/// fall of 1 m over 10 m.
 ///
 /// Flat areas drain towards their lower edge (see [`flats`]); on a filled surface every cell drains. Rim cells
 /// without a lower neighbour, and sinks, are [`OUT`]. Other cells without a receiver are [`PIT`], and cells without
@@ -23,15 +24,15 @@ use thalweg_core::{Field, Topology};
 ///
 /// let heights = [9.0, 9.0, 9.0, 9.0, 5.0, 4.0, 9.0, 9.0, 1.0];
 /// let terrain = Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?;
-/// let directions = route_d8(&Land::of(&terrain));
+/// let directions = route_d8(&Land::from_terrain(&terrain));
 /// // The diagonal fall of 4 m over 14.1 m is steeper than the fall of 1 m over 10 m to the east.
 /// assert_eq!(directions[(1, 1)], D8::SouthEast.code());
 /// assert_eq!(directions[(2, 2)], OUT);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn route_d8(land: &Land<'_>) -> Directions {
-    let mut directions = descents(land, &land.parts());
-    flats::cross(land, &mut directions);
+    let mut directions = route_steepest_descent(land, &land.cell_roles());
+    flats::route_flats(land, &mut directions);
     directions
 }
 
@@ -39,55 +40,58 @@ pub fn route_d8(land: &Land<'_>) -> Directions {
 const ROWS: usize = 32;
 
 /// Computes directions of steepest descent only; cells of flat areas stay [`PIT`].
-pub fn descents(land: &Land<'_>, parts: &Field<Part>) -> Directions {
+pub fn route_steepest_descent(land: &Land<'_>, parts: &Field<CellRole>) -> Directions {
     let cols = land.grid.cols();
     let mut directions = Directions::new(land.grid.topology(), PIT);
     directions.as_mut_slice().par_chunks_mut(ROWS * cols.max(1)).enumerate().for_each(|(band, directions)| {
-        let mut descent = Descent::new(land.grid.topology());
+        let mut descent = SteepestDescent::new(land.grid.topology());
         for (r, directions) in directions.chunks_mut(cols).enumerate() {
-            descent.row(land, parts, band * ROWS + r, directions);
+            descent.route_row(land, parts, band * ROWS + r, directions);
         }
     });
     directions
 }
 
 /// Computes steepest descent row by row.
-pub(super) struct Descent {
+pub(super) struct SteepestDescent {
     near: Near<i32>,
     steepest: Vec<u8>,
     /// The row to which `near` can advance without reading all three rows.
     next: usize,
 }
 
-impl Descent {
+impl SteepestDescent {
     pub(super) fn new(topology: Topology) -> Self {
-        let steepest = vec![0; whole(topology.size[1])];
+        let steepest = vec![0; round_up_to_blocks(topology.size[1])];
         Self { near: Near::new(topology, WALL), steepest, next: usize::MAX }
     }
 
     /// Computes the directions of row `i`; fastest when rows are processed from north to south.
-    pub(super) fn row(&mut self, land: &Land<'_>, parts: &Field<Part>, i: usize, directions: &mut [u8]) {
-        self.near.advance(i, i != self.next, |i, row| heights(land.ground, parts, i, row));
+    pub(super) fn route_row(&mut self, land: &Land<'_>, parts: &Field<CellRole>, i: usize, directions: &mut [u8]) {
+        self.near.advance_to_row(i, i != self.next, |i, row| read_heights(land.ground, parts, i, row));
         self.next = i + 1;
-        compare(&self.near.rows, &mut self.steepest);
+        mark_steepest(&self.near.rows, &mut self.steepest);
         let cells = directions.iter_mut().zip(&self.steepest).zip(parts.row(i));
         for (j, ((direction, steepest), part)) in cells.enumerate() {
-            *direction = ONLY[usize::from(*steepest)];
-            if *direction == SEVERAL || *part != Part::Inside {
+            // Most cells are inside and have one steepest neighbour. The table contains their direction.
+            *direction = UNIQUE_DIRECTION[usize::from(*steepest)];
+            if *direction == TIED || *part != CellRole::Inside {
                 *direction = match part {
-                    Part::Void => VOID,
-                    Part::Sink => OUT,
-                    Part::Rim if *steepest == 0 => OUT,
-                    _ => land.one_of(i, j, *steepest),
+                    CellRole::Void => VOID,
+                    CellRole::Sink => OUT,
+                    // A rim cell with a lower neighbour drains to that neighbour. Water leaves here only if there is
+                    // none.
+                    CellRole::Rim if *steepest == 0 => OUT,
+                    _ => land.choose_neighbour(i, j, *steepest),
                 };
             }
         }
     }
 }
 
-/// The direction for each set of steepest neighbours that contains at most one; [`SEVERAL`] for all others.
-const ONLY: [u8; 256] = {
-    let mut table = [SEVERAL; 256];
+/// The direction for each set of steepest neighbours that contains at most one; [`TIED`] for all others.
+const UNIQUE_DIRECTION: [u8; 256] = {
+    let mut table = [TIED; 256];
     table[0] = PIT;
     let mut k = 0;
     while k < 8 {
@@ -98,14 +102,15 @@ const ONLY: [u8; 256] = {
 };
 
 /// Several neighbours are equally steep, so a tie must be broken.
-const SEVERAL: u8 = 254;
+const TIED: u8 = 254;
 
 /// Sets bit k if no neighbour is steeper than neighbour k; no bits if no neighbour is lower.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn compare(near: &[Vec<i32>; 3], steepest: &mut [u8]) {
+fn mark_steepest(near: &[Vec<i32>; 3], steepest: &mut [u8]) {
     for j in (0..steepest.len()).step_by(BLOCK) {
-        let here = block(near, HERE, j);
-        let (straight, diagonal) = (lowest(near, j, &here, 0), lowest(near, j, &here, 1));
+        let here = read_block(near, HERE, j);
+        let (straight, diagonal) =
+            (find_lowest_neighbours(near, j, &here, 0), find_lowest_neighbours(near, j, &here, 1));
         for x in 0..BLOCK {
             // Compare squared slopes exactly, in integers: falls of up to 2³² have squares of up to 2⁶⁴. The diagonal
             // fall is divided by √2, so its square is halved. The two are never equal, because √2 is irrational.
@@ -121,17 +126,21 @@ fn compare(near: &[Vec<i32>; 3], steepest: &mut [u8]) {
 /// Returns the lowest height among each cell and its straight (`odd` 0) or diagonal (1) neighbours, and bits for the
 /// neighbours that have that height, if they are lower than the cell.
 #[inline(always)]
-fn lowest(near: &[Vec<i32>; 3], j: usize, here: &Block<i32>, odd: usize) -> (Block<i32>, Block<i32>) {
+fn find_lowest_neighbours(near: &[Vec<i32>; 3], j: usize, here: &Block<i32>, odd: usize) -> (Block<i32>, Block<i32>) {
     let mut low = *here;
     let mut bits = [0; BLOCK];
     for k in [odd, odd + 2, odd + 4, odd + 6] {
-        let height = block(near, NEIGHBOURS[k], j);
+        // The first pass finds the lowest height. Masks and minima instead of branches let the compiler vectorise both
+        // passes.
+        let height = read_block(near, NEIGHBOURS[k], j);
         for x in 0..BLOCK {
             low[x] = low[x].min(height[x]);
         }
     }
     for k in [odd, odd + 2, odd + 4, odd + 6] {
-        let height = block(near, NEIGHBOURS[k], j);
+        // The second pass marks every neighbour of that height, because several may tie. A neighbour that is level with
+        // the cell is no descent and gets no bit.
+        let height = read_block(near, NEIGHBOURS[k], j);
         for x in 0..BLOCK {
             bits[x] |= i32::from(height[x] == low[x] && height[x] < here[x]) << k;
         }

@@ -1,11 +1,12 @@
 //! [`Hierarchy`]: the depression hierarchy, with the nesting, spill point and volume of each depression.
 
-use crate::basins::spread;
+use crate::basins::propagate_outlet_labels;
 pub use crate::spill_cells::OUTSIDE;
-use crate::{Directions, Land, PIT, Part, d8, lot, spill_cells};
+use crate::{CellRole, Directions, Land, PIT, d8, spill_cells, tie_break_hash};
 use thalweg_core::{Cell, Edge, Field, Height};
 
-/// All depressions of a land, as a forest of binary trees.
+/// All depressions of a land, as a forest of binary trees. For example, two pits with a common sill below the rim
+/// around both are two leaves and one merged depression.
 ///
 /// A leaf contains one pit. It spills over its lowest sill into the leaf on the other side, or out of the land. Two
 /// depressions that spill into each other merge: their parent extends from their common sill up to its own spill
@@ -25,8 +26,8 @@ use thalweg_core::{Cell, Edge, Field, Height};
 /// let edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
 /// let heights = [5.0, 1.0, 3.0, 2.0, 4.0, 0.0];
 /// let terrain = Terrain::from_metres(Grid { edges, ..Grid::new([1, 6], 10.0)? }, &heights)?;
-/// let hierarchy = Hierarchy::of(&Land::of(&terrain));
-/// assert_eq!((hierarchy.leaves(), hierarchy.depressions.len()), (2, 3));
+/// let hierarchy = Hierarchy::from_land(&Land::from_terrain(&terrain));
+/// assert_eq!((hierarchy.leaf_count(), hierarchy.depressions.len()), (2, 3));
 /// let merged = hierarchy.depressions[2];
 /// assert_eq!(merged.children, Some([0, 1]));
 /// assert_eq!(merged.spill.map(|spill| spill.level.metres()), Some(4.0));
@@ -45,7 +46,7 @@ pub struct Hierarchy {
     pub depressions: Vec<Depression>,
 }
 
-/// A depression: ground from which water cannot flow off until it stands at the spill level.
+/// A depression: ground from which water cannot flow off until it has risen to the spill level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Depression {
@@ -84,47 +85,53 @@ impl Hierarchy {
     /// The method follows Barnes, Callaghan & Wickert (2020, doi:10.5194/esurf-8-431-2020). Here cells are assigned
     /// to pits by their D8 directions, so that a cell's water flows as it does elsewhere in this crate. Basins are
     /// then connected over their lowest borders (Kruskal's algorithm), for which only border cells have to be sorted.
-    pub fn of(land: &Land<'_>) -> Self {
-        Self::along(land, land.parts(), d8::route_d8(land))
+    pub fn from_land(land: &Land<'_>) -> Self {
+        Self::from_directions(land, land.cell_roles(), d8::route_d8(land))
     }
 
     /// Does the same for a land whose cell roles and directions are already computed.
-    pub(super) fn along(land: &Land<'_>, mut parts: Field<Part>, mut directions: Directions) -> Self {
-        if let Some(k) = stand_in(land, &parts) {
-            parts[k] = Part::Inside;
+    pub(super) fn from_directions(land: &Land<'_>, mut parts: Field<CellRole>, mut directions: Directions) -> Self {
+        // On a closed land the stand-in for an outlet becomes a pit again, so that the last depression holds any amount
+        // of water.
+        if let Some(k) = find_fallback_outlet(land, &parts) {
+            parts[k] = CellRole::Inside;
             directions[k] = PIT;
         }
         let mut leaf = Field::new(directions.size(), OUTSIDE);
         let pits = number_pits(land, &directions, leaf.as_mut_slice());
-        spread(&directions, &mut leaf, OUTSIDE);
+        propagate_outlet_labels(&directions, &mut leaf, OUTSIDE);
+        // Free a byte per cell before the sills are collected. The labels already contain everything that is needed of
+        // the directions.
         drop(directions);
-        let mut forest = Forest::new(land, &pits);
-        for k in spill_cells::candidates(land, &parts, &leaf) {
-            forest.join(land, &parts, leaf.as_slice(), k as usize);
+        let mut forest = DepressionForest::new(land, &pits);
+        for k in spill_cells::list_sill_candidates(land, &parts, &leaf) {
+            forest.connect_basins_at(land, &parts, leaf.as_slice(), k as usize);
         }
         let mut depressions = forest.depressions;
-        measure(land.ground.as_slice(), leaf.as_slice(), &mut depressions);
+        measure_depressions(land.ground.as_slice(), leaf.as_slice(), &mut depressions);
         Self { leaf, depressions }
     }
 
     /// Returns the empty hierarchy of no land.
-    pub(super) fn none() -> Self {
+    pub(super) fn empty() -> Self {
         Self { leaf: Field::new([0, 0], OUTSIDE), depressions: Vec::new() }
     }
 
     /// Returns the number of leaves, which come first in the list.
-    pub fn leaves(&self) -> usize {
+    pub fn leaf_count(&self) -> usize {
         self.depressions.partition_point(|depression| depression.children.is_none())
     }
 }
 
-/// Returns the cell that [`Land::parts`] made a sink only because water could not leave the land anywhere else.
-pub(super) fn stand_in(land: &Land<'_>, parts: &Field<Part>) -> Option<usize> {
+/// Returns the cell that [`Land::cell_roles`] made a sink only because water could not leave the land anywhere else.
+pub(super) fn find_fallback_outlet(land: &Land<'_>, parts: &Field<CellRole>) -> Option<usize> {
+    // A cell that is a sink because of its height below the sea, or because it was given as an outlet, is no stand-in.
     let closed = !land.grid.edges.contains(&Edge::Open) && land.outlets.is_empty();
-    let mut ways = parts.as_slice().iter().enumerate().filter(|(_, part)| matches!(part, Part::Rim | Part::Sink));
+    let mut ways =
+        parts.as_slice().iter().enumerate().filter(|(_, part)| matches!(part, CellRole::Rim | CellRole::Sink));
     let (k, _) = ways.next().filter(|_| closed)?;
     let dry = land.grid.sea_level.is_none_or(|sea| land.ground[k] > sea);
-    (dry && parts[k] == Part::Sink && ways.next().is_none()).then_some(k)
+    (dry && parts[k] == CellRole::Sink && ways.next().is_none()).then_some(k)
 }
 
 /// Number of cells that are scanned at once for a pit.
@@ -144,16 +151,16 @@ pub(crate) fn number_pits(land: &Land<'_>, directions: &Directions, labels: &mut
             continue;
         }
         let number = pits.len() as u32;
-        let mut least = (lot(land.grid, first), first);
+        let mut least = (tie_break_hash(land.grid, first), first);
         labels[first] = number;
         stack.push(first);
         while let Some(k) = stack.pop() {
             // Adjacent pit cells have the same height; otherwise the higher one would drain to the lower one.
-            for (_, Cell { row: r, col: c }) in land.around(k / cols, k % cols) {
+            for (_, Cell { row: r, col: c }) in land.neighbours(k / cols, k % cols) {
                 let n = r * cols + c;
                 if codes[n] == PIT && labels[n] == OUTSIDE {
                     labels[n] = number;
-                    least = least.min((lot(land.grid, n), n));
+                    least = least.min((tie_break_hash(land.grid, n), n));
                     stack.push(n);
                 }
             }
@@ -164,14 +171,14 @@ pub(crate) fn number_pits(land: &Land<'_>, directions: &Directions, labels: &mut
 }
 
 /// The depressions found so far, and their connections (a union–find structure).
-struct Forest {
+struct DepressionForest {
     depressions: Vec<Depression>,
     /// For each depression, the depression that it is currently part of; itself if it is at the top. The last entry
     /// is the outside.
     up: Vec<u32>,
 }
 
-impl Forest {
+impl DepressionForest {
     /// Creates one leaf for each pit; nothing is connected yet.
     fn new(land: &Land<'_>, pits: &[u32]) -> Self {
         let leaf = |pit: &u32| Depression {
@@ -183,18 +190,20 @@ impl Forest {
             cells: 0,
             volume: 0,
         };
+        // With n leaves there are at most n − 1 merges, so 2·n entries and one for the outside are enough.
         Self { depressions: pits.iter().map(leaf).collect(), up: (0..=2 * pits.len() as u32).collect() }
     }
 
-    /// Returns the entry of `up` that stands for the outside.
-    fn outside(&self) -> u32 {
+    /// Returns the index of the entry of `up` for the outside.
+    fn outside_entry(&self) -> u32 {
         self.up.len() as u32 - 1
     }
 
     /// Returns the topmost depression that contains a leaf, or the entry of the outside.
-    fn top(&mut self, leaf: u32) -> u32 {
-        let mut at = leaf.min(self.outside());
+    fn find_root(&mut self, leaf: u32) -> u32 {
+        let mut at = leaf.min(self.outside_entry());
         while self.up[at as usize] != at {
+            // Let every entry on the path point one step farther, which keeps later paths short (path halving).
             let next = self.up[self.up[at as usize] as usize];
             self.up[at as usize] = next;
             at = next;
@@ -203,55 +212,58 @@ impl Forest {
     }
 
     /// Connects the basins that meet at border cell `k`.
-    fn join(&mut self, land: &Land<'_>, parts: &Field<Part>, leaf: &[u32], k: usize) {
+    fn connect_basins_at(&mut self, land: &Land<'_>, parts: &Field<CellRole>, leaf: &[u32], k: usize) {
         let cols = land.grid.cols();
         let heights = land.ground.as_slice();
-        let here = self.top(leaf[k]);
+        let here = self.find_root(leaf[k]);
         let mut beside = [(Height::ZERO, 0, 0); 8];
         let mut count = 0;
-        for (_, Cell { row: r, col: c }) in land.around(k / cols, k % cols) {
+        for (_, Cell { row: r, col: c }) in land.neighbours(k / cols, k % cols) {
             let n = r * cols + c;
-            let meets = leaf[n] != leaf[k] && heights[n] <= heights[k] && parts[(r, c)] != Part::Void;
-            if meets && self.top(leaf[n]) != here {
-                beside[count] = (heights[n], lot(land.grid, n), leaf[n]);
+            let meets = leaf[n] != leaf[k] && heights[n] <= heights[k] && parts[(r, c)] != CellRole::Void;
+            if meets && self.find_root(leaf[n]) != here {
+                beside[count] = (heights[n], tie_break_hash(land.grid, n), leaf[n]);
                 count += 1;
             }
         }
         beside[..count].sort_unstable();
         for (_, _, other) in &beside[..count] {
-            self.link(land, k, leaf[k], *other);
+            self.connect_leaves(land, k, leaf[k], *other);
         }
-        if parts[k] == Part::Rim {
-            self.link(land, k, leaf[k], OUTSIDE);
+        if parts[k] == CellRole::Rim {
+            self.connect_leaves(land, k, leaf[k], OUTSIDE);
         }
     }
 
     /// Connects two leaves, one of which may be the outside, over the sill `cell`.
-    fn link(&mut self, land: &Land<'_>, cell: usize, one: u32, other: u32) {
-        let (x, y) = (self.top(one), self.top(other));
+    fn connect_leaves(&mut self, land: &Land<'_>, cell: usize, one: u32, other: u32) {
+        let (x, y) = (self.find_root(one), self.find_root(other));
         if x == y {
             return;
         }
         let level = land.ground[cell];
-        let outside = self.outside();
+        let outside = self.outside_entry();
+        // Sills are visited from the lowest up, so the first sill that connects a depression with another one is its
+        // spill.
         for (from, leaf) in [(x, other), (y, one)] {
             if from != outside {
                 let to = (leaf != OUTSIDE).then_some(leaf);
                 self.depressions[from as usize].spill = Some(Spill { cell: cell as u32, level, to });
             }
         }
-        let top = if x == outside || y == outside { outside } else { self.merge(land, x, y) };
+        let top = if x == outside || y == outside { outside } else { self.merge_depressions(land, x, y) };
         self.up[x as usize] = top;
         self.up[y as usize] = top;
     }
 
     /// Creates the parent of two depressions.
-    fn merge(&mut self, land: &Land<'_>, x: u32, y: u32) -> u32 {
+    fn merge_depressions(&mut self, land: &Land<'_>, x: u32, y: u32) -> u32 {
         let parent = self.depressions.len() as u32;
         let depth = |d: u32| {
             let Depression { pit, floor, .. } = self.depressions[d as usize];
-            (floor, lot(land.grid, pit as usize), pit)
+            (floor, tie_break_hash(land.grid, pit as usize), pit)
         };
+        // The parent inherits the pit and the floor of its deeper child.
         let children = if depth(x) <= depth(y) { [x, y] } else { [y, x] };
         let deeper = self.depressions[children[0] as usize];
         self.depressions.push(Depression { parent: None, children: Some(children), spill: None, ..deeper });
@@ -263,8 +275,8 @@ impl Forest {
 }
 
 /// Computes the numbers of cells and the volumes.
-fn measure(heights: &[Height], leaf: &[u32], depressions: &mut [Depression]) {
-    let rungs = rungs(depressions);
+fn measure_depressions(heights: &[Height], leaf: &[u32], depressions: &mut [Depression]) {
+    let rungs = build_jump_pointers(depressions);
     // Most ground is above all water, and a comparison with the highest level in a leaf's tree skips it quickly.
     let mut most: Vec<i32> = rungs.iter().map(|rung| rung.highest).collect();
     for d in (0..depressions.len()).rev() {
@@ -276,7 +288,8 @@ fn measure(heights: &[Height], leaf: &[u32], depressions: &mut [Depression]) {
     for (height, leaf) in heights.iter().zip(leaf) {
         let Some([own, most]) = spans.get(*leaf as usize) else { continue };
         if height.0 <= *most {
-            let owner = if height.0 <= *own { *leaf } else { owner(&rungs, *leaf, height.0) };
+            // Most cells under water are below the spill level of their own leaf and need no search.
+            let owner = if height.0 <= *own { *leaf } else { find_owner(&rungs, *leaf, height.0) };
             let (cells, sum) = &mut sums[owner as usize];
             *cells += 1;
             *sum += i64::from(height.0);
@@ -288,6 +301,7 @@ fn measure(heights: &[Height], leaf: &[u32], depressions: &mut [Depression]) {
         // Fewer than 2³² cells of fewer than 2³¹ units each: the sum fits an i64.
         let level = depressions[d].spill.map(|spill| i64::from(spill.level.0));
         depressions[d].volume = level.map_or(i64::MAX, |level| level * i64::from(cells) - sum);
+        // A parent comes after its children in the list, so its sums are complete when its own turn comes.
         if let Some(parent) = depressions[d].parent {
             let above = &mut sums[parent as usize];
             above.0 += cells;
@@ -309,7 +323,7 @@ struct Rung {
 }
 
 /// Computes the jump pointers of all depressions, from the roots down.
-fn rungs(depressions: &[Depression]) -> Vec<Rung> {
+fn build_jump_pointers(depressions: &[Depression]) -> Vec<Rung> {
     // A spill level is above the floor, so one unit less is still a valid height.
     let highest = |d: u32| depressions[d as usize].spill.map_or(i32::MAX, |spill| spill.level.0.saturating_sub(1));
     let mut far: Vec<u32> = (0..depressions.len() as u32).collect();
@@ -319,6 +333,7 @@ fn rungs(depressions: &[Depression]) -> Vec<Rung> {
             let next = far[parent as usize];
             let beyond = far[next as usize];
             let depth = |d: u32| depths[d as usize];
+            // Two jumps of equal length are combined to one that is twice as long plus one step.
             let even = depth(parent) - depth(next) == depth(next) - depth(beyond);
             far[d] = if even { beyond } else { parent };
             depths[d] = depth(parent) + 1;
@@ -334,7 +349,7 @@ fn rungs(depressions: &[Depression]) -> Vec<Rung> {
 
 /// Returns the lowest depression above or at a leaf whose spill level is above a cell of this height; there always is
 /// one. Spill levels increase from children to parents.
-fn owner(rungs: &[Rung], leaf: u32, height: i32) -> u32 {
+fn find_owner(rungs: &[Rung], leaf: u32, height: i32) -> u32 {
     let mut at = leaf;
     loop {
         let rung = &rungs[at as usize];

@@ -19,12 +19,12 @@ use thalweg_core::{Field, Height, Result};
 /// // A pit of 2 m in a valley that is open to the east only.
 /// let edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
 /// let terrain = Terrain::from_metres(Grid { edges, ..Grid::new([1, 5], 10.0)? }, &[5.0, 2.0, 3.0, 4.0, 1.0])?;
-/// let graph = FlowGraph::new(&Land::of(&terrain));
-/// assert_eq!(graph.depths(&terrain.ground)[(0, 1)].metres(), 2.0);
+/// let graph = FlowGraph::new(&Land::from_terrain(&terrain));
+/// assert_eq!(graph.fill_depths(&terrain.ground)[(0, 1)].metres(), 2.0);
 /// assert_eq!(graph.next(1), Some(2));
 /// assert_eq!(graph.upstream_cells().as_slice(), [1, 2, 3, 4, 5]);
 /// // The discharge if each cell yields 0.5 m³/s.
-/// assert_eq!(graph.yields(0.5).as_slice(), [0.5, 1.0, 1.5, 2.0, 2.5]);
+/// assert_eq!(graph.accumulate_uniform_yield(0.5).as_slice(), [0.5, 1.0, 1.5, 2.0, 2.5]);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 // `OnceLock` would block: a thread that waits for its own sums could steal a job that requests them again.
@@ -42,17 +42,17 @@ impl FlowGraph {
     pub fn new(land: &Land<'_>) -> Self {
         // Filling turns no cell into a rim or a sink and removes none, so the roles computed on the ground are also
         // those on the filled surface.
-        let parts = land.parts();
-        let filled = fill::filled(land, &parts);
-        let surface = land.under(&filled);
-        let mut directions = d8::descents(&surface, &parts);
+        let parts = land.cell_roles();
+        let filled = fill::fill_with_roles(land, &parts);
+        let surface = land.with_ground(&filled);
+        let mut directions = d8::route_steepest_descent(&surface, &parts);
         drop(parts);
-        flats::cross(&surface, &mut directions);
+        flats::route_flats(&surface, &mut directions);
         Self { filled, directions, upstream_cells: OnceCell::new(), upstream_order: OnceCell::new() }
     }
 
     /// Returns the elevation with each depression filled to its spill level.
-    pub fn filled(&self) -> &Field<Height> {
+    pub fn filled_surface(&self) -> &Field<Height> {
         &self.filled
     }
 
@@ -74,7 +74,7 @@ impl FlowGraph {
 
     /// Returns the flow through each cell if every cell with data yields `each`, in the unit of `each`; 0 where there
     /// is no data.
-    pub fn yields(&self, each: f64) -> Field<f32> {
+    pub fn accumulate_uniform_yield(&self, each: f64) -> Field<f32> {
         self.upstream_cells().map(|n| (f64::from(*n) * each) as f32)
     }
 
@@ -88,15 +88,15 @@ impl FlowGraph {
     }
 
     /// Returns the land with the filled surface as its elevation.
-    pub fn surface<'a>(&'a self, land: &Land<'a>) -> Land<'a> {
-        land.under(&self.filled)
+    pub fn with_filled_surface<'a>(&'a self, land: &Land<'a>) -> Land<'a> {
+        land.with_ground(&self.filled)
     }
 
     /// Returns the depth of the filled surface above `ground`, from which the graph must have been built; 0 outside of
     /// depressions.
-    pub fn depths(&self, ground: &Field<Height>) -> Field<Height> {
+    pub fn fill_depths(&self, ground: &Field<Height>) -> Field<Height> {
         let filled = &self.filled;
-        Field::generate(filled.size(), |i, j| Height(filled[(i, j)].0 - ground[(i, j)].0))
+        Field::from_fn(filled.size(), |i, j| Height(filled[(i, j)].0 - ground[(i, j)].0))
     }
 
     /// Returns the row-major index of the receiver of cell `k`; `None` if it has none.

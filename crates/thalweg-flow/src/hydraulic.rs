@@ -10,7 +10,8 @@ pub const WIDTH: f32 = 7.2;
 /// The mean depth in metres of a stream of 1 m³/s.
 pub const DEPTH: f32 = 0.27;
 
-/// Returns the width in metres of a stream of `discharge` m³/s: 7.2·Q^0.5; 0 if there is no flow.
+/// Returns the width in metres of a stream of `discharge` m³/s: 7.2·Q^0.5; 0 if there is no flow. For example, a stream
+/// of 25 m³/s is 36 m wide.
 ///
 /// # Examples
 /// ```
@@ -25,7 +26,8 @@ pub fn channel_width(discharge: f32) -> f32 {
     WIDTH * discharge.max(0.0).sqrt()
 }
 
-/// Returns the mean depth in metres of a stream of `discharge` m³/s: 0.27·Q^0.4; 0 if there is no flow.
+/// Returns the mean depth in metres of a stream of `discharge` m³/s: 0.27·Q^0.4; 0 if there is no flow. For example, a
+/// stream of 25 m³/s is 0.98 m deep.
 ///
 /// # Examples
 /// ```

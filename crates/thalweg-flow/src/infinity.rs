@@ -2,13 +2,14 @@
 
 use std::f64::consts::FRAC_PI_4;
 
-use crate::{D8, Directions, Land, VOID, leads_to};
+use crate::{D8, Directions, Land, VOID, receiver_index};
 use thalweg_core::{Cell, Error, Field, Result, Topology};
 
 /// The angle of a cell that drains to no neighbour: water leaves or stays there, or there is no data.
 pub const NONE: f32 = -1.0;
 
-/// The number of parts that [`share`] divides a cell's water into.
+/// The number of parts that [`split_angle`] divides a cell's water into.
+// A power of two turns the division by it into a shift.
 pub const WHOLE: u32 = 1 << 24;
 
 /// Multiples of 45° as `f32`: the angles of the neighbours, counter-clockwise from the east.
@@ -23,21 +24,21 @@ const MULTIPLES: [f32; 9] = {
 };
 
 /// Returns the code of the neighbour at `k` × 45° counter-clockwise from the east; codes are clockwise.
-fn neighbour(k: usize) -> u8 {
+fn to_direction_code(k: usize) -> u8 {
     ((8 - k % 8) % 8) as u8
 }
 
 /// Returns the multiple of 45° counter-clockwise from the east at which a neighbour is located: the inverse of
-/// [`neighbour`].
-fn multiple(direction: D8) -> usize {
+/// [`to_direction_code`].
+fn to_angle_multiple(direction: D8) -> usize {
     (8 - direction.index()) % 8
 }
 
 /// Computes the direction of steepest descent of each cell in radians counter-clockwise from the east, 0 to less than
-/// 2π; [`NONE`] where the cell drains to no neighbour.
+/// 2π; [`NONE`] where the cell drains to no neighbour. For example, the angle π/2 is north.
 ///
 /// The method is that of Tarboton (1997, doi:10.1029/96WR03137): the direction is that of the steepest of the eight
-/// triangular facets that a cell forms with two adjacent neighbours; ties are broken by [`Land::pick`]. Where no
+/// triangular facets that a cell forms with two adjacent neighbours; ties are broken by [`Land::break_tie`]. Where no
 /// facet descends, for example on the flats of a filled surface, the angle is that of the D8 direction. If one
 /// neighbour of a facet is outside or has no data, the facet's other edge still counts. `directions` must be those of
 /// the same land, which must be one that [`Land::check`] accepts.
@@ -50,23 +51,23 @@ fn multiple(direction: D8) -> usize {
 /// use thalweg_flow::infinity::route_d_infinity;
 ///
 /// // A plane that falls 2 m per cell to the east and 1 m per cell to the north.
-/// let ground = Field::generate([3, 3], |i, j| Height::saturating(20.0 + i as f64 - 2.0 * j as f64));
+/// let ground = Field::from_fn([3, 3], |i, j| Height::from_metres_clamped(20.0 + i as f64 - 2.0 * j as f64));
 /// let terrain = Terrain::from_ground(Grid::new([3, 3], 10.0)?, ground)?;
-/// let land = Land::of(&terrain);
+/// let land = Land::from_terrain(&terrain);
 /// let angles = route_d_infinity(&land, &route_d8(&land));
 /// assert!((angles[(1, 1)] - 0.5_f32.atan()).abs() < 1e-6);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn route_d_infinity(land: &Land<'_>, directions: &Directions) -> Field<f32> {
-    Field::generate(directions.size(), |i, j| {
+    Field::from_fn(directions.size(), |i, j| {
         let code = directions[(i, j)];
         let Some(direction) = D8::from_code(code) else { return NONE };
-        steepest(land, directions, i, j).unwrap_or(MULTIPLES[multiple(direction)])
+        find_steepest_angle(land, directions, i, j).unwrap_or(MULTIPLES[to_angle_multiple(direction)])
     })
 }
 
 /// Returns the angle of the steepest facet at cell (i, j); `None` if no facet descends.
-fn steepest(land: &Land<'_>, directions: &Directions, i: usize, j: usize) -> Option<f32> {
+fn find_steepest_angle(land: &Land<'_>, directions: &Directions, i: usize, j: usize) -> Option<f32> {
     let here = f64::from(land.ground[(i, j)].0);
     let mut falls = [0.0; 9];
     let [rows, cols] = directions.size();
@@ -76,13 +77,13 @@ fn steepest(land: &Land<'_>, directions: &Directions, i: usize, j: usize) -> Opt
             let [down, across] = direction.offset();
             let to = k.wrapping_add_signed(down * cols as isize + across);
             if directions[to] != VOID {
-                falls[multiple(direction)] = here - f64::from(land.ground[to].0);
+                falls[to_angle_multiple(direction)] = here - f64::from(land.ground[to].0);
             }
         }
     } else {
-        for (direction, Cell { row: r, col: c }) in land.around(i, j) {
+        for (direction, Cell { row: r, col: c }) in land.neighbours(i, j) {
             if directions[(r, c)] != VOID {
-                falls[multiple(direction)] = here - f64::from(land.ground[(r, c)].0);
+                falls[to_angle_multiple(direction)] = here - f64::from(land.ground[(r, c)].0);
             }
         }
     }
@@ -91,7 +92,7 @@ fn steepest(land: &Land<'_>, directions: &Directions, i: usize, j: usize) -> Opt
     // Two facets that both descend along the edge between them are one direction, not a tie.
     let (mut equals, mut count) = ([Facet { slope: 0.0, multiple: 0, tangent: 0.0 }; 8], 0);
     for k in 0..8 {
-        let facet = facet(&falls, k);
+        let facet = compute_facet(&falls, k);
         if facet.slope > equals[0].slope {
             (equals[0], count) = (facet, 1);
         } else if facet.slope == equals[0].slope && facet.slope > 0.0 && !equals[..count].contains(&facet) {
@@ -102,8 +103,10 @@ fn steepest(land: &Land<'_>, directions: &Directions, i: usize, j: usize) -> Opt
     if count == 0 {
         return None;
     }
-    let Facet { multiple, tangent, .. } = equals[if count == 1 { 0 } else { land.pick(i, j, count as u32) as usize }];
+    let Facet { multiple, tangent, .. } =
+        equals[if count == 1 { 0 } else { land.break_tie(i, j, count as u32) as usize }];
     let angle = multiple as f64 * FRAC_PI_4 + libm::atan(tangent);
+    // Rounding to `f32` may reach 2π, which is the east again.
     let angle = if angle < 0.0 { angle + 8.0 * FRAC_PI_4 } else { angle } as f32;
     Some(if angle >= MULTIPLES[8] { 0.0 } else { angle })
 }
@@ -120,18 +123,21 @@ struct Facet {
 
 /// Computes the facet between k × 45° and (k + 1) × 45°. `falls` are the falls to the neighbours by multiples of 45°,
 /// with 0 for missing neighbours, so that nothing drains there.
-fn facet(falls: &[f64; 9], k: usize) -> Facet {
+fn compute_facet(falls: &[f64; 9], k: usize) -> Facet {
     // One neighbour is straight, the other diagonal.
     let (ahead, corner) = (k + k % 2, k + 1 - k % 2);
     let s1 = falls[ahead];
     let fall = falls[corner];
     let s2 = fall - s1;
+    // The steepest descent points into the facet.
     if 0.0 < s2 && s2 < s1 {
         let tangent = if ahead < corner { s2 / s1 } else { -s2 / s1 };
         Facet { slope: s1 * s1 + s2 * s2, multiple: ahead % 8, tangent }
     } else if s1 > 0.0 && s2 <= 0.0 {
+        // It points outside, beyond the straight edge, so water follows that edge.
         Facet { slope: s1 * s1, multiple: ahead % 8, tangent: 0.0 }
     } else {
+        // It points beyond the diagonal edge, which is √2 cells long, so the squared fall is halved.
         let fall = fall.max(0.0);
         Facet { slope: fall * fall / 2.0, multiple: corner, tangent: 0.0 }
     }
@@ -141,22 +147,24 @@ fn facet(falls: &[f64; 9], k: usize) -> Facet {
 /// sum to it; `None` for [`NONE`] and for angles outside 0 to less than 2π. The first neighbour is the next one
 /// clockwise. The second's part is the angle from the first divided by 45°, and 0 if the angle points exactly at the
 /// first.
-pub fn share(angle: f32) -> Option<[(u8, u32); 2]> {
+pub fn split_angle(angle: f32) -> Option<[(u8, u32); 2]> {
     let k = MULTIPLES.partition_point(|multiple| *multiple <= angle).checked_sub(1).filter(|k| *k < 8)?;
     let [low, high] = [MULTIPLES[k], MULTIPLES[k + 1]].map(f64::from);
     let part = ((f64::from(angle) - low) / (high - low) * f64::from(WHOLE) + 0.5) as u32;
-    Some([(neighbour(k), WHOLE - part), (neighbour(k + 1), part)])
+    Some([(to_direction_code(k), WHOLE - part), (to_direction_code(k + 1), part)])
 }
 
 /// Returns the cells that cell `k` drains to and the share of `amount` that each receives; the shares sum to `amount`
 /// exactly.
-fn gifts(k: usize, angle: f32, amount: i64, topology: Topology) -> impl Iterator<Item = (usize, i64)> {
-    let shares = share(angle).unwrap_or_default();
+fn split_flow(k: usize, angle: f32, amount: i64, topology: Topology) -> impl Iterator<Item = (usize, i64)> {
+    let shares = split_angle(angle).unwrap_or_default();
+    // The product of an i64 and 2²⁴ needs more than 64 bits. The first neighbour gets the rest, so that nothing is
+    // lost.
     let second = ((i128::from(amount) * i128::from(shares[1].1)) >> WHOLE.trailing_zeros()) as i64;
     let parts = [(shares[0], amount - second), (shares[1], second)];
     // A neighbour with no part is not a receiver; it may be higher, or outside.
     let given = parts.into_iter().filter(|((_, part), _)| *part > 0);
-    given.filter_map(move |((to, _), amount)| Some((leads_to(topology, k, to)?, amount)))
+    given.filter_map(move |((to, _), amount)| Some((receiver_index(topology, k, to)?, amount)))
 }
 
 /// Sums the weights of all cells and parts of cells that drain through each cell along `angles`, including its own; 0
@@ -180,9 +188,9 @@ fn gifts(k: usize, angle: f32, amount: i64, topology: Topology) -> impl Iterator
 /// use thalweg_flow::d8::route_d8;
 /// use thalweg_flow::infinity::{NONE, accumulate_d_infinity, route_d_infinity};
 ///
-/// let ground = Field::generate([3, 3], |i, j| Height::saturating(20.0 + i as f64 - 2.0 * j as f64));
+/// let ground = Field::from_fn([3, 3], |i, j| Height::from_metres_clamped(20.0 + i as f64 - 2.0 * j as f64));
 /// let terrain = Terrain::from_ground(Grid::new([3, 3], 10.0)?, ground)?;
-/// let land = Land::of(&terrain);
+/// let land = Land::from_terrain(&terrain);
 /// let directions = route_d8(&land);
 /// let angles = route_d_infinity(&land, &directions);
 /// let sums = accumulate_d_infinity(&directions, &angles, &Field::new([3, 3], 1000))?;
@@ -192,8 +200,8 @@ fn gifts(k: usize, angle: f32, amount: i64, topology: Topology) -> impl Iterator
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn accumulate_d_infinity(directions: &Directions, angles: &Field<f32>, weights: &Field<i64>) -> Result<Field<i64>> {
-    same_size("angles", angles.size(), directions.size())?;
-    same_size("weights", weights.size(), directions.size())?;
+    check_same_size("angles", angles.size(), directions.size())?;
+    check_same_size("weights", weights.size(), directions.size())?;
     let cols = directions.cols();
     let codes = directions.as_slice();
     let angles = angles.as_slice();
@@ -204,14 +212,15 @@ pub fn accumulate_d_infinity(directions: &Directions, angles: &Field<f32>, weigh
             sums[k] = 0;
             continue;
         }
-        for (to, part) in share(angles[k]).into_iter().flatten() {
-            let n = beside(directions, k, to).filter(|n| codes[*n] != VOID);
+        // Check all angles before anything is summed, because later code relies on receivers that exist.
+        for (to, part) in split_angle(angles[k]).into_iter().flatten() {
+            let n = find_neighbour(directions, k, to).filter(|n| codes[*n] != VOID);
             match n {
                 Some(n) => givers[n] += u8::from(part > 0),
                 None if part == 0 => {}
                 None => {
                     let value = format!("{} in row {}, column {}", angles[k], k / cols, k % cols);
-                    return Err(Error::value("angle", value, "an angle that points to a cell with data"));
+                    return Err(Error::invalid_value("angle", value, "an angle that points to a cell with data"));
                 }
             }
         }
@@ -227,7 +236,7 @@ pub fn accumulate_d_infinity(directions: &Directions, angles: &Field<f32>, weigh
         }
         while let Some(k) = ready.pop() {
             waiting -= 1;
-            for (n, amount) in gifts(k, angles[k], sums_of[k], directions.topology()) {
+            for (n, amount) in split_flow(k, angles[k], sums_of[k], directions.topology()) {
                 sums_of[n] = sums_of[n].saturating_add(amount);
                 givers[n] -= 1;
                 // A later cell is processed when the outer loop reaches it.
@@ -238,7 +247,7 @@ pub fn accumulate_d_infinity(directions: &Directions, angles: &Field<f32>, weigh
         }
     }
     if waiting > 0 {
-        return Err(Error::value(
+        return Err(Error::invalid_value(
             "angles",
             format!("{waiting} cells in cycles or downstream of them"),
             "angles without cycles",
@@ -248,36 +257,37 @@ pub fn accumulate_d_infinity(directions: &Directions, angles: &Field<f32>, weigh
 }
 
 /// Returns the index of neighbour `to` of cell `k`; `None` if it is outside.
-fn beside(directions: &Directions, k: usize, to: u8) -> Option<usize> {
+fn find_neighbour(directions: &Directions, k: usize, to: u8) -> Option<usize> {
     let cols = directions.cols();
-    let Cell { row: i, col: j } = directions.topology().cell([k / cols, k % cols], D8::OFFSETS[usize::from(to)])?;
+    let Cell { row: i, col: j } =
+        directions.topology().offset_cell([k / cols, k % cols], D8::OFFSETS[usize::from(to)])?;
     Some(i * cols + j)
 }
 
-fn same_size(name: &str, size: [usize; 2], wanted: [usize; 2]) -> Result<()> {
+fn check_same_size(name: &str, size: [usize; 2], wanted: [usize; 2]) -> Result<()> {
     let [r, c] = size;
     let allowed = || format!("{} × {} cells", wanted[0], wanted[1]);
-    if size == wanted { Ok(()) } else { Err(Error::value(name, format!("{r} × {c} cells"), allowed())) }
+    if size == wanted { Ok(()) } else { Err(Error::invalid_value(name, format!("{r} × {c} cells"), allowed())) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::d8;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
     use thalweg_core::{Grid, Height};
 
     /// A reference implementation that compares the eight facets one by one.
     fn plain(land: &Land<'_>, directions: &Directions, [i, j]: [usize; 2]) -> Option<f32> {
         let mut falls = [0.0; 9];
-        for (direction, cell) in land.around(i, j) {
+        for (direction, cell) in land.neighbours(i, j) {
             if directions[(cell[0], cell[1])] != VOID {
-                falls[multiple(direction)] =
+                falls[to_angle_multiple(direction)] =
                     f64::from(land.ground[(i, j)].0) - f64::from(land.ground[(cell[0], cell[1])].0);
             }
         }
         falls[8] = falls[0];
-        let facets: [Facet; 8] = std::array::from_fn(|k| facet(&falls, k));
+        let facets: [Facet; 8] = std::array::from_fn(|k| compute_facet(&falls, k));
         let best = facets.iter().map(|facet| facet.slope).fold(0.0, f64::max);
         let mut equals: Vec<Facet> = Vec::new();
         for facet in facets.into_iter().filter(|facet| facet.slope == best && best > 0.0) {
@@ -285,7 +295,7 @@ mod tests {
                 equals.push(facet);
             }
         }
-        let facet = equals.get(land.pick(i, j, equals.len().max(1) as u32) as usize)?;
+        let facet = equals.get(land.break_tie(i, j, equals.len().max(1) as u32) as usize)?;
         let angle = facet.multiple as f64 * FRAC_PI_4 + libm::atan(facet.tangent);
         let angle = if angle < 0.0 { angle + 8.0 * FRAC_PI_4 } else { angle } as f32;
         Some(if angle >= MULTIPLES[8] { 0.0 } else { angle })
@@ -294,21 +304,22 @@ mod tests {
     #[test]
     fn one_look_at_the_facets_finds_the_steepest_and_its_equals() {
         for number in 0..60u64 {
-            let key = Key::new(number, "facets");
-            let size = [1, 2, 3, 17, 40].map(|n| n + (key.bits() % 3) as usize);
+            let key = RandomKey::new(number, "facets");
+            let size = [1, 2, 3, 17, 40].map(|n| n + (key.random_bits() % 3) as usize);
             let size = [size[number as usize % 5], size[number as usize / 5 % 5]];
             let grid = Grid::new(size, 10.0).unwrap();
-            let draw = |part: u64, i: usize, j: usize| key.and(part).cell([i as i64, j as i64]).bits() >> 20;
+            let draw =
+                |part: u64, i: usize, j: usize| key.derive_key(part).for_cell([i as i64, j as i64]).random_bits() >> 20;
             // Few height levels, so that many facets are tied.
             let levels = [2, 4, 30][number as usize % 3];
-            let ground = Field::generate(size, |i, j| Height((draw(1, i, j) % levels) as i32));
-            let nodata = (number % 4 == 0).then(|| Field::generate(size, |i, j| draw(2, i, j) % 9 == 0));
+            let ground = Field::from_fn(size, |i, j| Height((draw(1, i, j) % levels) as i32));
+            let nodata = (number % 4 == 0).then(|| Field::from_fn(size, |i, j| draw(2, i, j) % 9 == 0));
             let land = Land { grid: &grid, ground: &ground, nodata: nodata.as_ref(), outlets: &[] };
             let directions = d8::route_d8(&land);
             for (i, j) in (0..size[0]).flat_map(|i| (0..size[1]).map(move |j| (i, j))) {
                 if directions[(i, j)] != VOID {
                     assert_eq!(
-                        steepest(&land, &directions, i, j),
+                        find_steepest_angle(&land, &directions, i, j),
                         plain(&land, &directions, [i, j]),
                         "{number}: {i}, {j}"
                     );

@@ -9,7 +9,7 @@ use thalweg_core::{Cell, Error, Field, Height, Result, Topology};
 
 /// The result of multiple-flow accumulation.
 #[derive(Debug, Clone)]
-pub struct Gathered {
+pub struct MultipleFlowSums {
     /// For each cell, the sum of its own weight and everything that reaches it, in the weights' unit; 0 where there
     /// is no data.
     pub sums: Field<i64>,
@@ -26,7 +26,8 @@ pub const EXPONENTS: std::ops::RangeInclusive<f64> = 0.5..=10.0;
 
 /// Accumulates the weights of all cells down a surface. At every cell, flow is divided among the lower neighbours in
 /// proportion to slopeᵖ, where p is the `exponent` (Freeman 1991, doi:10.1016/0098-3004(91)90048-I, with p = 1.1;
-/// Quinn et al. 1991, doi:10.1002/hyp.3360050106, with 1).
+/// Quinn et al. 1991, doi:10.1002/hyp.3360050106, with 1). For example, with an exponent of 1, two lower neighbours at
+/// slopes of 0.1 and 0.3 receive one quarter and three quarters.
 ///
 /// `land` must have a filled surface, and `directions` must be its D8 directions: where they lead across a flat, all
 /// flow follows them; where they end, it stays. The division is exact, because rounding remainders go to the steepest
@@ -45,7 +46,7 @@ pub const EXPONENTS: std::ops::RangeInclusive<f64> = 0.5..=10.0;
 ///
 /// // A ridge between two equally steep slopes: half of its flow runs down either side.
 /// let terrain = Terrain::from_metres(Grid::new([1, 3], 10.0)?, &[1.0, 2.0, 1.0])?;
-/// let land = Land::of(&terrain);
+/// let land = Land::from_terrain(&terrain);
 /// let gathered = accumulate_multiple(&land, &route_d8(&land), 1.1, Field::new([1, 3], 1000))?;
 /// assert_eq!(gathered.sums.as_slice(), [1500, 1000, 1500]);
 /// # Ok::<(), thalweg_core::Error>(())
@@ -55,11 +56,15 @@ pub fn accumulate_multiple(
     directions: &Directions,
     exponent: f64,
     weights: Field<i64>,
-) -> Result<Gathered> {
+) -> Result<MultipleFlowSums> {
     let [rows, cols] = land.ground.size();
     for (name, [r, c]) in [("directions", directions.size()), ("weights", weights.size())] {
         if [r, c] != [rows, cols] {
-            return Err(Error::value(name, format!("{r} × {c} cells"), format!("{rows} × {cols} (the ground)")));
+            return Err(Error::invalid_value(
+                name,
+                format!("{r} × {c} cells"),
+                format!("{rows} × {cols} (the ground)"),
+            ));
         }
     }
     let pieces =
@@ -69,17 +74,17 @@ pub fn accumulate_multiple(
         });
     let (least, sum) = pieces.reduce(|| (0, 0), |a, b| (a.0.min(b.0), a.1 + b.1));
     if least < 0 {
-        return Err(Error::value("weight", least, "0 or more"));
+        return Err(Error::invalid_value("weight", least, "0 or more"));
     }
     // With this limit no partial sum overflows.
     if sum > i128::from(i64::MAX) {
-        return Err(Error::value("sum of the weights", sum, format!("at most {}", i64::MAX)));
+        return Err(Error::invalid_value("sum of the weights", sum, format!("at most {}", i64::MAX)));
     }
     if !EXPONENTS.contains(&exponent) {
         let allowed = format!("{} to {}", EXPONENTS.start(), EXPONENTS.end());
-        return Err(Error::value("multiple-flow exponent", exponent, allowed));
+        return Err(Error::invalid_value("multiple-flow exponent", exponent, allowed));
     }
-    let surface = Surface {
+    let surface = RoutedSurface {
         heights: land.ground.as_slice(),
         codes: directions.as_slice(),
         topology: land.grid.topology(),
@@ -89,14 +94,14 @@ pub fn accumulate_multiple(
         exponent: exponent as f32,
     };
     let mut sums = weights;
-    let mut givers = surface.givers();
+    let mut givers = surface.count_donors();
     let mut order = Vec::with_capacity(surface.heights.len());
-    run_down(&surface, &mut givers, sums.as_mut_slice(), &mut order);
-    Ok(Gathered { sums, order })
+    accumulate_downstream(&surface, &mut givers, sums.as_mut_slice(), &mut order);
+    Ok(MultipleFlowSums { sums, order })
 }
 
 /// A surface with its D8 directions.
-struct Surface<'a> {
+struct RoutedSurface<'a> {
     heights: &'a [Height],
     codes: &'a [u8],
     topology: Topology,
@@ -112,14 +117,15 @@ const BAND: usize = 32;
 
 /// The height assigned to cells beyond edges and without data: above any ground, but small enough that differences do
 /// not overflow.
+// Heights are within ±16 000 m, which is less than 2³⁰ units, so a difference is less than 2³¹.
 const WALL: i32 = 1 << 30;
 
-impl Surface<'_> {
+impl RoutedSurface<'_> {
     /// Counts the donors of each cell.
-    fn givers(&self) -> Vec<u8> {
+    fn count_donors(&self) -> Vec<u8> {
         let mut givers = vec![0; self.heights.len()];
         givers.par_chunks_mut(BAND * self.cols).enumerate().for_each(|(band, givers)| {
-            let mut rows = [0; 3].map(|_| Row::new(self.cols));
+            let mut rows = [0; 3].map(|_| SurfaceRow::new(self.cols));
             for (r, givers) in givers.chunks_mut(self.cols).enumerate() {
                 let i = band * BAND + r;
                 rows.rotate_left(1);
@@ -129,7 +135,7 @@ impl Surface<'_> {
                     rows[1].read(self, at);
                 }
                 rows[2].read(self, at + 1);
-                count(&rows, givers);
+                count_row_donors(&rows, givers);
             }
         });
         givers
@@ -137,7 +143,7 @@ impl Surface<'_> {
 }
 
 /// A row with one padding cell at either end, as its neighbours see it.
-struct Row {
+struct SurfaceRow {
     /// The height of cells that have receivers; `i32::MIN` for all others.
     giving: Vec<i32>,
     /// The height of cells that can receive flow; `i32::MAX` for all others.
@@ -145,15 +151,15 @@ struct Row {
     code: Vec<i32>,
 }
 
-impl Row {
+impl SurfaceRow {
     fn new(cols: usize) -> Self {
         Self { giving: vec![i32::MIN; cols + 2], taking: vec![i32::MAX; cols + 2], code: vec![VOID.into(); cols + 2] }
     }
 
     /// Reads row `at` of the surface; a row beyond the edges has no cells that give or receive.
-    fn read(&mut self, surface: &Surface<'_>, at: isize) {
+    fn read(&mut self, surface: &RoutedSurface<'_>, at: isize) {
         let cols = surface.cols;
-        let Some(i) = surface.topology.line(0, at) else {
+        let Some(i) = surface.topology.wrap_line(0, at) else {
             *self = Self::new(cols);
             return;
         };
@@ -161,9 +167,11 @@ impl Row {
         let codes = &surface.codes[i * cols..(i + 1) * cols];
         for j in 0..cols {
             self.code[j + 1] = codes[j].into();
+            // The extreme values make every comparison with such a cell false, so the kernel needs no branch.
             self.giving[j + 1] = if codes[j] < 8 { heights[j].0 } else { i32::MIN };
             self.taking[j + 1] = if codes[j] == VOID { i32::MAX } else { heights[j].0 };
         }
+        // The padding receives the cells across the seam.
         if surface.topology.looped[1] {
             for row in [&mut self.code, &mut self.giving, &mut self.taking] {
                 (row[0], row[cols + 1]) = (row[cols], row[1]);
@@ -174,7 +182,7 @@ impl Row {
 
 /// Counts for each column the donors: higher neighbours, and equally high ones whose D8 direction leads here.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2+bmi1+bmi2", "aarch64+neon"))]
-fn count(rows: &[Row; 3], givers: &mut [u8]) {
+fn count_row_donors(rows: &[SurfaceRow; 3], givers: &mut [u8]) {
     let cols = givers.len();
     let here = &rows[1].taking[1..=cols];
     givers.fill(0);
@@ -182,6 +190,7 @@ fn count(rows: &[Row; 3], givers: &mut [u8]) {
         let row = &rows[(1 + di) as usize];
         let from = (1 + dj) as usize;
         let (giving, code) = (&row.giving[from..from + cols], &row.code[from..from + cols]);
+        // A neighbour drains here by D8 if its direction is the opposite one.
         let back = (k ^ 4) as i32;
         for j in 0..cols {
             let gives = (giving[j] > here[j]) | ((giving[j] == here[j]) & (code[j] == back));
@@ -193,9 +202,9 @@ fn count(rows: &[Row; 3], givers: &mut [u8]) {
 /// Processes each cell as soon as all its donors are done, and passes on its sum. A cell that was just completed is
 /// processed next, so that cells close to each other in the order are close on the ground as well.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2+bmi1+bmi2", "aarch64+neon"))]
-fn run_down(surface: &Surface<'_>, givers: &mut [u8], sums: &mut [i64], order: &mut Vec<u32>) {
+fn accumulate_downstream(surface: &RoutedSurface<'_>, givers: &mut [u8], sums: &mut [i64], order: &mut Vec<u32>) {
     /// Replaces the number of donors of a cell that is processed or queued.
-    const TAKEN: u8 = u8::MAX;
+    const QUEUED: u8 = u8::MAX;
     let cols = surface.cols;
     let steps = D8::OFFSETS.map(|[di, dj]| di * cols as isize + dj);
     let mut free: Vec<u32> = Vec::new();
@@ -205,7 +214,7 @@ fn run_down(surface: &Surface<'_>, givers: &mut [u8], sums: &mut [i64], order: &
             continue;
         }
         if givers[head] == 0 {
-            givers[head] = TAKEN;
+            givers[head] = QUEUED;
             free.push(head as u32);
         }
         while let Some(k) = free.pop() {
@@ -216,23 +225,26 @@ fn run_down(surface: &Surface<'_>, givers: &mut [u8], sums: &mut [i64], order: &
                 continue;
             }
             let here = surface.heights[k].0;
-            let (near, at) = around(surface, k, &steps);
+            let (near, at) = read_neighbours(surface, k, &steps);
             let amount = sums[k];
             // Directions never lead beyond the land.
             let first = at[code];
+            // The D8 receiver gets the part that the others leave, so that the parts sum to the amount.
             let mut rest = amount;
             if near[code] < here {
-                let parts = split(here, &near, code, surface.exponent);
+                let parts = split_flow(here, &near, code, surface.exponent);
                 let scale = amount as f64;
                 for d in 0..8 {
                     if near[d] < here && d != code {
                         let n = at[d];
+                        // Parts are rounded down, and the steepest neighbour's own share is at least an eighth, so the
+                        // rest is never negative.
                         let part = (parts[d] * scale) as i64;
                         rest -= part;
                         sums[n] += part;
                         givers[n] = givers[n].wrapping_sub(1);
                         if givers[n] == 0 {
-                            givers[n] = TAKEN;
+                            givers[n] = QUEUED;
                             free.push(n as u32);
                         }
                     }
@@ -241,7 +253,7 @@ fn run_down(surface: &Surface<'_>, givers: &mut [u8], sums: &mut [i64], order: &
             sums[first] += rest;
             givers[first] = givers[first].wrapping_sub(1);
             if givers[first] == 0 {
-                givers[first] = TAKEN;
+                givers[first] = QUEUED;
                 free.push(first as u32);
             }
         }
@@ -251,7 +263,7 @@ fn run_down(surface: &Surface<'_>, givers: &mut [u8], sums: &mut [i64], order: &
 /// Returns the heights and indices of the neighbours of cell `k`. The index of a neighbour whose height is [`WALL`]
 /// is meaningless.
 #[inline(always)]
-fn around(surface: &Surface<'_>, k: usize, steps: &[isize; 8]) -> ([i32; 8], [usize; 8]) {
+fn read_neighbours(surface: &RoutedSurface<'_>, k: usize, steps: &[isize; 8]) -> ([i32; 8], [usize; 8]) {
     let cols = surface.cols as u32;
     let (i, j) = (k as u32 / cols, k as u32 % cols);
     let inside = i > 0 && j > 0 && i + 1 < surface.rows as u32 && j + 1 < cols;
@@ -267,7 +279,9 @@ fn around(surface: &Surface<'_>, k: usize, steps: &[isize; 8]) -> ([i32; 8], [us
         return (near, at);
     }
     for (d, step) in D8::OFFSETS.iter().enumerate() {
-        let Some(Cell { row: r, col: c }) = surface.topology.cell([i as usize, j as usize], *step) else { continue };
+        let Some(Cell { row: r, col: c }) = surface.topology.offset_cell([i as usize, j as usize], *step) else {
+            continue;
+        };
         at[d] = r * surface.cols + c;
         if surface.codes[at[d]] != VOID {
             near[d] = surface.heights[at[d]].0;
@@ -278,18 +292,21 @@ fn around(surface: &Surface<'_>, k: usize, steps: &[isize; 8]) -> ([i32; 8], [us
 
 /// Returns the shares of the lower neighbours; neighbour `steepest` must be one of them.
 #[inline(always)]
-fn split(here: i32, near: &[i32; 8], steepest: usize, exponent: f32) -> [f64; 8] {
+fn split_flow(here: i32, near: &[i32; 8], steepest: usize, exponent: f32) -> [f64; 8] {
     let mut fall = [0.0f32; 8];
     for d in 0..8 {
         // Replacing a fall of 0 by 1 keeps the logarithms finite; the weight of such a neighbour is not used.
         fall[d] = (here - near[d]).max(1) as f32 * D8::INVERSE_DISTANCES_F32[d % 2];
     }
+    // Slopes are relative to the steepest, so powers are at most 1 and cannot overflow for any exponent.
     let top = log2(fall[steepest]);
     let mut weight = [0.0f32; 8];
     for d in 0..8 {
         let power = exp2(exponent * (log2(fall[d]) - top));
         weight[d] = if near[d] < here { power } else { 0.0 };
     }
+    // The order of the additions is fixed. Adding opposite neighbours first lets vector instructions compute the same
+    // sum.
     let total =
         ((weight[0] + weight[4]) + (weight[1] + weight[5])) + ((weight[2] + weight[6]) + (weight[3] + weight[7]));
     let scale = 1.0 / f64::from(total);
@@ -299,36 +316,39 @@ fn split(here: i32, near: &[i32; 8], steepest: usize, exponent: f32) -> [f64; 8]
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{OUT, d8, downstream, fill};
-    use thalweg_core::base::rng::Key;
+    use crate::{OUT, d8, fill, find_receiver};
+    use thalweg_core::base::rng::RandomKey;
     use thalweg_core::{Edge, Grid};
 
     /// Returns a small land with ties, flats, missing data and closed edges.
     fn random(n: u64) -> (Grid, Field<Height>, Option<Field<bool>>) {
-        let key = Key::new(n, "multiple");
-        let size = [1 + (key.and(1).bits() % 12) as usize, 1 + (key.and(2).bits() % 17) as usize];
+        let key = RandomKey::new(n, "multiple");
+        let size =
+            [1 + (key.derive_key(1).random_bits() % 12) as usize, 1 + (key.derive_key(2).random_bits() % 17) as usize];
         let mut grid = Grid::new(size, 10.0).unwrap();
         for (side, edge) in grid.edges.iter_mut().enumerate() {
-            *edge = if key.and(3).and(side as u64).unit() < 0.5 { Edge::Open } else { Edge::Closed };
+            *edge =
+                if key.derive_key(3).derive_key(side as u64).uniform_unit() < 0.5 { Edge::Open } else { Edge::Closed };
         }
-        grid.sea_level = (key.and(4).unit() < 0.3).then_some(Height(2 * 65_536));
-        let levels = 2 + key.and(5).bits() % 40;
-        let at = |i: usize, j: usize, part: u64| key.and(part).cell([i as i64, j as i64]).bits();
-        let ground = Field::generate(size, |i, j| Height((at(i, j, 6) % levels) as i32 * 65_536));
-        let nodata = (key.and(7).unit() < 0.5).then(|| Field::generate(size, |i, j| at(i, j, 8).is_multiple_of(7)));
+        grid.sea_level = (key.derive_key(4).uniform_unit() < 0.3).then_some(Height(2 * 65_536));
+        let levels = 2 + key.derive_key(5).random_bits() % 40;
+        let at = |i: usize, j: usize, part: u64| key.derive_key(part).for_cell([i as i64, j as i64]).random_bits();
+        let ground = Field::from_fn(size, |i, j| Height((at(i, j, 6) % levels) as i32 * 65_536));
+        let nodata = (key.derive_key(7).uniform_unit() < 0.5)
+            .then(|| Field::from_fn(size, |i, j| at(i, j, 8).is_multiple_of(7)));
         (grid, ground, nodata)
     }
 
     /// Returns the receivers and their shares, computed directly from the definition.
     fn shares(land: &Land<'_>, directions: &Directions, k: usize, p: f64) -> Vec<(usize, f64)> {
         let cols = land.grid.cols();
-        let Some(first) = downstream(k, directions[k], cols) else { return Vec::new() };
+        let Some(first) = find_receiver(k, directions[k], cols) else { return Vec::new() };
         let heights = land.ground.as_slice();
         if heights[first] == heights[k] {
             return vec![(first, 1.0)];
         }
         let lower: Vec<(usize, f64)> = land
-            .around(k / cols, k % cols)
+            .neighbours(k / cols, k % cols)
             .map(|(direction, Cell { row: r, col: c })| (direction, r * cols + c))
             .filter(|(_, n)| heights[*n] < heights[k] && directions[*n] != VOID)
             .map(|(direction, n)| {
@@ -346,11 +366,11 @@ mod tests {
             let (grid, ground, nodata) = random(n);
             let land = Land { grid: &grid, ground: &ground, nodata: nodata.as_ref(), outlets: &[] };
             let filled = fill::fill_depressions(&land);
-            let land = land.under(&filled);
+            let land = land.with_ground(&filled);
             let directions = d8::route_d8(&land);
             let exponent = [0.5, 1.0, 1.1, 4.0, 10.0][n as usize % 5];
             let one = 1i64 << 30;
-            let Gathered { sums, order } =
+            let MultipleFlowSums { sums, order } =
                 accumulate_multiple(&land, &directions, exponent, Field::new(grid.size, one)).unwrap();
             // Iterate until nothing changes, which does not depend on any order.
             let count = grid.len();

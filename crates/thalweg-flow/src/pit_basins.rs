@@ -6,9 +6,9 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::near::{BLOCK, HERE, NEIGHBOURS, Near, WALL, block, heights, whole};
-use crate::passes::{self, OUTSIDE_BASIN, Pass};
-use crate::{D8, Land, Part};
+use crate::padded_rows::{BLOCK, HERE, NEIGHBOURS, Near, WALL, read_block, read_heights, round_up_to_blocks};
+use crate::passes::{self, BasinPass, OUTSIDE_BASIN};
+use crate::{CellRole, D8, Land};
 use thalweg_core::{Field, Height, Topology};
 
 /// Number of cells per band, which is the work of one task: small enough for a core's own cache.
@@ -34,20 +34,25 @@ pub(super) struct PitBasins {
 
 /// Returns the label stored in a cell.
 #[inline(always)]
-pub(super) fn label(cell: Height) -> u32 {
+pub(super) fn decode_label(cell: Height) -> u32 {
     cell.0 as u32
 }
 
 /// Returns a cell that stores a label.
 #[inline(always)]
-fn labelled(label: u32) -> Height {
+fn encode_label(label: u32) -> Height {
     Height(label as i32)
 }
 
 impl PitBasins {
     /// Labels all cells, in `labels`, and finds the passes between basins.
-    pub(super) fn find(land: &Land<'_>, parts: &Field<Part>, labels: &mut [Height]) -> (Self, Vec<Vec<Pass>>) {
+    pub(super) fn from_land(
+        land: &Land<'_>,
+        parts: &Field<CellRole>,
+        labels: &mut [Height],
+    ) -> (Self, Vec<Vec<BasinPass>>) {
         let (cols, topology) = (land.grid.cols(), land.grid.topology());
+        // A band has whole rows, at least eight, because every border between bands adds roots.
         let band_len = (BAND / cols.max(1)).max(8) * cols.max(1);
         let mut masks = vec![0u8; labels.len()];
         let bands = labels.par_chunks_mut(band_len).zip(masks.par_chunks_mut(band_len)).enumerate();
@@ -55,7 +60,7 @@ impl PitBasins {
             .map(|(band, (labels, masks))| {
                 let start = band * band_len;
                 lower_neighbours(land, parts, start / cols, masks);
-                descend(topology, start, &parts.as_slice()[start..start + labels.len()], masks, labels)
+                label_band(topology, start, &parts.as_slice()[start..start + labels.len()], masks, labels)
             })
             .collect();
         // The index of each band's first root in the list of all roots.
@@ -73,27 +78,27 @@ impl PitBasins {
             ids.push(OUTSIDE_BASIN);
             ids.extend(roots[1..].iter().map(|target| {
                 let target = *target as usize;
-                match label(labels[target]) {
+                match decode_label(labels[target]) {
                     0 => OUTSIDE_BASIN,
                     root => (starts[target / band_len] as u32) + root,
                 }
             }));
         }
         drop(roots);
-        let count = passes::contract(&mut ids);
+        let count = passes::contract_pointers(&mut ids);
         let basins = Self { count, band_len, starts, ids };
         let passes = masks.par_chunks(band_len).enumerate();
-        let passes = passes.map(|(band, masks)| basins.passes(land, labels, band, masks)).collect();
+        let passes = passes.map(|(band, masks)| basins.find_passes(land, labels, band, masks)).collect();
         (basins, passes)
     }
 
     /// Returns the basin of cell `k`.
-    pub(super) fn basin(&self, labels: &[Height], k: usize) -> u32 {
-        self.ids[self.starts[k / self.band_len] + label(labels[k]) as usize]
+    pub(super) fn find_basin(&self, labels: &[Height], k: usize) -> u32 {
+        self.ids[self.starts[k / self.band_len] + decode_label(labels[k]) as usize]
     }
 
     /// Maps values of basins to the roots of all bands.
-    pub(super) fn by_root(&self, values: &[i32]) -> Vec<i32> {
+    pub(super) fn values_by_root(&self, values: &[i32]) -> Vec<i32> {
         self.ids.iter().map(|id| values[*id as usize]).collect()
     }
 
@@ -102,7 +107,7 @@ impl PitBasins {
     /// When uniformly rising water reaches a cell, it joins the basins of the cell's lower neighbours. Neighbours
     /// that touch each other are already joined. A pass is therefore a cell whose lower neighbours are not all
     /// connected, or one where water leaves the land.
-    fn passes(&self, land: &Land<'_>, labels: &[Height], band: usize, masks: &[u8]) -> Vec<Pass> {
+    fn find_passes(&self, land: &Land<'_>, labels: &[Height], band: usize, masks: &[u8]) -> Vec<BasinPass> {
         let topology = land.grid.topology();
         let start = band * self.band_len;
         let ground = &land.ground.as_slice()[start..];
@@ -110,20 +115,22 @@ impl PitBasins {
         let inside = start..start + masks.len();
         let basin = |k: usize| {
             let ids = if inside.contains(&k) { ids } else { &self.ids[self.starts[k / self.band_len]..] };
-            ids[label(labels[k]) as usize]
+            ids[decode_label(labels[k]) as usize]
         };
         let mut passes = Vec::new();
         for (x, (mask, cell)) in masks.iter().zip(&labels[start..]).enumerate() {
-            let apart = APART[usize::from(*mask)];
-            if apart & apart.wrapping_sub(1) == 0 && (label(*cell) != 0 || apart == 0) {
+            let apart = SEPARATE_NEIGHBOURS[usize::from(*mask)];
+            // x & (x − 1) is 0 if x has at most one bit. One group of lower neighbours connects nothing, unless the
+            // cell belongs to the outside (label 0): then it may connect the group with the outside.
+            if apart & apart.wrapping_sub(1) == 0 && (decode_label(*cell) != 0 || apart == 0) {
                 continue;
             }
             let here = basin(start + x);
             let mut rest = apart;
             while rest != 0 {
-                let there = basin(topology.beside(start + x, D8::OFFSETS[rest.trailing_zeros() as usize]));
+                let there = basin(topology.offset_index(start + x, D8::OFFSETS[rest.trailing_zeros() as usize]));
                 if there != here {
-                    passes.push(Pass { ends: [here, there], level: ground[x].0 });
+                    passes.push(BasinPass { ends: [here, there], level: ground[x].0 });
                 }
                 rest &= rest - 1;
             }
@@ -134,19 +141,19 @@ impl PitBasins {
 
 /// Computes which neighbours of each cell are lower, from row `row` on: bit k for neighbour k. No bits are set where
 /// there is no data.
-fn lower_neighbours(land: &Land<'_>, parts: &Field<Part>, row: usize, masks: &mut [u8]) {
+fn lower_neighbours(land: &Land<'_>, parts: &Field<CellRole>, row: usize, masks: &mut [u8]) {
     let (cols, topology) = (land.grid.cols(), land.grid.topology());
     let mut near = Near::new(topology, WALL);
-    let mut lower = vec![0; whole(cols)];
+    let mut lower = vec![0; round_up_to_blocks(cols)];
     for (r, masks) in masks.chunks_mut(cols).enumerate() {
         let i = row + r;
-        near.advance(i, r == 0, |i, row| heights(land.ground, parts, i, row));
-        compare(&near.rows, &mut lower);
+        near.advance_to_row(i, r == 0, |i, row| read_heights(land.ground, parts, i, row));
+        mark_lower_neighbours(&near.rows, &mut lower);
         if topology.is_looped() {
             compare_across(topology, &near, i, &mut lower);
         }
         for ((mask, lower), part) in masks.iter_mut().zip(&lower).zip(parts.row(i)) {
-            *mask = if *part == Part::Void { 0 } else { *lower };
+            *mask = if *part == CellRole::Void { 0 } else { *lower };
         }
     }
 }
@@ -154,13 +161,14 @@ fn lower_neighbours(land: &Land<'_>, parts: &Field<Part>, row: usize, masks: &mu
 /// Sets bit k if neighbour k is lower, or equally high with a smaller index; the latter applies to the neighbours
 /// from the west to the north-east.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn compare(near: &[Vec<i32>; 3], lower: &mut [u8]) {
+fn mark_lower_neighbours(near: &[Vec<i32>; 3], lower: &mut [u8]) {
     for j in (0..lower.len()).step_by(BLOCK) {
-        let here = block(near, HERE, j);
+        let here = read_block(near, HERE, j);
         let mut mask = [0; BLOCK];
         for k in 0..4 {
-            let (later, earlier) = (block(near, NEIGHBOURS[k], j), block(near, NEIGHBOURS[k + 4], j));
+            let (later, earlier) = (read_block(near, NEIGHBOURS[k], j), read_block(near, NEIGHBOURS[k + 4], j));
             for x in 0..BLOCK {
+                // Neighbours 0 to 3 have larger indices and 4 to 7 smaller ones, which decides between equal heights.
                 mask[x] |= i32::from(later[x] < here[x]) << k;
                 mask[x] |= i32::from(earlier[x] <= here[x]) << (k + 4);
             }
@@ -194,23 +202,24 @@ fn compare_across(topology: Topology, near: &Near<i32>, i: usize, lower: &mut [u
 
 /// Labels the cells of a band with its roots. Returns the target of each root: a pit's own index, or that of a cell
 /// in another band.
-fn descend(topology: Topology, start: usize, parts: &[Part], masks: &[u8], labels: &mut [Height]) -> Vec<u32> {
+fn label_band(topology: Topology, start: usize, parts: &[CellRole], masks: &[u8], labels: &mut [Height]) -> Vec<u32> {
     let mut roots = vec![0];
     let mut path = Vec::new();
     for (cell, part) in labels.iter_mut().zip(parts) {
-        *cell = labelled(if *part == Part::Inside { UNSET } else { 0 });
+        *cell = encode_label(if *part == CellRole::Inside { UNSET } else { 0 });
     }
     for k in 0..labels.len() {
-        if label(labels[k]) != UNSET {
+        if decode_label(labels[k]) != UNSET {
             continue;
         }
         let mut at = k;
         let root = loop {
             path.push(at);
             let mask = usize::from(masks[at]);
-            let target = if mask == 0 { at } else { step(topology, start, at, DOWN[mask]) };
+            // A cell without a lower neighbour is a pit and points to itself.
+            let target = if mask == 0 { at } else { neighbour_index(topology, start, at, LOWER_NEIGHBOUR[mask]) };
             // A target north of the band wraps around to a very large index.
-            let known = if target < labels.len() { label(labels[target]) } else { UNSET };
+            let known = if target < labels.len() { decode_label(labels[target]) } else { UNSET };
             if known != UNSET {
                 break known;
             }
@@ -220,8 +229,9 @@ fn descend(topology: Topology, start: usize, parts: &[Part], masks: &[u8], label
             }
             at = target;
         };
+        // Every cell is labelled once, so the time is linear in the number of cells.
         for at in path.drain(..) {
-            labels[at] = labelled(root);
+            labels[at] = encode_label(root);
         }
     }
     roots
@@ -230,17 +240,17 @@ fn descend(topology: Topology, start: usize, parts: &[Part], masks: &[u8], label
 /// Returns the index of neighbour `k` of cell `at`. Both are relative to `start`; the result wraps if the neighbour
 /// comes before it.
 #[inline(always)]
-fn step(topology: Topology, start: usize, at: usize, k: usize) -> usize {
-    topology.beside(start + at, D8::OFFSETS[k]).wrapping_sub(start)
+fn neighbour_index(topology: Topology, start: usize, at: usize, k: usize) -> usize {
+    topology.offset_index(start + at, D8::OFFSETS[k]).wrapping_sub(start)
 }
 
-/// The order in which [`DOWN`] prefers neighbours: first those that a scan has already passed, because they are
+/// The order in which [`LOWER_NEIGHBOUR`] prefers neighbours: first those that a scan has already passed, because they are
 /// already labelled, and straight ones before diagonal ones.
 const ORDER: [D8; 8] =
     [D8::West, D8::North, D8::NorthWest, D8::NorthEast, D8::East, D8::South, D8::SouthWest, D8::SouthEast];
 
 /// A lower neighbour for each set of lower neighbours. Any choice is correct.
-const DOWN: [usize; 256] = {
+const LOWER_NEIGHBOUR: [usize; 256] = {
     let mut table = [0; 256];
     let mut mask = 1;
     while mask < 256 {
@@ -256,7 +266,7 @@ const DOWN: [usize; 256] = {
 
 /// For each set of neighbours, one neighbour per connected group. Neighbours are connected if they are adjacent on
 /// the ring, or straight and on either side of a corner. The neighbour chosen by `DOWN` is one of them.
-const APART: [u8; 256] = {
+const SEPARATE_NEIGHBOURS: [u8; 256] = {
     let mut table = [0; 256];
     let mut mask: usize = 1;
     while mask < 256 {
@@ -266,7 +276,7 @@ const APART: [u8; 256] = {
             let k = ORDER[x].code();
             if mask >> k & 1 == 1 && seen >> k & 1 == 0 {
                 table[mask] |= 1 << k;
-                seen |= group(mask, 1 << k);
+                seen |= find_connected(mask, 1 << k);
             }
             x += 1;
         }
@@ -276,9 +286,11 @@ const APART: [u8; 256] = {
 };
 
 /// Returns the neighbours in `mask` that are connected to `some` of them.
-const fn group(mask: usize, some: usize) -> usize {
+const fn find_connected(mask: usize, some: usize) -> usize {
     let mut group = some;
     loop {
+        // The set is a ring of eight bits, so each shift is paired with one that wraps around. 0x55 selects the
+        // straight neighbours. Bits above the eighth are removed by the mask.
         let straight = group & 0x55;
         let beside = group << 1 | group >> 7 | group >> 1 | group << 7;
         let across = straight << 2 | straight >> 6 | straight >> 2 | straight << 6;

@@ -22,7 +22,8 @@ pub struct StandingWater {
 ///
 /// The level is a whole number of units, so the volume below a surface of n cells changes in multiples of n units
 /// only. The rest is kept as the remainder, so that the depths of the pool's cells and the remainder sum to the
-/// volume exactly.
+/// volume exactly. For example, 7 units of water on a level floor of 3 cells are 2 units deep, and 1 unit is the
+/// remainder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FilledPool {
     /// The number of the depression in [`Hierarchy::depressions`]. All its descendants are full, and it is not part
@@ -42,7 +43,8 @@ pub struct FilledPool {
     pub full: bool,
 }
 
-/// Computes where `water`, in units of height × cells at each cell, comes to rest.
+/// Computes where `water`, in units of height × cells at each cell, comes to rest. For example, 0.1 m of rain on every
+/// cell is a field of 6554 units.
 ///
 /// Water flows down to the pits, fills depressions, and spills from full ones into their neighbours. Two depressions
 /// that spill into each other merge and rise together. Water that spills out of the land, and water that is placed on
@@ -70,10 +72,10 @@ pub struct FilledPool {
 /// let edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
 /// let heights = [5.0, 1.0, 3.0, 2.0, 4.0, 0.0];
 /// let terrain = Terrain::from_metres(Grid { edges, ..Grid::new([1, 6], 10.0)? }, &heights)?;
-/// let land = Land::of(&terrain);
+/// let land = Land::from_terrain(&terrain);
 /// let mut water = Field::new([1, 6], 0);
 /// water[(0, 1)] = (2.5 * UNITS) as i64;
-/// let standing = fill_spill_merge(&land, &Hierarchy::of(&land), &water)?;
+/// let standing = fill_spill_merge(&land, &Hierarchy::from_land(&land), &water)?;
 /// // It fills the first to the sill, and the rest spills into the second.
 /// assert_eq!(standing.depth[(0, 1)].metres(), 2.0);
 /// assert_eq!(standing.depth[(0, 3)].metres(), 0.5);
@@ -81,12 +83,13 @@ pub struct FilledPool {
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn fill_spill_merge(land: &Land<'_>, hierarchy: &Hierarchy, water: &Field<i64>) -> Result<StandingWater> {
-    check(land.ground.size(), hierarchy, water)?;
+    check_water(land.ground.size(), hierarchy, water)?;
     let mut pour = Pour::new(&hierarchy.depressions, 0, &[]);
-    let mut arriving = vec![0i64; hierarchy.leaves()];
+    let mut arriving = vec![0i64; hierarchy.leaf_count()];
     for (leaf, amount) in hierarchy.leaf.as_slice().iter().zip(water.as_slice()) {
         match arriving.get_mut(*leaf as usize) {
             Some(sum) => *sum += amount,
+            // A cell without a leaf drains off the land or has no data.
             None => pour.left += amount,
         }
     }
@@ -94,9 +97,9 @@ pub fn fill_spill_merge(land: &Land<'_>, hierarchy: &Hierarchy, water: &Field<i6
         pour.add(leaf as u32, *amount);
     }
     let left = pour.left;
-    let (mut pools, pool_of) = pour.pools();
-    rise(land.ground.as_slice(), hierarchy, &pool_of, &mut pools, 0, &[])?;
-    let depth = Field::generate(land.ground.size(), |i, j| {
+    let (mut pools, pool_of) = pour.collect_pools();
+    raise_pools(land.ground.as_slice(), hierarchy, &pool_of, &mut pools, 0, &[])?;
+    let depth = Field::from_fn(land.ground.size(), |i, j| {
         let pool = pool_of.get(hierarchy.leaf[(i, j)] as usize).and_then(|pool| pools.get(*pool as usize));
         let ground = land.ground[(i, j)].0;
         Height(pool.map_or(0, |pool| pool.level.0.saturating_sub(ground).max(0)))
@@ -105,29 +108,33 @@ pub fn fill_spill_merge(land: &Land<'_>, hierarchy: &Hierarchy, water: &Field<i6
 }
 
 /// Checks that sizes agree, and that amounts are not negative and sum to at most `i64::MAX`.
-fn check(size: Size, hierarchy: &Hierarchy, water: &Field<i64>) -> Result<()> {
+fn check_water(size: Size, hierarchy: &Hierarchy, water: &Field<i64>) -> Result<()> {
     let [rows, cols] = size;
     for (name, [r, c]) in [("hierarchy", hierarchy.leaf.size()), ("water", water.size())] {
         if [r, c] != size {
-            return Err(Error::value(name, format!("{r} × {c} cells"), format!("{rows} × {cols} (the ground)")));
+            return Err(Error::invalid_value(
+                name,
+                format!("{r} × {c} cells"),
+                format!("{rows} × {cols} (the ground)"),
+            ));
         }
     }
     let mut total = 0i128;
     for (k, amount) in water.as_slice().iter().enumerate() {
         if *amount < 0 {
             let value = format!("{amount} in row {}, column {}", k / cols, k % cols);
-            return Err(Error::value("water", value, "0 or more units"));
+            return Err(Error::invalid_value("water", value, "0 or more units"));
         }
         total += i128::from(*amount);
     }
     if total > i128::from(i64::MAX) {
-        return Err(Error::value("water", format!("{total} units in all"), format!("up to {}", i64::MAX)));
+        return Err(Error::invalid_value("water", format!("{total} units in all"), format!("up to {}", i64::MAX)));
     }
     Ok(())
 }
 
 /// Reverses pools that were found from the top downward, and adapts the pool number of each depression.
-pub(super) fn from_first(mut pools: Vec<FilledPool>, mut pool_of: Vec<u32>) -> (Vec<FilledPool>, Vec<u32>) {
+pub(super) fn reverse_pools(mut pools: Vec<FilledPool>, mut pool_of: Vec<u32>) -> (Vec<FilledPool>, Vec<u32>) {
     pools.reverse();
     let last = pools.len() as u32;
     for pool in pool_of.iter_mut().filter(|pool| **pool != OUTSIDE) {
@@ -173,10 +180,11 @@ impl<'a> Pour<'a> {
     }
 
     /// Returns the depression that water added to `d` ends in.
-    fn goal(&mut self, d: u32) -> u32 {
+    fn find_destination(&mut self, d: u32) -> u32 {
         let mut at = d;
         while at != OUTSIDE && self.next[at as usize] != at {
             let next = self.next[at as usize];
+            // Let the entry skip one receiver, so that long chains of full depressions become short.
             if next != OUTSIDE {
                 self.next[at as usize] = self.next[next as usize];
             }
@@ -188,16 +196,17 @@ impl<'a> Pour<'a> {
     /// Adds an amount of water to a depression.
     pub fn add(&mut self, d: u32, mut amount: i64) {
         while amount > 0 {
-            let goal = self.goal(d);
+            let goal = self.find_destination(d);
             let Some(room) = self.room.get_mut(goal as usize) else {
                 self.left += amount;
                 return;
             };
+            // Every turn of the loop uses up the amount or fills a depression for good, so the loop ends.
             let taken = amount.min(*room);
             *room -= taken;
             amount -= taken;
             if *room == 0 {
-                self.next[goal as usize] = self.beyond(goal);
+                self.next[goal as usize] = self.find_overflow_receiver(goal);
             }
         }
     }
@@ -205,7 +214,7 @@ impl<'a> Pour<'a> {
     /// Returns the receiver of a full depression's overflow: the leaf across its sill, or the parent if the sibling
     /// is full too, because then the two have merged. This creates no cycle: the flow over a sill stays within the
     /// sibling until that is full, and spills of roots never return.
-    fn beyond(&self, d: u32) -> u32 {
+    fn find_overflow_receiver(&self, d: u32) -> u32 {
         let depression = &self.depressions[d as usize];
         let merged = depression.parent.filter(|parent| {
             let children = self.depressions[*parent as usize].children;
@@ -216,7 +225,7 @@ impl<'a> Pour<'a> {
 
     /// Returns the pools, without their levels, and for each depression the pool that it is part of; [`OUTSIDE`] if
     /// none.
-    pub fn pools(&self) -> (Vec<FilledPool>, Vec<u32>) {
+    pub fn collect_pools(&self) -> (Vec<FilledPool>, Vec<u32>) {
         let mut pool_of = vec![OUTSIDE; self.depressions.len()];
         let mut pools = Vec::new();
         for (d, depression) in self.depressions.iter().enumerate().rev() {
@@ -232,7 +241,7 @@ impl<'a> Pour<'a> {
                 pools.push(FilledPool { depression: d as u32, level, volume, remainder: 0, cells: 0, full });
             }
         }
-        from_first(pools, pool_of)
+        reverse_pools(pools, pool_of)
     }
 }
 
@@ -242,7 +251,7 @@ impl<'a> Pour<'a> {
 /// between that sill and the spill level of pools that are not full have to be collected. Each cell that is finally
 /// under water evaporates `evaporation` units, which are deducted from the pools' volumes. Depressions marked in
 /// `passed` (empty for none) hold nothing.
-pub(super) fn rise(
+pub(super) fn raise_pools(
     heights: &[Height],
     hierarchy: &Hierarchy,
     pool_of: &[u32],
@@ -258,9 +267,10 @@ pub(super) fn rise(
         over_passed[d] |= depression.children.into_iter().flatten().any(|child| over_passed[child as usize]);
     }
     let is_over_passed = |pool: &FilledPool| over_passed.get(pool.depression as usize) == Some(&true);
-    let slices: Vec<Slice> = pools.iter().map(|pool| Slice::of(depressions, pool, is_over_passed(pool))).collect();
+    let slices: Vec<Slice> =
+        pools.iter().map(|pool| Slice::from_pool(depressions, pool, is_over_passed(pool))).collect();
     let span = |pool: &u32| slices.get(*pool as usize).map_or([Height::ZERO; 2], |slice| [slice.bottom, slice.top]);
-    let spans: Vec<[Height; 2]> = pool_of[..hierarchy.leaves()].iter().map(span).collect();
+    let spans: Vec<[Height; 2]> = pool_of[..hierarchy.leaf_count()].iter().map(span).collect();
     // The pool and height of each cell within its pool's slice.
     let gathered: Vec<(u32, Height)> = if slices.iter().all(|slice| slice.bottom == slice.top) {
         Vec::new()
@@ -272,6 +282,7 @@ pub(super) fn rise(
         };
         chunks.flat_map_iter(|(heights, leaf)| heights.iter().zip(leaf).filter_map(chosen)).collect()
     };
+    // Sort the heights by pool: count the cells of each pool, and then copy each height to its pool's range.
     let mut starts = vec![0usize; pools.len() + 1];
     for (pool, _) in &gathered {
         starts[*pool as usize + 1] += 1;
@@ -286,6 +297,7 @@ pub(super) fn rise(
         cells[*end] = height;
         *end += 1;
     }
+    // Give each pool its own part of the slice, so that pools can be raised in parallel.
     let mut rest = cells.as_mut_slice();
     let mut work = Vec::with_capacity(pools.len());
     for (k, (pool, slice)) in pools.iter_mut().zip(&slices).enumerate() {
@@ -295,7 +307,7 @@ pub(super) fn rise(
     }
     // A pool that only passes water on has no level.
     let work = work.into_par_iter().filter(|(pool, ..)| pool.volume > 0);
-    work.try_for_each(|(pool, slice, own)| slice.fill(pool, own, evaporation))
+    work.try_for_each(|(pool, slice, own)| slice.raise_pool(pool, own, evaporation))
 }
 
 /// Number of cells that one task scans.
@@ -313,7 +325,7 @@ pub(super) struct Slice {
 
 impl Slice {
     /// Creates the slice of a pool; of all of it if `whole`.
-    fn of(depressions: &[Depression], pool: &FilledPool, whole: bool) -> Self {
+    fn from_pool(depressions: &[Depression], pool: &FilledPool, whole: bool) -> Self {
         let depression = &depressions[pool.depression as usize];
         let top = depression.spill.map_or(Height(i32::MAX), |spill| spill.level);
         if pool.full {
@@ -334,7 +346,8 @@ impl Slice {
     /// pool stays level with the cell.
     ///
     /// The highest cell that the water reaches is found by repeated halving (quickselect), without sorting the cells.
-    pub(super) fn fill(&self, pool: &mut FilledPool, own: &mut [Height], evaporation: i32) -> Result<()> {
+    pub(super) fn raise_pool(&self, pool: &mut FilledPool, own: &mut [Height], evaporation: i32) -> Result<()> {
+        // Volumes reach 2⁶³, and a product of cells and heights may exceed it, so sums have 128 bits.
         let above = |height: Height| i128::from(height.0) - i128::from(self.bottom.0);
         let sum = |cells: &[Height]| cells.iter().map(|height| above(*height)).sum::<i128>();
         let each = i128::from(evaporation);
@@ -345,6 +358,8 @@ impl Slice {
             let (lower, middle, _) = own[reached..end].select_nth_unstable((end - reached) / 2);
             let (count, height, more) = (lower.len(), above(*middle), sum(lower));
             let own_under = (reached + count) as i128;
+            // The left side is the water that is needed to reach the middle cell: its height over all reached cells,
+            // less their ground, plus their evaporation.
             if (i128::from(self.cells) + own_under) * height - filled - more + each * own_under <= over {
                 reached += count + 1;
                 filled += more + height;
@@ -361,13 +376,15 @@ impl Slice {
         let (risen, remainder) = match cells {
             0 => (0, over),
             _ if dries => (highest, 0),
+            // The level is rounded down to whole units, so that the water is never deeper than its volume. The rest is
+            // the remainder.
             _ => (water.div_euclid(cells), water.rem_euclid(cells)),
         };
         let level = i128::from(self.bottom.0) + risen;
         if level > i128::from(Height::MAX.max(self.bottom).0) {
             let value = format!("{} units in one closed basin", pool.volume);
             let allowed = format!("a volume that its lake can hold below {}", Height::MAX);
-            return Err(Error::value("water", value, allowed));
+            return Err(Error::invalid_value("water", value, allowed));
         }
         pool.volume = (i128::from(self.volume) + cells * risen - filled + remainder) as i64;
         pool.level = Height(level as i32);

@@ -3,8 +3,8 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::near::{BLOCK, HERE, NEIGHBOURS, Near, WALL, block, heights, whole};
-use crate::{Land, Part, lot};
+use crate::padded_rows::{BLOCK, HERE, NEIGHBOURS, Near, WALL, read_block, read_heights, round_up_to_blocks};
+use crate::{CellRole, Land, tie_break_hash};
 use thalweg_core::{Cell, Field};
 
 /// The label of a cell whose water leaves the land without passing a pit, or that has no data.
@@ -20,23 +20,28 @@ const ROWS: usize = 32;
 /// each other are already joined, and the cell itself belongs to the basin of one of them. A cell whose lower
 /// neighbours are connected, and which has no equally high neighbour in another basin, therefore joins nothing. This
 /// excludes most border cells.
-pub(super) fn candidates(land: &Land<'_>, parts: &Field<Part>, leaf: &Field<u32>) -> impl Iterator<Item = u32> {
+pub(super) fn list_sill_candidates(
+    land: &Land<'_>,
+    parts: &Field<CellRole>,
+    leaf: &Field<u32>,
+) -> impl Iterator<Item = u32> {
     let [rows, cols] = parts.size();
-    // Pack the height above the index, which is below 2³².
+    // Pack the height above the index, which is below 2³². Flipping the sign bit makes the unsigned numbers sort like
+    // the signed heights.
     let entry = |k: usize| (u64::from(land.ground[k].0 as u32 ^ (1 << 31)) << 32) | k as u64;
     let mut found: Vec<u64> = (0..rows.div_ceil(ROWS))
         .into_par_iter()
         .flat_map_iter(|band| {
             let mut near = Near::new(land.grid.topology(), WALL);
             let mut labels = Near::new(land.grid.topology(), OUTSIDE);
-            let mut marks = vec![0; whole(cols)];
+            let mut marks = vec![0; round_up_to_blocks(cols)];
             let mut found = Vec::new();
             for i in band * ROWS..(band * ROWS + ROWS).min(rows) {
                 let fresh = i == band * ROWS;
-                near.advance(i, fresh, |i, row| heights(land.ground, parts, i, row));
-                labels.advance(i, fresh, |i, row| row.copy_from_slice(leaf.row(i)));
-                mark(&near.rows, &labels.rows, &mut marks);
-                sift(&mut marks, parts.row(i));
+                near.advance_to_row(i, fresh, |i, row| read_heights(land.ground, parts, i, row));
+                labels.advance_to_row(i, fresh, |i, row| row.copy_from_slice(leaf.row(i)));
+                mark_sills(&near.rows, &labels.rows, &mut marks);
+                filter_marks(&mut marks, parts.row(i));
                 for (block, chunk) in marks.chunks(BLOCK).enumerate().filter(|(_, chunk)| **chunk != [0; BLOCK]) {
                     let cells = (block * BLOCK..cols).zip(chunk);
                     for (j, _) in cells.filter(|(_, mark)| **mark != 0) {
@@ -49,12 +54,14 @@ pub(super) fn candidates(land: &Land<'_>, parts: &Field<Part>, leaf: &Field<u32>
             found
         })
         .collect();
+    // No two entries are equal, because each contains its index. The order therefore does not depend on the bands or
+    // the sort.
     found.par_sort_unstable();
     // Compute hashes only for ties, and only once for each cell: a large flat has many.
     let mut hashed: Vec<(u64, u64)> = Vec::new();
     for equals in found.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|equals| equals.len() > 1) {
         hashed.clear();
-        hashed.extend(equals.iter().map(|entry| (lot(land.grid, *entry as u32 as usize), *entry)));
+        hashed.extend(equals.iter().map(|entry| (tie_break_hash(land.grid, *entry as u32 as usize), *entry)));
         hashed.par_sort_unstable();
         for (to, (_, entry)) in equals.iter_mut().zip(&hashed) {
             *to = *entry;
@@ -64,42 +71,42 @@ pub(super) fn candidates(land: &Land<'_>, parts: &Field<Part>, leaf: &Field<u32>
 }
 
 /// Returns true if water can flow over a cell into another basin, or out of the land.
-fn is_border(land: &Land<'_>, parts: &Field<Part>, leaf: &Field<u32>, [i, j]: [usize; 2]) -> bool {
+fn is_border(land: &Land<'_>, parts: &Field<CellRole>, leaf: &Field<u32>, [i, j]: [usize; 2]) -> bool {
     let (here, height) = (leaf[(i, j)], land.ground[(i, j)]);
     match parts[(i, j)] {
-        Part::Rim if here != OUTSIDE => true,
+        CellRole::Rim if here != OUTSIDE => true,
         // Cells next to the sea that are as low are sea as well.
-        Part::Sink if !land.is_dry(i, j) => false,
-        _ => land.around(i, j).any(|(_, Cell { row: r, col: c })| {
-            leaf[(r, c)] != here && land.ground[(r, c)] <= height && parts[(r, c)] != Part::Void
+        CellRole::Sink if !land.is_dry(i, j) => false,
+        _ => land.neighbours(i, j).any(|(_, Cell { row: r, col: c })| {
+            leaf[(r, c)] != here && land.ground[(r, c)] <= height && parts[(r, c)] != CellRole::Void
         }),
     }
 }
 
 /// Keeps only the marks of cells that may be sills, depending on their role.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn sift(marks: &mut [u8], parts: &[Part]) {
+fn filter_marks(marks: &mut [u8], parts: &[CellRole]) {
     for (mark, part) in marks.iter_mut().zip(parts) {
         // Where a cell lets water leave the land, any lower neighbour may spill there.
-        let wanted = if *part == Part::Inside { OTHER | APART } else { OTHER };
-        let may = (*mark & wanted == wanted) | (*part == Part::Rim);
-        *mark = u8::from(may & (*part != Part::Void));
+        let wanted = if *part == CellRole::Inside { OTHER | DISCONNECTED } else { OTHER };
+        let may = (*mark & wanted == wanted) | (*part == CellRole::Rim);
+        *mark = u8::from(may & (*part != CellRole::Void));
     }
 }
 
 /// Mark: a neighbour belongs to another basin.
 const OTHER: u8 = 1;
 /// Mark: the lower neighbours are not all connected, or a neighbour of another basin is equally high.
-const APART: u8 = 2;
+const DISCONNECTED: u8 = 2;
 
 /// Computes the marks of each cell of a row.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn mark(near: &[Vec<i32>; 3], labels: &[Vec<u32>; 3], marks: &mut [u8]) {
+fn mark_sills(near: &[Vec<i32>; 3], labels: &[Vec<u32>; 3], marks: &mut [u8]) {
     for j in (0..marks.len()).step_by(BLOCK) {
-        let (here, label) = (block(near, HERE, j), block(labels, HERE, j));
+        let (here, label) = (read_block(near, HERE, j), read_block(labels, HERE, j));
         let (mut lower, mut equal, mut other) = ([0i32; BLOCK], [0i32; BLOCK], [0i32; BLOCK]);
         for k in 0..8 {
-            let (height, beside) = (block(near, NEIGHBOURS[k], j), block(labels, NEIGHBOURS[k], j));
+            let (height, beside) = (read_block(near, NEIGHBOURS[k], j), read_block(labels, NEIGHBOURS[k], j));
             for x in 0..BLOCK {
                 lower[x] |= i32::from(height[x] < here[x]) << k;
                 let differs = i32::from(beside[x] != label[x]);
@@ -110,10 +117,12 @@ fn mark(near: &[Vec<i32>; 3], labels: &[Vec<u32>; 3], marks: &mut [u8]) {
         let mut apart = [0i32; BLOCK];
         for x in 0..BLOCK {
             let lower = lower[x];
-            // Two straight neighbours touch across the corner between them.
+            // Two straight neighbours touch across the corner between them. 0xaa selects the diagonal neighbours. The
+            // shifts by 7 wrap around the ring of eight bits.
             let corners = ((lower << 1 | lower >> 7) & (lower >> 1 | lower << 7)) & 0xaa;
             let joined = lower | corners;
-            // Keep the first neighbour of each group, clockwise. Is there more than one group?
+            // Keep the first neighbour of each group, clockwise. More than one bit that is left means more than one
+            // group.
             let first = joined & !(joined << 1 | joined >> 7);
             apart[x] = equal[x] | i32::from(first & first.wrapping_sub(1) != 0);
         }

@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::d8::D8;
 #[cfg(doc)]
 use thalweg_core::terrain::d8::{OUT, PIT, VOID};
@@ -21,7 +21,7 @@ use thalweg_core::{Field, Grid, Topology};
 /// let directions = Directions::from(Field::from_vec([1, 3], vec![0, 0, OUT])?);
 /// assert_eq!((directions.next(0), directions.next(2)), (Some(1), None));
 /// // Where columns are looped, the last is adjacent to the first.
-/// let looped = Directions::from(Field::from_vec([1, 3], vec![0_u8, OUT, 0])?).looped([false, true]);
+/// let looped = Directions::from(Field::from_vec([1, 3], vec![0_u8, OUT, 0])?).with_looped_axes([false, true]);
 /// assert_eq!(looped.next(2), Some(0));
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
@@ -45,14 +45,14 @@ impl Directions {
 
     /// Returns the same codes on a grid in which these axes (rows, columns) are looped.
     #[must_use]
-    pub fn looped(self, looped: [bool; 2]) -> Self {
+    pub fn with_looped_axes(self, looped: [bool; 2]) -> Self {
         Self { looped, ..self }
     }
 
     /// Returns the row-major index of the receiver of cell `k`; `None` if it has none.
     #[inline]
     pub fn next(&self, k: usize) -> Option<usize> {
-        leads_to(self.topology(), k, self.codes[k])
+        receiver_index(self.topology(), k, self.codes[k])
     }
 
     /// Returns the codes without the topology.
@@ -88,14 +88,14 @@ impl DerefMut for Directions {
 ///
 /// # Examples
 /// ```
-/// use thalweg_flow::{D8, OUT, downstream};
+/// use thalweg_flow::{D8, OUT, find_receiver};
 ///
 /// // Cell 4 is the middle of three rows and columns, cell 8 the south-eastern corner.
-/// assert_eq!(downstream(4, D8::SouthEast.code(), 3), Some(8));
-/// assert_eq!(downstream(8, OUT, 3), None);
+/// assert_eq!(find_receiver(4, D8::SouthEast.code(), 3), Some(8));
+/// assert_eq!(find_receiver(8, OUT, 3), None);
 /// ```
 #[inline]
-pub fn downstream(k: usize, direction: u8, cols: usize) -> Option<usize> {
+pub fn find_receiver(k: usize, direction: u8, cols: usize) -> Option<usize> {
     let [di, dj] = D8::from_code(direction)?.offset();
     // A direction never points beyond the field, so the sum cannot wrap.
     Some(k.wrapping_add_signed(di * cols as isize + dj))
@@ -104,13 +104,15 @@ pub fn downstream(k: usize, direction: u8, cols: usize) -> Option<usize> {
 /// Returns the row-major index of the receiver of cell `k` with this direction code; `None` if the code leads to no
 /// neighbour.
 #[inline(always)]
-pub fn leads_to(topology: Topology, k: usize, direction: u8) -> Option<usize> {
+pub fn receiver_index(topology: Topology, k: usize, direction: u8) -> Option<usize> {
     // A direction never points beyond the field.
-    Some(topology.beside(k, D8::from_code(direction)?.offset()))
+    Some(topology.offset_index(k, D8::from_code(direction)?.offset()))
 }
 
 /// Returns a tie-break hash of the world cell of cell `k` of a grid. Among equals, the cell with the smallest hash
 /// comes first.
-pub fn lot(grid: &Grid, k: usize) -> u64 {
-    Key::ZERO.cell(grid.world_cell(k / grid.cols(), k % grid.cols())).bits()
+pub fn tie_break_hash(grid: &Grid, k: usize) -> u64 {
+    // The key has no seed: ties depend on the position in the world alone, so every program run and every window breaks
+    // them alike.
+    RandomKey::ZERO.for_cell(grid.world_cell(k / grid.cols(), k % grid.cols())).random_bits()
 }

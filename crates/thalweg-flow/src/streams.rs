@@ -8,17 +8,17 @@ use thalweg_core::{Cell, Error, Field, Height, Result, Topology};
 /// Returns the number of cells of `cell_area` m² that a drainage area of `threshold` m² covers, rounded up, at least
 /// one. It is the threshold for stream cells if accumulation is counted in cells
 /// ([`accumulate::count_upstream_cells`]).
-pub fn least_cells(threshold: f64, cell_area: f64) -> u32 {
-    least(threshold, cell_area).try_into().unwrap_or(u32::MAX)
+pub fn min_stream_cells(threshold: f64, cell_area: f64) -> u32 {
+    min_stream_cells_u64(threshold, cell_area).try_into().unwrap_or(u32::MAX)
 }
 
-/// Does the same as [`least_cells`] for larger numbers of cells.
-pub fn least(threshold: f64, cell_area: f64) -> u64 {
+/// Does the same as [`min_stream_cells`] for larger numbers of cells.
+pub fn min_stream_cells_u64(threshold: f64, cell_area: f64) -> u64 {
     (threshold / cell_area).ceil().max(1.0) as u64
 }
 
 /// Returns the stream cells: land with data, above the sea, where the flow accumulation `gathered` is at least
-/// `least`.
+/// `least`. For example, with cells of 30 m, at least 1112 upstream cells are a drainage area of 1 km² or more.
 ///
 /// # Errors
 /// Returns an error if `gathered` does not have the land's size.
@@ -26,21 +26,25 @@ pub fn least(threshold: f64, cell_area: f64) -> u64 {
 /// # Examples
 /// ```
 /// use thalweg_core::{Grid, Height, Terrain};
-/// use thalweg_flow::streams::streams;
+/// use thalweg_flow::streams::find_stream_cells;
 /// use thalweg_flow::{FlowGraph, Land};
 ///
 /// // A slope down to the sea, which the eastern cell belongs to.
 /// let grid = Grid { sea_level: Some(Height::ZERO), ..Grid::new([1, 3], 10.0)? };
 /// let terrain = Terrain::from_metres(grid, &[2.0, 1.0, 0.0])?;
-/// let land = Land::of(&terrain);
+/// let land = Land::from_terrain(&terrain);
 /// let graph = FlowGraph::new(&land);
 /// assert_eq!(graph.upstream_cells().as_slice(), [1, 2, 3]);
-/// assert_eq!(streams(&land, graph.upstream_cells(), 2)?.as_slice(), [false, true, false]);
+/// assert_eq!(find_stream_cells(&land, graph.upstream_cells(), 2)?.as_slice(), [false, true, false]);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn streams<T: PartialOrd + Copy + Sync>(land: &Land<'_>, gathered: &Field<T>, least: T) -> Result<Field<bool>> {
-    check("gathered", gathered, land.grid.size)?;
-    Ok(Field::generate(land.grid.size, |i, j| gathered[(i, j)] >= least && land.is_dry(i, j)))
+pub fn find_stream_cells<T: PartialOrd + Copy + Sync>(
+    land: &Land<'_>,
+    gathered: &Field<T>,
+    least: T,
+) -> Result<Field<bool>> {
+    check_size("gathered", gathered, land.grid.size)?;
+    Ok(Field::from_fn(land.grid.size, |i, j| gathered[(i, j)] >= least && land.is_dry(i, j)))
 }
 
 /// Computes the Strahler order of each stream cell, 0 elsewhere. The order is 1 at a source; at a confluence it is
@@ -53,21 +57,21 @@ pub fn streams<T: PartialOrd + Copy + Sync>(land: &Land<'_>, gathered: &Field<T>
 /// # Examples
 /// ```
 /// use thalweg_core::Field;
-/// use thalweg_flow::streams::strahler;
+/// use thalweg_flow::streams::compute_strahler_orders;
 /// use thalweg_flow::{Directions, OUT, VOID};
 ///
 /// // Two sources meet in the middle; a third joins at the outlet.
 /// let directions = Directions::from(Field::from_vec([3, 3], vec![1, VOID, 3, VOID, 2, VOID, 0, OUT, VOID])?);
 /// let streams = directions.map(|code| *code != VOID);
-/// assert_eq!(strahler(&directions, &streams)?.as_slice(), [1, 0, 1, 0, 2, 0, 1, 2, 0]);
+/// assert_eq!(compute_strahler_orders(&directions, &streams)?.as_slice(), [1, 0, 1, 0, 2, 0, 1, 2, 0]);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn strahler(directions: &Directions, streams: &Field<bool>) -> Result<Field<u32>> {
-    gather(directions, streams, strahler_order)
+pub fn compute_strahler_orders(directions: &Directions, streams: &Field<bool>) -> Result<Field<u32>> {
+    combine_tributaries(directions, streams, strahler_order)
 }
 
 /// Computes the Shreve magnitude of each stream cell, 0 elsewhere: the number of sources upstream, including itself
-/// (Shreve 1966, doi:10.1086/627137).
+/// (Shreve 1966, doi:10.1086/627137). For example, tributaries of the magnitudes 2 and 3 give the magnitude 5.
 ///
 /// # Errors
 /// Returns an error if directions and streams differ in size.
@@ -75,23 +79,27 @@ pub fn strahler(directions: &Directions, streams: &Field<bool>) -> Result<Field<
 /// # Examples
 /// ```
 /// use thalweg_core::Field;
-/// use thalweg_flow::streams::shreve;
+/// use thalweg_flow::streams::compute_shreve_magnitudes;
 /// use thalweg_flow::{Directions, OUT, VOID};
 ///
 /// // Two sources meet in the middle; a third joins at the outlet.
 /// let directions = Directions::from(Field::from_vec([3, 3], vec![1, VOID, 3, VOID, 2, VOID, 0, OUT, VOID])?);
 /// let streams = directions.map(|code| *code != VOID);
-/// assert_eq!(shreve(&directions, &streams)?.as_slice(), [1, 0, 1, 0, 2, 0, 1, 3, 0]);
+/// assert_eq!(compute_shreve_magnitudes(&directions, &streams)?.as_slice(), [1, 0, 1, 0, 2, 0, 1, 3, 0]);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn shreve(directions: &Directions, streams: &Field<bool>) -> Result<Field<u32>> {
-    gather(directions, streams, shreve_magnitude)
+pub fn compute_shreve_magnitudes(directions: &Directions, streams: &Field<bool>) -> Result<Field<u32>> {
+    combine_tributaries(directions, streams, shreve_magnitude)
 }
 
 /// Assigns to each stream cell the value that `rule` computes from its tributaries' values (never 0), and 0 to all
 /// others.
-fn gather(directions: &Directions, streams: &Field<bool>, rule: impl Fn(&[u32]) -> u32) -> Result<Field<u32>> {
-    check("streams", streams, directions.size())?;
+fn combine_tributaries(
+    directions: &Directions,
+    streams: &Field<bool>,
+    rule: impl Fn(&[u32]) -> u32,
+) -> Result<Field<u32>> {
+    check_size("streams", streams, directions.size())?;
     let mut values = Field::new(directions.size(), 0);
     for first in 0..values.len() {
         let mut next = Some(first).filter(|k| streams[*k] && values[*k] == 0);
@@ -99,7 +107,8 @@ fn gather(directions: &Directions, streams: &Field<bool>, rule: impl Fn(&[u32]) 
         // continues.
         while let Some(k) = next {
             let (mut known, mut count) = ([0; 8], 0);
-            for n in donors(directions, streams, k) {
+            // A value of 0 means that the tributary is not known yet, because no rule returns 0.
+            for n in stream_donors(directions, streams, k) {
                 known[count] = values[n];
                 count += 1;
             }
@@ -107,14 +116,14 @@ fn gather(directions: &Directions, streams: &Field<bool>, rule: impl Fn(&[u32]) 
                 break;
             }
             values[k] = rule(&known[..count]);
-            next = onward(directions, streams, k);
+            next = stream_receiver(directions, streams, k);
         }
     }
     Ok(values)
 }
 
 /// Returns the stream cells that drain to cell `k`.
-pub(super) fn donors<'a>(
+pub(super) fn stream_donors<'a>(
     directions: &'a Directions,
     streams: &'a Field<bool>,
     k: usize,
@@ -129,7 +138,7 @@ pub(super) fn donors<'a>(
 }
 
 /// Returns the stream cell that stream cell `k` drains to; `None` if there is none.
-pub(super) fn onward(directions: &Directions, streams: &Field<bool>, k: usize) -> Option<usize> {
+pub(super) fn stream_receiver(directions: &Directions, streams: &Field<bool>, k: usize) -> Option<usize> {
     directions.next(k).filter(|n| streams[*n])
 }
 
@@ -153,7 +162,8 @@ pub fn upstream_length(directions: &Directions, cell: f64) -> Field<f64> {
         let k = k as usize;
         let code = directions[k];
         if let Some(n) = directions.next(k) {
-            let arriving = length[k] + step(code, cell);
+            let arriving = length[k] + step_length(code, cell);
+            // A cell comes after all its donors, so its own length is final when it is passed on.
             let longest: &mut f64 = &mut length[n];
             *longest = longest.max(arriving);
         }
@@ -162,7 +172,8 @@ pub fn upstream_length(directions: &Directions, cell: f64) -> Field<f64> {
 }
 
 /// Returns the length of the flow path from each cell down to its outlet, from centre to centre, in metres; 0 at
-/// outlets and where there is no data. `cell` is the side of a cell in metres.
+/// outlets and where there is no data. `cell` is the side of a cell in metres. For example, 2 diagonal steps and 3
+/// straight ones over cells of 10 m are 58.3 m.
 ///
 /// # Examples
 /// ```
@@ -180,14 +191,16 @@ pub fn outlet_distance(directions: &Directions, cell: f64) -> Field<f64> {
         let k = k as usize;
         let code = directions[k];
         if let Some(n) = directions.next(k) {
-            distance[k] = distance[n] + step(code, cell);
+            // In reverse order a receiver is final before any of its donors reads it.
+            distance[k] = distance[n] + step_length(code, cell);
         }
     }
     distance
 }
 
 /// Returns the distance in metres from a cell to its neighbour in a direction.
-fn step(direction: u8, cell: f64) -> f64 {
+fn step_length(direction: u8, cell: f64) -> f64 {
+    // Odd codes are diagonal.
     D8::DISTANCES[usize::from(direction % 2)] * cell
 }
 
@@ -217,7 +230,8 @@ pub fn to_esri_codes(directions: &Directions) -> Field<u8> {
 /// are looped. The code 0, and a code that leads out of the field, become [`OUT`].
 ///
 /// # Errors
-/// Returns an error that names the cell if a number is not a valid code.
+/// Returns an error that names the cell if a number is not a valid code. For example, the code 3 is not valid, because
+/// ESRI codes are powers of two.
 ///
 /// # Examples
 /// ```
@@ -239,23 +253,24 @@ pub fn from_esri_codes(codes: &Field<u8>, looped: [bool; 2]) -> Result<Direction
         codes.as_slice().iter().position(|code| !matches!(*code, 0 | VOID) && D8::from_esri(*code).is_none())
     {
         let name = format!("direction at row {}, column {}", k / cols, k % cols);
-        return Err(Error::value(name, codes[k], "0, 1, 2, 4, 8, 16, 32, 64, 128, 255 (ESRI)"));
+        return Err(Error::invalid_value(name, codes[k], "0, 1, 2, 4, 8, 16, 32, 64, 128, 255 (ESRI)"));
     }
-    let numbers = Field::generate(codes.size(), |i, j| match codes[(i, j)] {
+    let numbers = Field::from_fn(codes.size(), |i, j| match codes[(i, j)] {
         VOID => VOID,
         code => {
-            let inside = |direction: &D8| topology.cell([i, j], direction.offset()).is_some();
+            // Other programs let codes at the edge point out of the raster. Here that is an outlet.
+            let inside = |direction: &D8| topology.offset_cell([i, j], direction.offset()).is_some();
             D8::from_esri(code).filter(inside).map_or(OUT, D8::code)
         }
     });
-    Ok(Directions::from(numbers).looped(looped))
+    Ok(Directions::from(numbers).with_looped_axes(looped))
 }
 
 /// Computes χ of each cell in metres: the integral of (A₀/A)^θ along the flow path from the outlet up to the cell, by
 /// the trapezoidal rule between cell centres; 0 at outlets and where there is no data (Perron & Royden 2013,
-/// doi:10.1002/esp.3302). For steady-state channels with uniform uplift and rock, elevation is linear in χ. `areas`
-/// are the cells' drainage areas and `reference` is A₀, in the same unit; `theta` is θ, 0 to 2; `cell` is the side of
-/// a cell in metres.
+/// doi:10.1002/esp.3302). For steady-state channels with uniform uplift and rock, elevation is linear in χ. `areas` are
+/// the cells' drainage areas and `reference` is A₀, in the same unit; `theta` is θ, 0 to 2; `cell` is the side of a
+/// cell in metres. For example, 0.45 is a common choice of θ.
 ///
 /// # Errors
 /// Returns an error if directions and areas differ in size, if θ is not within 0 to 2, or if A₀ is not positive and
@@ -264,30 +279,37 @@ pub fn from_esri_codes(codes: &Field<u8>, looped: [bool; 2]) -> Result<Direction
 /// # Examples
 /// ```
 /// use thalweg_core::Field;
-/// use thalweg_flow::streams::chi;
+/// use thalweg_flow::streams::compute_chi;
 /// use thalweg_flow::{Directions, OUT};
 ///
 /// let directions = Directions::from(Field::from_vec([1, 3], vec![0, 0, OUT])?);
 /// let areas = Field::from_vec([1, 3], vec![100.0, 100.0, 400.0])?;
 /// // With A₀ = 400 m² and θ = 0.5 the integrand is 2, 2 and 1.
-/// let found = chi(&directions, &areas, 10.0, 0.5, 400.0)?;
+/// let found = compute_chi(&directions, &areas, 10.0, 0.5, 400.0)?;
 /// assert!((found[(0, 1)] - 15.0).abs() < 1e-9);
 /// assert!((found[(0, 0)] - 35.0).abs() < 1e-9);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn chi(directions: &Directions, areas: &Field<f64>, cell: f64, theta: f64, reference: f64) -> Result<Field<f64>> {
-    check("areas", areas, directions.size())?;
+pub fn compute_chi(
+    directions: &Directions,
+    areas: &Field<f64>,
+    cell: f64,
+    theta: f64,
+    reference: f64,
+) -> Result<Field<f64>> {
+    check_size("areas", areas, directions.size())?;
     check_range("theta", theta, 0.0..=2.0)?;
     if !(reference > 0.0 && reference.is_finite()) {
-        return Err(Error::value("reference area", reference, "more than 0, finite"));
+        return Err(Error::invalid_value("reference area", reference, "more than 0, finite"));
     }
+    // The integrand is computed once for each cell, because every donor of the cell reads it as well.
     let steepness = areas.map(|area| libm::pow(reference / area.max(f64::MIN_POSITIVE), theta));
     let mut chi = Field::new(directions.size(), 0.0);
     for k in accumulate::upstream_order(directions).into_iter().rev() {
         let k = k as usize;
         let code = directions[k];
         if let Some(n) = directions.next(k) {
-            chi[k] = chi[n] + 0.5 * (steepness[k] + steepness[n]) * step(code, cell);
+            chi[k] = chi[n] + 0.5 * (steepness[k] + steepness[n]) * step_length(code, cell);
         }
     }
     Ok(chi)
@@ -304,34 +326,34 @@ pub fn chi(directions: &Directions, areas: &Field<f64>, cell: f64, theta: f64, r
 /// # Examples
 /// ```
 /// use thalweg_core::{Field, Height};
-/// use thalweg_flow::streams::ksn;
+/// use thalweg_flow::streams::compute_ksn;
 /// use thalweg_flow::{Directions, OUT};
 ///
 /// // A slope of 0.1 with a drainage area of 100 m² everywhere: 0.1 · 100^0.5 = 1.
 /// let directions = Directions::from(Field::from_vec([1, 3], vec![0, 0, OUT])?);
-/// let surface = Field::from_vec([1, 3], [2.0, 1.0, 0.0].map(Height::saturating).to_vec())?;
-/// let found = ksn(&directions, &surface, &Field::new([1, 3], 100.0), 10.0, 0.5)?;
+/// let surface = Field::from_vec([1, 3], [2.0, 1.0, 0.0].map(Height::from_metres_clamped).to_vec())?;
+/// let found = compute_ksn(&directions, &surface, &Field::new([1, 3], 100.0), 10.0, 0.5)?;
 /// assert!((found[(0, 0)] - 1.0).abs() < 1e-9);
 /// assert_eq!(found[(0, 2)], 0.0);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn ksn(
+pub fn compute_ksn(
     directions: &Directions,
     surface: &Field<Height>,
     areas: &Field<f64>,
     cell: f64,
     theta: f64,
 ) -> Result<Field<f64>> {
-    check("surface", surface, directions.size())?;
-    check("areas", areas, directions.size())?;
+    check_size("surface", surface, directions.size())?;
+    check_size("areas", areas, directions.size())?;
     let cols = directions.cols();
-    Ok(Field::generate(directions.size(), |i, j| {
+    Ok(Field::from_fn(directions.size(), |i, j| {
         let k = i * cols + j;
         match (directions[k], directions.next(k)) {
             (VOID, _) => f64::NAN,
             (code, Some(n)) => {
                 let fall = surface[k].metres() - surface[n].metres();
-                fall / step(code, cell) * libm::pow(areas[k], theta)
+                fall / step_length(code, cell) * libm::pow(areas[k], theta)
             }
             (_, None) => 0.0,
         }
@@ -339,10 +361,10 @@ pub fn ksn(
 }
 
 /// Returns an error if a field does not have this size.
-pub(super) fn check<T>(name: &str, field: &Field<T>, [rows, cols]: [usize; 2]) -> Result<()> {
+pub(super) fn check_size<T>(name: &str, field: &Field<T>, [rows, cols]: [usize; 2]) -> Result<()> {
     match field.size() {
         size if size == [rows, cols] => Ok(()),
-        [r, c] => Err(Error::value(name, format!("{r} × {c} cells"), format!("{rows} × {cols}"))),
+        [r, c] => Err(Error::invalid_value(name, format!("{r} × {c} cells"), format!("{rows} × {cols}"))),
     }
 }
 
@@ -350,7 +372,7 @@ pub(super) fn check<T>(name: &str, field: &Field<T>, [rows, cols]: [usize; 2]) -
 mod tests {
     use super::*;
     use crate::{PIT, d8, fill};
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
     use thalweg_core::{Edge, Grid};
 
     /// Parses directions drawn as arrows: `>` `v` `<` `^`, diagonals `3` (SE) `1` (SW) `7` (NW) `9` (NE), `o` out,
@@ -383,15 +405,17 @@ mod tests {
     /// Returns rough ground, with a hole in the data for some seeds and a sea for odd ones.
     fn rough(seed: u64) -> (Grid, Field<Height>, Option<Field<bool>>) {
         let size = [9 + seed as usize % 23, 7 + seed as usize % 17];
-        let key = Key::new(seed, "rough");
+        let key = RandomKey::new(seed, "rough");
         // Few levels, so that there are many ties and flats.
-        let ground = Field::generate(size, |i, j| Height((key.cell([i as i64, j as i64]).bits() % 40) as i32 * 65_536));
+        let ground = Field::from_fn(size, |i, j| {
+            Height((key.for_cell([i as i64, j as i64]).random_bits() % 40) as i32 * 65_536)
+        });
         let mut grid = Grid::new(size, 30.0).unwrap();
-        grid.sea_level = (seed % 2 == 1).then(|| Height::saturating(4.0));
+        grid.sea_level = (seed % 2 == 1).then(|| Height::from_metres_clamped(4.0));
         if seed.is_multiple_of(5) {
             grid.edges = [Edge::Open, Edge::Closed, Edge::Closed, Edge::Closed];
         }
-        let hole = (seed % 3 == 1).then(|| Field::generate(size, |i, j| i < 3 && j > 4));
+        let hole = (seed % 3 == 1).then(|| Field::from_fn(size, |i, j| i < 3 && j > 4));
         (grid, ground, hole)
     }
 
@@ -401,13 +425,13 @@ mod tests {
         // joins it further down.
         let directions = drawn(&["3.1.3.1", ".v...v.", ".3...1.", "..3.1..", "...v...", ">>>v...", "...o..."]);
         let order = ["1010101", "0200020", "0200020", "0020200", "0003000", "1113000", "0003000"];
-        assert_eq!(strahler(&directions, &all(&directions)).unwrap().as_slice(), numbers(&order));
+        assert_eq!(compute_strahler_orders(&directions, &all(&directions)).unwrap().as_slice(), numbers(&order));
         let magnitude = ["1010101", "0200020", "0200020", "0020200", "0004000", "1115000", "0005000"];
-        assert_eq!(shreve(&directions, &all(&directions)).unwrap().as_slice(), numbers(&magnitude));
+        assert_eq!(compute_shreve_magnitudes(&directions, &all(&directions)).unwrap().as_slice(), numbers(&magnitude));
         // Three equal tributaries raise the order by one, not by two.
         let star = drawn(&["3v1", ">o<"]);
-        assert_eq!(strahler(&star, &all(&star)).unwrap()[(1, 1)], 2);
-        assert_eq!(shreve(&star, &all(&star)).unwrap()[(1, 1)], 5);
+        assert_eq!(compute_strahler_orders(&star, &all(&star)).unwrap()[(1, 1)], 2);
+        assert_eq!(compute_shreve_magnitudes(&star, &all(&star)).unwrap()[(1, 1)], 5);
     }
 
     #[test]
@@ -449,13 +473,15 @@ mod tests {
             let (grid, ground, hole) = rough(seed);
             let land = Land { grid: &grid, ground: &ground, nodata: hole.as_ref(), outlets: &[] };
             let filled = fill::fill_depressions(&land);
-            let land = land.under(&filled);
+            let land = land.with_ground(&filled);
             let directions = d8::route_d8(&land);
             let counts = accumulate::count_upstream_cells(&directions);
             for least in [1, 4] {
-                let streams = streams(&land, &counts, least).unwrap();
-                let (order, magnitude) =
-                    (strahler(&directions, &streams).unwrap(), shreve(&directions, &streams).unwrap());
+                let streams = find_stream_cells(&land, &counts, least).unwrap();
+                let (order, magnitude) = (
+                    compute_strahler_orders(&directions, &streams).unwrap(),
+                    compute_shreve_magnitudes(&directions, &streams).unwrap(),
+                );
                 let length = upstream_length(&directions, 30.0);
                 for i in 0..grid.rows() {
                     for j in 0..grid.cols() {
@@ -479,17 +505,17 @@ mod tests {
     #[test]
     fn ksn_of_a_drawn_network() {
         // In the lower row water flows across the seam of looped columns.
-        let directions = drawn(&["3v.", ">o>"]).looped([false, true]);
-        let heights = [8.0, 3.0, 0.0, 4.0, 2.0, 5.0].map(Height::saturating);
+        let directions = drawn(&["3v.", ">o>"]).with_looped_axes([false, true]);
+        let heights = [8.0, 3.0, 0.0, 4.0, 2.0, 5.0].map(Height::from_metres_clamped);
         let surface = Field::from_vec([2, 3], heights.into()).unwrap();
         let areas = Field::from_vec([2, 3], vec![100.0, 100.0, 0.0, 200.0, 500.0, 100.0]).unwrap();
-        let found = ksn(&directions, &surface, &areas, 10.0, 0.5).unwrap();
+        let found = compute_ksn(&directions, &surface, &areas, 10.0, 0.5).unwrap();
         let wanted = [6.0 / 2f64.sqrt(), 1.0, f64::NAN, 0.2 * 200f64.sqrt(), 0.0, 1.0];
         for (found, wanted) in found.as_slice().iter().zip(wanted) {
             // Two roundings, and a power that is accurate to a unit in the last place.
             assert!(found.is_nan() == wanted.is_nan() && (found.is_nan() || (found - wanted).abs() < 1e-14), "{found}");
         }
-        assert!(ksn(&directions, &surface, &Field::new([3, 2], 1.0), 10.0, 0.5).is_err());
+        assert!(compute_ksn(&directions, &surface, &Field::new([3, 2], 1.0), 10.0, 0.5).is_err());
     }
 
     #[test]
@@ -497,7 +523,7 @@ mod tests {
         let codes = Field::from_vec([1, 11], vec![0, 1, 2, 3, 4, 5, 6, 7, OUT, PIT, VOID]).unwrap();
         let directions = Directions::from(codes);
         assert_eq!(to_esri_codes(&directions).as_slice(), [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 255]);
-        assert_eq!([0.0, 900.0, 901.0, 1e30].map(|m2| least_cells(m2, 900.0)), [1, 1, 2, u32::MAX]);
-        assert!(strahler(&directions, &Field::new([2, 2], true)).is_err());
+        assert_eq!([0.0, 900.0, 901.0, 1e30].map(|m2| min_stream_cells(m2, 900.0)), [1, 1, 2, u32::MAX]);
+        assert!(compute_strahler_orders(&directions, &Field::new([2, 2], true)).is_err());
     }
 }

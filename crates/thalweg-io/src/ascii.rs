@@ -12,17 +12,18 @@ const KEYS: [&str; 10] =
     ["ncols", "nrows", "xllcorner", "yllcorner", "xllcenter", "yllcenter", "cellsize", "dx", "dy", "nodata_value"];
 
 /// Reads a grid; the samples are `f64`, which can represent every number of the text.
-pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
+pub(super) fn read_grid(bytes: &[u8]) -> Result<Raster, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "is not an ESRI ASCII grid: it is not text")?;
     let mut words = text.split_ascii_whitespace().peekable();
     let mut head: BTreeMap<String, f64> = BTreeMap::new();
+    // The header ends with the first word that is no key; it is the first number.
     while let Some(key) = words.peek().map(|word| word.to_ascii_lowercase()).filter(|key| KEYS.contains(&key.as_str()))
     {
         words.next();
         let value = words.next().unwrap_or("nothing");
         let number = value
             .parse()
-            .map_err(|_| format!("is broken: {key} is `{}`; a number is required", names::short(value)))?;
+            .map_err(|_| format!("is broken: {key} is `{}`; a number is required", names::format_short(value)))?;
         head.insert(key, number);
     }
     let [rows, cols] = ["nrows", "ncols"].map(|key| head.get(key).copied());
@@ -43,7 +44,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
         }
         let number: f64 = word.parse().map_err(|_| {
             let (row, column) = (samples.len() / size[1], samples.len() % size[1]);
-            let word = names::short(word);
+            let word = names::format_short(word);
             format!(
                 "is broken: `{word}` at row {row}, column {column} is not a number (the decimal separator is a point)"
             )
@@ -55,16 +56,17 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     }
     let mut raster = Raster::new(size, Samples::F64(samples));
     raster.nodata = head.get("nodata_value").copied();
-    raster.georeference = place(&head, rows)?;
+    raster.georeference = parse_georeference(&head, rows)?;
     Ok(raster)
 }
 
 /// Returns the georeference of the grid; `None` without a cell size.
-fn place(head: &BTreeMap<String, f64>, rows: f64) -> Result<Option<Georeference>, String> {
+fn parse_georeference(head: &BTreeMap<String, f64>, rows: f64) -> Result<Option<Georeference>, String> {
     let get = |key: &str| head.get(key).copied();
     let (Some(width), Some(height)) = (get("cellsize").or(get("dx")), get("cellsize").or(get("dy"))) else {
         return Ok(None);
     };
+    // The position may be given for the corner or for the centre of the south-western cell.
     let side =
         |corner: &str, centre: &str, cell: f64| get(corner).or(get(centre).map(|c| c - 0.5 * cell)).unwrap_or(0.0);
     let west = side("xllcorner", "xllcenter", width);
@@ -77,7 +79,7 @@ fn place(head: &BTreeMap<String, f64>, rows: f64) -> Result<Option<Georeference>
 }
 
 /// Writes the grid. Each number has as many digits as are needed to read the same value back.
-pub(super) fn write(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
+pub(super) fn write_grid(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
     let [rows, cols] = raster.size;
     let [west, cell, _, north, _, height] =
         raster.georeference.as_ref().and_then(|g| g.transform).unwrap_or([0.0, 1.0, 0.0, rows as f64, 0.0, -1.0]);
@@ -90,6 +92,7 @@ pub(super) fn write(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
         for k in i * cols..(i + 1) * cols {
             let space = if k == i * cols { "" } else { " " };
             match &raster.samples {
+                // A 32-bit float is formatted as such; as a 64-bit float it would have more digits.
                 Samples::F32(v) => write!(file, "{space}{}", v[k])?,
                 other => write!(file, "{space}{}", other.get(k))?,
             }
@@ -107,12 +110,12 @@ mod tests {
     fn corners_and_centres_by_hand() {
         let corner =
             b"NCOLS 2\nNROWS 2\nXLLCORNER 100\nYLLCORNER 200\nCELLSIZE 10\nNODATA_value -9999\n1 2\n-9999 4.5\n";
-        let raster = read(corner).unwrap();
+        let raster = read_grid(corner).unwrap();
         assert_eq!(raster.samples, Samples::F64(vec![1.0, 2.0, -9999.0, 4.5]));
         assert_eq!(raster.nodata, Some(-9999.0));
         assert_eq!(raster.georeference.unwrap().transform, Some([100.0, 10.0, 0.0, 220.0, 0.0, -10.0]));
         let centre = b"ncols 2 nrows 1 xllcenter 105 yllcenter 205 cellsize 10 7 8";
-        let raster = read(centre).unwrap();
+        let raster = read_grid(centre).unwrap();
         assert_eq!(raster.georeference.unwrap().transform, Some([100.0, 10.0, 0.0, 210.0, 0.0, -10.0]));
     }
 
@@ -131,11 +134,11 @@ mod tests {
             "ncols",
             "hello",
         ] {
-            assert!(read(text.as_bytes()).is_err(), "{text}");
+            assert!(read_grid(text.as_bytes()).is_err(), "{text}");
         }
         let long = "ŏ".repeat(5000);
         for text in [format!("ncols {long}"), format!("ncols 2 nrows 1 1 {long}")] {
-            let problem = read(text.as_bytes()).unwrap_err();
+            let problem = read_grid(text.as_bytes()).unwrap_err();
             assert!(problem.len() < 600, "a message of {} bytes", problem.len());
         }
     }

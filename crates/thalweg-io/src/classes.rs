@@ -3,33 +3,34 @@
 use std::path::Path;
 
 use super::raster::each_alike;
-use super::{Format, LoadOptions, Raster, SampleType, Samples, Sidecar, TiffWindows, WindowedMap as _, read};
+use super::{Format, LoadOptions, Raster, SampleType, Samples, Sidecar, TiffWindows, WindowedMap as _, read_raster};
 use thalweg_core::terrain::CellType;
-use thalweg_core::terrain::filter::{Axis, Kernel};
+use thalweg_core::terrain::filter::{AxisFilter, Kernel};
 use thalweg_core::{CellRect, Error, Grid, Result, Size};
 use thalweg_models::models::Models;
-use thalweg_render::products::resample::resampled;
+use thalweg_render::products::resample::resample_grid;
 
 /// Reads the raster in a file if its samples are classes. They are if `asked` is true; if they are unsigned whole
 /// numbers of 8 or 32 bits in a TIFF, and neither the file, nor a sidecar, nor the options give their meaning in
 /// metres; or if the file has the name of a layer of counts. Returns `None` otherwise.
 ///
 /// # Errors
-/// Returns the errors of [`read`] and of [`Sidecar::beside`].
+/// Returns the errors of [`read_raster`] and of [`Sidecar::read_for`].
 pub fn load_classes(path: impl AsRef<Path>, options: &LoadOptions, asked: bool) -> Result<Option<Raster>> {
     let path = path.as_ref();
     if asked || is_count(path) {
-        return read(path).map(Some);
+        return read_raster(path).map(Some);
     }
-    if Format::of(path)? != Format::Tiff || options.height.is_some() || options.unit.is_some() {
+    if Format::from_path(path)? != Format::Tiff || options.height.is_some() || options.unit.is_some() {
         return Ok(None);
     }
     // A file that cannot be opened here is rejected later by the reader of heights, with its error message.
     let Ok(windows) = TiffWindows::open(path) else { return Ok(None) };
     let head = windows.head();
-    let is_said = head.unit.is_some() || head.scale != [1.0, 0.0] || Sidecar::beside(path)?.is_some();
+    let is_said = head.unit.is_some() || head.scale != [1.0, 0.0] || Sidecar::read_for(path)?.is_some();
+    // Signed samples, samples of 16 bits and floats are read as heights.
     let is_class = matches!(head.kind, SampleType::U8 | SampleType::U32) && !is_said;
-    if is_class { read(path).map(Some) } else { Ok(None) }
+    if is_class { read_raster(path).map(Some) } else { Ok(None) }
 }
 
 /// Returns true if a layer of counts is declared under the file's name.
@@ -48,8 +49,8 @@ pub fn load_layer_map(path: impl AsRef<Path>, options: &LoadOptions) -> Result<O
     let path = path.as_ref();
     let name = path.file_stem().and_then(|stem| stem.to_str());
     let spec = name.and_then(|name| Models::default().layer(name));
-    if spec.is_some_and(|spec| spec.unit != "m") && Format::of(path)? == Format::Tiff && options.unit.is_none() {
-        return read(path).map(Some);
+    if spec.is_some_and(|spec| spec.unit != "m") && Format::from_path(path)? == Format::Tiff && options.unit.is_none() {
+        return read_raster(path).map(Some);
     }
     load_classes(path, options, false)
 }
@@ -65,7 +66,7 @@ pub fn crop_raster(raster: &Raster, window: CellRect) -> Result<Raster> {
         |start: usize, size: usize, all: usize| size > 0 && start.checked_add(size).is_some_and(|end| end <= all);
     if !fits(first, height, rows) || !fits(left, width, cols) {
         let allowed = format!("a window within {cols} × {rows} (columns × rows)");
-        return Err(Error::value("window", format!("{left},{first},{width},{height}"), allowed));
+        return Err(Error::invalid_value("window", format!("{left},{first},{width},{height}"), allowed));
     }
     let from = (first..first + height).flat_map(|i| (left..left + width).map(move |j| i * cols + j));
     let mask = raster.mask.as_ref().map(|mask| from.clone().map(|k| mask[k]).collect());
@@ -76,7 +77,7 @@ pub fn crop_raster(raster: &Raster, window: CellRect) -> Result<Raster> {
         }
         place
     });
-    let samples = raster.samples.window(raster.size, window)?;
+    let samples = raster.samples.copy_window(raster.size, window)?;
     Ok(Raster { size: window.size(), samples, mask, georeference, ..raster.clone() })
 }
 
@@ -84,12 +85,12 @@ pub fn crop_raster(raster: &Raster, window: CellRect) -> Result<Raster> {
 /// nearest neighbour. Type, unit and nodata value stay.
 ///
 /// # Errors
-/// Returns the errors of [`resample`](thalweg_render::products::resample::resample).
+/// Returns the errors of [`resample_grid`].
 pub fn resample_classes(raster: &Raster, size: Size) -> Result<Raster> {
     // Only the proportions of the cells matter here, so their width is set to 1.
     let grid = Grid { georeference: raster.georeference.clone(), ..Grid::new(raster.size, 1.0)? };
-    let georeference = resampled(&grid, size)?.georeference;
-    let [rows, cols] = [0, 1].map(|k| Axis::new(raster.size[k], size[k], Kernel::Convex).nearest);
+    let georeference = resample_grid(&grid, size)?.georeference;
+    let [rows, cols] = [0, 1].map(|k| AxisFilter::new(raster.size[k], size[k], Kernel::Convex).nearest);
     let from = rows.iter().flat_map(|i| cols.iter().map(move |j| i * raster.size[1] + j));
     let samples = each_alike!(&raster.samples, v => from.clone().map(|k| v[k]).collect());
     let mask = raster.mask.as_ref().map(|mask| from.clone().map(|k| mask[k]).collect());

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::place::Place;
+use super::map_coordinates::MapTransform;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Error, Grid, MapPoint, Result};
 use thalweg_render::products::nested::NestedDepression;
@@ -33,7 +33,7 @@ const COLUMNS: [&str; 15] = [
 pub struct DepressionFile<'a> {
     table: csv::Writer<&'a mut dyn Write>,
     path: PathBuf,
-    place: Place,
+    place: MapTransform,
     cell_area: f64,
 }
 
@@ -46,16 +46,16 @@ impl<'a> DepressionFile<'a> {
     pub fn new(file: &'a mut dyn Write, path: &Path, grid: &Grid) -> Result<Self> {
         let mut table = csv::Writer::from_writer(file);
         table.write_record(COLUMNS).map_err(|error| Error::io(path, "write")(error.into()))?;
-        Ok(Self { table, path: path.to_path_buf(), place: Place::of(grid), cell_area: grid.cell_area() })
+        Ok(Self { table, path: path.to_path_buf(), place: MapTransform::from_grid(grid), cell_area: grid.cell_area() })
     }
 
     /// Writes the row of the next depression.
     ///
     /// # Errors
     /// Returns an error of writing to `file`.
-    pub fn put(&mut self, one: &NestedDepression) -> Result<()> {
+    pub fn write_row(&mut self, one: &NestedDepression) -> Result<()> {
         let at = |cell: Cell| {
-            let MapPoint { x, y } = self.place.at(cell.map(|k| k as f64 + 0.5));
+            let MapPoint { x, y } = self.place.to_map_point(cell.map(|k| k as f64 + 0.5));
             [x, y].map(|metres| metres.to_string())
         };
         let NestedDepression { id, lake, into_lake, cells, .. } = one;

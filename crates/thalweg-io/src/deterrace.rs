@@ -1,5 +1,5 @@
-//! [`deterrace()`]: removes the terraces of heights that were rounded to steps, by restoring the slopes between the
-//! steps.
+//! [`remove_terraces()`]: removes the terraces of heights that were rounded to steps, by restoring the slopes between
+//! the steps.
 //!
 //! A height that was rounded to a step was within half a step of the stored value. Of all surfaces within half a step
 //! of the stored one, cell by cell, this module finds the smoothest: that with the least bending energy of a thin plate
@@ -15,9 +15,12 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Field, Height, Size};
 
 /// The number of gradient steps on each level.
+// Each level starts from the solution of the coarser one, so a fixed number suffices. More steps come closer to the
+// smoothest surface, and the time is proportional to their number.
 const SWEEPS: usize = 80;
 
 /// The greatest eigenvalue of the operator: (Σ of second differences ≤ 4 + 4)². Its inverse is the step length.
+// Longer steps may diverge, and shorter ones converge more slowly.
 const STIFFEST: f32 = 64.0;
 
 /// Levels whose shorter side is below twice this number of cells are not coarsened further.
@@ -25,23 +28,24 @@ const COARSEST: usize = 4;
 
 /// Moves every height by at most half of `step` metres so that terraces `step` apart become slopes. Cells where
 /// `nodata`, of the ground's size, is true keep their height and do not affect their neighbours. A step that is not
-/// positive and finite changes nothing. The result does not depend on the number of threads.
+/// positive and finite changes nothing. The result does not depend on the number of threads. For example, elevations
+/// that were stored in whole metres have a step of 1 m.
 ///
 /// # Examples
 /// An oblique plane that was rounded to steps of 4 m is restored.
 ///
 /// ```
 /// use thalweg_core::{Field, Height};
-/// use thalweg_io::deterrace::deterrace;
+/// use thalweg_io::deterrace::remove_terraces;
 ///
 /// let plane = |i: usize, j: usize| 0.31 * i as f64 + 0.17 * j as f64 + 1.0;
-/// let mut ground = Field::generate([64, 96], |i, j| Height::saturating((plane(i, j) / 4.0).round() * 4.0));
+/// let mut ground = Field::from_fn([64, 96], |i, j| Height::from_metres_clamped((plane(i, j) / 4.0).round() * 4.0));
 /// let error = |ground: &Field<Height>| (ground[(32, 48)].metres() - plane(32, 48)).abs();
 /// assert!(error(&ground) > 0.5);
-/// deterrace(&mut ground, None, 4.0);
+/// remove_terraces(&mut ground, None, 4.0);
 /// assert!(error(&ground) < 0.5);
 /// ```
-pub fn deterrace(ground: &mut Field<Height>, nodata: Option<&Field<bool>>, step: f64) {
+pub fn remove_terraces(ground: &mut Field<Height>, nodata: Option<&Field<bool>>, step: f64) {
     if ground.is_empty() || !(step.is_finite() && step > 0.0) {
         return;
     }
@@ -52,9 +56,11 @@ pub fn deterrace(ground: &mut Field<Height>, nodata: Option<&Field<bool>>, step:
     let masked = |k: usize| nodata.is_some_and(|mask| mask[k]);
     let cells = ground.as_slice();
     let stored: Vec<f32> = cells.par_iter().map(|h| ((f64::from(h.0) - f64::from(base.0)) / unit) as f32).collect();
+    // Cells without data may take any height, so they do not constrain their neighbours.
     let slack: Vec<f32> = (0..cells.len()).map(|k| if masked(k) { f32::INFINITY } else { 0.5 }).collect();
     let tube = Tube { size: ground.size(), middle: stored, slack };
-    let smooth = tube.relaxed();
+    let smooth = tube.relax_surface();
+    // The limit is rounded towards zero, so rounding never moves a height by more than half a step.
     let half = (0.5 * unit) as i32;
     ground.as_mut_slice().par_iter_mut().enumerate().for_each(|(k, height)| {
         if !masked(k) {
@@ -73,12 +79,12 @@ struct Tube {
 
 impl Tube {
     /// Returns an approximation of the smoothest surface in the tube.
-    fn relaxed(&self) -> Vec<f32> {
+    fn relax_surface(&self) -> Vec<f32> {
         let [rows, cols] = self.size;
         // The solution on the coarser level is the start on this one.
         let start = if rows.min(cols) >= 2 * COARSEST {
-            let coarse = self.coarser();
-            refined(&coarse.relaxed(), coarse.size, self.size)
+            let coarse = self.halve_resolution();
+            double_resolution(&coarse.relax_surface(), coarse.size, self.size)
         } else {
             self.middle.clone()
         };
@@ -90,10 +96,12 @@ impl Tube {
         for _ in 0..SWEEPS {
             std::mem::swap(&mut now, &mut before); // `before` is the last surface; `now` is overwritten
             // A gradient step from the extrapolated surface, projected onto the tube.
+            // Every cell is computed from the extrapolated surface alone, so the result is the same for any number of
+            // threads.
             now.par_chunks_mut(cols).enumerate().for_each(|(i, row)| {
                 for (j, x) in row.iter_mut().enumerate() {
                     let k = i * cols + j;
-                    *x = clamp(k, ahead[k] - bending(&ahead, self.size, i, j) / STIFFEST);
+                    *x = clamp(k, ahead[k] - bending_gradient(&ahead, self.size, i, j) / STIFFEST);
                 }
             });
             // The momentum of FISTA: the next step starts from a surface extrapolated beyond the new one.
@@ -107,12 +115,13 @@ impl Tube {
 
     /// Returns the tube on cells twice as wide: means over 2 × 2 cells (fewer at odd edges). Cells without data are
     /// used only where there are no others.
-    fn coarser(&self) -> Self {
+    fn halve_resolution(&self) -> Self {
         let size = self.size.map(|n| n.div_ceil(2));
         let mean = |k: usize| {
             let (i, j) = (2 * (k / size[1]), 2 * (k % size[1]));
             let (mut sum, mut count, mut rest) = (0.0, 0.0, 0.0);
             for (i, j) in [(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)] {
+                // With an odd number of rows or columns, the last blocks have only one or two cells.
                 if i < self.size[0] && j < self.size[1] {
                     let k = i * self.size[1] + j;
                     rest = self.middle[k];
@@ -130,20 +139,25 @@ impl Tube {
 }
 
 /// Returns half the gradient of the bending energy at cell (i, j).
-fn bending(h: &[f32], [rows, cols]: Size, i: usize, j: usize) -> f32 {
+fn bending_gradient(h: &[f32], [rows, cols]: Size, i: usize, j: usize) -> f32 {
     let at = |i: usize, j: usize| h[i * cols + j];
     if (2..rows.saturating_sub(2)).contains(&i) && (2..cols.saturating_sub(2)).contains(&j) {
+        // These are the 13 points of the discrete biharmonic operator. Opposite cells are added first, so a mirrored or
+        // transposed surface has the same bits.
         let near = (at(i - 1, j) + at(i + 1, j)) + (at(i, j - 1) + at(i, j + 1));
         let diagonal = (at(i - 1, j - 1) + at(i + 1, j + 1)) + (at(i - 1, j + 1) + at(i + 1, j - 1));
         let far = (at(i - 2, j) + at(i + 2, j)) + (at(i, j - 2) + at(i, j + 2));
         return 20.0 * at(i, j) - 8.0 * near + 2.0 * diagonal + far;
     }
     // Near an edge only the second differences inside the field count.
+    // `along` is the part of h_xx² or h_yy²: the second differences in which the cell takes part, with weights 1, −2,
+    // 1.
     let along = |n: usize, c: usize, at: &dyn Fn(usize) -> f32| {
         let second = |m: usize| if m >= 1 && m + 1 < n { (at(m - 1) + at(m + 1)) - 2.0 * at(m) } else { 0.0 };
         let low = if c > 0 { second(c - 1) } else { 0.0 };
         (low + second(c + 1)) - 2.0 * second(c)
     };
+    // `twist` is the mixed difference h_xy of a block of 2 × 2 cells. The cell is part of up to four such blocks.
     let twist = |i: usize, j: usize| {
         if i + 1 < rows && j + 1 < cols { (at(i, j) + at(i + 1, j + 1)) - (at(i, j + 1) + at(i + 1, j)) } else { 0.0 }
     };
@@ -162,7 +176,7 @@ fn bending(h: &[f32], [rows, cols]: Size, i: usize, j: usize) -> f32 {
 
 /// Interpolates a surface to twice as many cells: bilinear between the centres of the coarse cells, and extrapolated
 /// beyond the outermost ones.
-fn refined(coarse: &[f32], from: Size, to: Size) -> Vec<f32> {
+fn double_resolution(coarse: &[f32], from: Size, to: Size) -> Vec<f32> {
     // The centre of fine cell f is at f/2 − 1/4 in coarse cells. Returns the neighbours below and above, and the weight
     // of the upper one.
     let between = |f: usize, n: usize| {
@@ -190,12 +204,12 @@ mod tests {
 
     /// Returns the heights of `truth` in metres, rounded to steps, and the same after `deterrace`.
     fn both(size: Size, nodata: Option<&Field<bool>>, truth: &Field<f64>) -> [Field<Height>; 2] {
-        let stored = Field::generate(size, |i, j| match nodata {
+        let stored = Field::from_fn(size, |i, j| match nodata {
             Some(mask) if mask[(i, j)] => Height::ZERO,
-            _ => Height::saturating((truth[(i, j)] / STEP).round() * STEP),
+            _ => Height::from_metres_clamped((truth[(i, j)] / STEP).round() * STEP),
         });
         let mut smooth = stored.clone();
-        deterrace(&mut smooth, nodata, STEP);
+        remove_terraces(&mut smooth, nodata, STEP);
         [stored, smooth]
     }
 
@@ -210,7 +224,7 @@ mod tests {
         // A plane that crosses the steps at many places within their rows is determined by the crossings: each crossing
         // is known to one cell, and 64 × 96 cells leave an uncertainty far below a hundredth of a step.
         let size = [64, 96];
-        let truth = Field::generate(size, |i, j| 0.31 * i as f64 + 0.17 * j as f64 + 1.0);
+        let truth = Field::from_fn(size, |i, j| 0.31 * i as f64 + 0.17 * j as f64 + 1.0);
         let [stored, smooth] = both(size, None, &truth);
         assert!(error(&stored, &truth) > 0.28); // 1/√12: the error of the rounding itself
         assert!(error(&smooth, &truth) < 0.01);
@@ -229,7 +243,7 @@ mod tests {
         // third of the rounding error.
         let size = [201, 300];
         let truth =
-            Field::generate(size, |i, j| 800.0 - 0.01 * (i as f64 - 100.0).powi(2) - 0.02 * (j as f64 - 140.0).powi(2));
+            Field::from_fn(size, |i, j| 800.0 - 0.01 * (i as f64 - 100.0).powi(2) - 0.02 * (j as f64 - 140.0).powi(2));
         let [stored, smooth] = both(size, None, &truth);
         assert!(error(&smooth, &truth) < error(&stored, &truth) / 3.0);
         assert!((smooth[(100, 140)].metres() - 800.0).abs() < 0.25 * STEP);
@@ -246,8 +260,8 @@ mod tests {
     #[test]
     fn no_cell_moves_more_than_half_a_step_and_threads_do_not_show() {
         let size = [47, 90];
-        let key = thalweg_core::base::rng::Key::new(1, "deterrace");
-        let truth = Field::generate(size, |i, j| 60.0 * key.cell([i as i64 / 5, j as i64 / 7]).unit());
+        let key = thalweg_core::base::rng::RandomKey::new(1, "deterrace");
+        let truth = Field::from_fn(size, |i, j| 60.0 * key.for_cell([i as i64 / 5, j as i64 / 7]).uniform_unit());
         let [stored, smooth] = both(size, None, &truth);
         for (a, b) in stored.as_slice().iter().zip(smooth.as_slice()) {
             assert!((a.metres() - b.metres()).abs() <= 0.5 * STEP);
@@ -261,8 +275,8 @@ mod tests {
     #[test]
     fn cells_without_data_stay_and_do_not_pull() {
         let size = [64, 96];
-        let truth = Field::generate(size, |i, j| 500.0 + 0.31 * i as f64 + 0.17 * j as f64);
-        let mask = Field::generate(size, |i, j| (20..40).contains(&i) && (30..60).contains(&j));
+        let truth = Field::from_fn(size, |i, j| 500.0 + 0.31 * i as f64 + 0.17 * j as f64);
+        let mask = Field::from_fn(size, |i, j| (20..40).contains(&i) && (30..60).contains(&j));
         let [_, smooth] = both(size, Some(&mask), &truth);
         for i in 0..64 {
             for j in 0..96 {

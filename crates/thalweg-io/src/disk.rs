@@ -12,7 +12,7 @@ use super::store::FilePath;
 
 /// A kind of change to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Act {
+pub enum DiskChange {
     /// Creating a file.
     Create,
     /// Creating a folder.
@@ -29,7 +29,7 @@ pub enum Act {
 
 /// A function that is called before each change. If it returns an error, the change is not made and returns this error.
 #[cfg(debug_assertions)]
-pub type Watcher = Box<dyn Fn(Act, &Path) -> io::Result<()> + Send + Sync>;
+pub type Watcher = Box<dyn Fn(DiskChange, &Path) -> io::Result<()> + Send + Sync>;
 
 #[cfg(debug_assertions)]
 static WATCHER: std::sync::OnceLock<Watcher> = std::sync::OnceLock::new();
@@ -37,13 +37,13 @@ static WATCHER: std::sync::OnceLock<Watcher> = std::sync::OnceLock::new();
 /// Sets the function that is called before each change, for tests. Later calls have no effect. Exists in debug builds
 /// only.
 #[cfg(debug_assertions)]
-pub fn watch(watcher: Watcher) {
+pub fn set_watcher(watcher: Watcher) {
     let _ = WATCHER.set(watcher);
 }
 
 /// Calls the watcher, if there is one.
 #[inline]
-fn may(act: Act, path: &Path) -> io::Result<()> {
+fn notify_watcher(act: DiskChange, path: &Path) -> io::Result<()> {
     #[cfg(debug_assertions)]
     if let Some(watcher) = WATCHER.get() {
         return watcher(act, path);
@@ -54,19 +54,19 @@ fn may(act: Act, path: &Path) -> io::Result<()> {
 
 /// A file that is being written.
 #[derive(Debug)]
-pub struct File {
-    place: Place,
+pub struct OutputFile {
+    place: OutputTarget,
     path: PathBuf,
 }
 
 /// The destination of the bytes.
 #[derive(Debug)]
-enum Place {
+enum OutputTarget {
     Disk(fs::File),
     Memory(Cursor<Vec<u8>>),
 }
 
-impl File {
+impl OutputFile {
     /// Creates a file that did not exist. It is an error if there is something at `path` already, also a link, which is
     /// then left unchanged.
     ///
@@ -74,20 +74,20 @@ impl File {
     /// Returns an error if something exists at `path`, if its folder does not exist, if there is no permission, or no
     /// space.
     pub fn create_new(path: &Path) -> io::Result<Self> {
-        may(Act::Create, path)?;
-        Ok(Self { place: Place::Disk(fs::File::create_new(path)?), path: path.to_path_buf() })
+        notify_watcher(DiskChange::Create, path)?;
+        Ok(Self { place: OutputTarget::Disk(fs::File::create_new(path)?), path: path.to_path_buf() })
     }
 
-    /// Creates a file in memory; [`File::into_bytes`] returns what was written.
-    pub(super) fn in_memory(path: &Path) -> Self {
-        Self { place: Place::Memory(Cursor::default()), path: path.to_path_buf() }
+    /// Creates a file in memory; [`OutputFile::into_bytes`] returns what was written.
+    pub(super) fn new_in_memory(path: &Path) -> Self {
+        Self { place: OutputTarget::Memory(Cursor::default()), path: path.to_path_buf() }
     }
 
     /// Returns the bytes of a file in memory; no bytes for a file on the disk.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         match self.place {
-            Place::Disk(_) => Vec::new(),
-            Place::Memory(bytes) => bytes.into_inner(),
+            OutputTarget::Disk(_) => Vec::new(),
+            OutputTarget::Memory(bytes) => bytes.into_inner(),
         }
     }
 
@@ -97,9 +97,9 @@ impl File {
     /// Returns an error of the disk, for example if there is no space.
     pub fn sync(&self) -> io::Result<()> {
         match &self.place {
-            Place::Memory(_) => Ok(()),
-            Place::Disk(file) => {
-                may(Act::Sync, &self.path)?;
+            OutputTarget::Memory(_) => Ok(()),
+            OutputTarget::Disk(file) => {
+                notify_watcher(DiskChange::Sync, &self.path)?;
                 file.sync_all()
             }
         }
@@ -107,18 +107,18 @@ impl File {
 
     /// Locks the file for as long as it is open, where the system supports it.
     pub(super) fn lock(&self) {
-        if let Place::Disk(file) = &self.place {
+        if let OutputTarget::Disk(file) = &self.place {
             let _ = file.try_lock();
         }
     }
 }
 
-impl Write for File {
+impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.place {
-            Place::Memory(memory) => memory.write(bytes),
-            Place::Disk(file) => {
-                may(Act::Write, &self.path)?;
+            OutputTarget::Memory(memory) => memory.write(bytes),
+            OutputTarget::Disk(file) => {
+                notify_watcher(DiskChange::Write, &self.path)?;
                 file.write(bytes)
             }
         }
@@ -126,17 +126,17 @@ impl Write for File {
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.place {
-            Place::Memory(memory) => memory.flush(),
-            Place::Disk(file) => file.flush(),
+            OutputTarget::Memory(memory) => memory.flush(),
+            OutputTarget::Disk(file) => file.flush(),
         }
     }
 }
 
-impl Seek for File {
+impl Seek for OutputFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match &mut self.place {
-            Place::Memory(memory) => memory.seek(to),
-            Place::Disk(file) => file.seek(to),
+            OutputTarget::Memory(memory) => memory.seek(to),
+            OutputTarget::Disk(file) => file.seek(to),
         }
     }
 }
@@ -147,7 +147,7 @@ impl Seek for File {
 /// Returns an error if something exists at `path`, if the folder above does not exist, if there is no permission, or no
 /// space.
 pub fn make_folder(path: &Path) -> io::Result<()> {
-    may(Act::Folder, path)?;
+    notify_watcher(DiskChange::Folder, path)?;
     #[cfg_attr(not(unix), expect(unused_mut, reason = "only there it has a mode"))]
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -168,10 +168,10 @@ pub fn make_folders(path: impl Into<FilePath>) -> io::Result<()> {
 ///
 /// # Errors
 /// Returns an error if the folder does not exist or may not be read.
-pub fn names_in(path: impl Into<FilePath>) -> io::Result<Vec<OsString>> {
+pub fn list_names(path: impl Into<FilePath>) -> io::Result<Vec<OsString>> {
     let path = path.into();
-    if let Some(files) = path.memory() {
-        return Ok(files.names_in(&path).into_iter().collect());
+    if let Some(files) = path.memory_store() {
+        return Ok(files.list_names(&path).into_iter().collect());
     }
     fs::read_dir(path)?.map(|entry| Ok(entry?.file_name())).collect()
 }
@@ -183,10 +183,10 @@ pub fn names_in(path: impl Into<FilePath>) -> io::Result<Vec<OsString>> {
 /// permission.
 pub fn rename(from: impl Into<FilePath>, to: impl AsRef<Path>) -> io::Result<()> {
     let (from, to) = (from.into(), to.as_ref());
-    if let Some(files) = from.memory() {
+    if let Some(files) = from.memory_store() {
         return if files.rename(&from, to) { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) };
     }
-    may(Act::Rename, to)?;
+    notify_watcher(DiskChange::Rename, to)?;
     fs::rename(from, to)
 }
 
@@ -194,13 +194,13 @@ pub fn rename(from: impl Into<FilePath>, to: impl AsRef<Path>) -> io::Result<()>
 ///
 /// # Errors
 /// Returns an error if `path` is a folder, or if there is no permission.
-pub fn remove(path: impl Into<FilePath>) -> io::Result<()> {
+pub fn remove_file(path: impl Into<FilePath>) -> io::Result<()> {
     let path = path.into();
-    if let Some(files) = path.memory() {
+    if let Some(files) = path.memory_store() {
         files.remove(&path);
         return Ok(());
     }
-    may(Act::Remove, &path)?;
+    notify_watcher(DiskChange::Remove, &path)?;
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -216,9 +216,10 @@ pub fn sync_folder(path: impl Into<FilePath>) -> io::Result<()> {
     if path.is_in_memory() {
         return Ok(());
     }
-    may(Act::Sync, &path)?;
+    notify_watcher(DiskChange::Sync, &path)?;
     #[cfg(unix)]
     match fs::File::open(path).and_then(|folder| folder.sync_all()) {
+        // Some file systems cannot sync folders.
         Err(error) if !matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
             return Err(error);
         }

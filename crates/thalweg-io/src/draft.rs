@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::atomic::{folder_of, write_text};
+use super::atomic::{parent_folder, write_text};
 use super::staging::{self, Staging};
 use super::store::FilePath;
 use thalweg_core::Result;
@@ -23,7 +23,7 @@ pub struct Saved {
 
 impl Saved {
     /// Adds a file.
-    pub fn add(&mut self, file: impl Into<PathBuf>) {
+    pub fn add_file(&mut self, file: impl Into<PathBuf>) {
         self.files.push(file.into());
     }
 
@@ -45,9 +45,9 @@ impl Saved {
 ///
 /// let files = MemoryFiles::default();
 /// let draft = Draft::new(|draft| {
-///     let place = draft.place(files.path("out/notes.txt"))?;
+///     let place = draft.temporary_path(files.path("out/notes.txt"))?;
 ///     write_text(&place, "done")?;
-///     draft.take(Saved { files: vec![place.into()], said: Vec::new() });
+///     draft.add_saved(Saved { files: vec![place.into()], said: Vec::new() });
 ///     Ok(())
 /// })?;
 /// assert!(files.get("out/notes.txt").is_none());
@@ -77,8 +77,8 @@ impl Draft {
         let (lists, reports, whole) = (Vec::new(), Vec::new(), Vec::new());
         let (staging, saved, is_sealed) = (Staging::new(), Saved::default(), false);
         let mut draft = Self { staging, saved, lists, reports, whole, is_sealed, report: json!({}) };
-        write(&mut draft).map_err(|error| draft.staging.error(error))?;
-        draft.saved.said = draft.staging.said(std::mem::take(&mut draft.saved.said));
+        write(&mut draft).map_err(|error| draft.staging.restore_error_path(error))?;
+        draft.saved.said = draft.staging.restore_warning_paths(std::mem::take(&mut draft.saved.said));
         Ok(draft)
     }
 
@@ -86,32 +86,38 @@ impl Draft {
     ///
     /// # Errors
     /// Returns an error if `target` does not exist or no folder can be created in it.
-    pub fn folder(&mut self, target: impl Into<FilePath>) -> Result<FilePath> {
-        self.staging.folder(target)
+    pub fn temporary_folder(&mut self, target: impl Into<FilePath>) -> Result<FilePath> {
+        self.staging.temporary_folder(target)
     }
 
     /// Returns the temporary path of the file that will be `target`.
     ///
     /// # Errors
-    /// Returns the errors of [`Draft::folder`]; an error if the path has no file name.
-    pub fn place(&mut self, target: impl Into<FilePath>) -> Result<FilePath> {
-        self.staging.place(target)
+    /// Returns the errors of [`Draft::temporary_folder`]; an error if the path has no file name.
+    pub fn temporary_path(&mut self, target: impl Into<FilePath>) -> Result<FilePath> {
+        self.staging.temporary_path(target)
     }
 
     /// Adds written files by their temporary paths.
-    pub fn take(&mut self, saved: Saved) {
+    pub fn add_saved(&mut self, saved: Saved) {
         self.saved.extend(saved);
     }
 
     /// Adds a list of files in `folder`: a hidden file `name` that claims these files for this run. `recipe` is the
-    /// hash of the run's recipe. See [`staging::list`].
+    /// hash of the run's recipe. See [`staging::format_file_list`].
     ///
     /// # Errors
-    /// Returns the errors of [`Draft::place`] and [`write_text`].
-    pub fn list(&mut self, folder: impl Into<FilePath>, name: &str, recipe: &str, files: &[PathBuf]) -> Result<()> {
+    /// Returns the errors of [`Draft::temporary_path`] and [`write_text`].
+    pub fn add_file_list(
+        &mut self,
+        folder: impl Into<FilePath>,
+        name: &str,
+        recipe: &str,
+        files: &[PathBuf],
+    ) -> Result<()> {
         let names = files.iter().filter_map(|file| Some(file.file_name()?.to_str()?.to_string()));
         let list = folder.into().join(name);
-        write_text(self.place(&list)?, &staging::list(name, recipe, names))?;
+        write_text(self.temporary_path(&list)?, &staging::format_file_list(name, recipe, names))?;
         self.lists.push(list.clone());
         self.whole.push(list);
         Ok(())
@@ -119,7 +125,7 @@ impl Draft {
 
     /// Adds a path to which the report is written. A report that is `whole` claims all files that a run has left in its
     /// folder: files that the previous report of that name lists and that are not written again are removed on commit.
-    pub fn report_to(&mut self, path: impl Into<FilePath>, whole: bool) {
+    pub fn add_report_path(&mut self, path: impl Into<FilePath>, whole: bool) {
         let path = path.into();
         if whole {
             self.whole.push(path.clone());
@@ -128,8 +134,8 @@ impl Draft {
     }
 
     /// Returns the files by their final paths, the reports last; lists are not included.
-    pub fn files(&self) -> Vec<PathBuf> {
-        let files = self.saved.files.iter().map(|file| self.staging.target(file));
+    pub fn final_paths(&self) -> Vec<PathBuf> {
+        let files = self.saved.files.iter().map(|file| self.staging.final_path(file));
         files.chain(self.reports.iter().map(|report| report.to_path_buf())).collect()
     }
 
@@ -142,12 +148,13 @@ impl Draft {
     /// done. [`Draft::commit`] calls this if it was not called before. Later changes of the report are not written.
     ///
     /// # Errors
-    /// Returns an error if a report cannot be written: the errors of [`Draft::place`] and [`write_text`].
-    pub fn seal(&mut self) -> Result<()> {
+    /// Returns an error if a report cannot be written: the errors of [`Draft::temporary_path`] and [`write_text`].
+    pub fn write_reports(&mut self) -> Result<()> {
+        // The reports are written once, even if the caller has done so before the commit.
         if std::mem::replace(&mut self.is_sealed, true) {
             return Ok(());
         }
-        let files = self.files();
+        let files = self.final_paths();
         let told = |from: &Path| {
             let path = |file: &PathBuf| to_text(file.strip_prefix(from).unwrap_or(file));
             json!(files.iter().map(path).collect::<Vec<_>>())
@@ -155,9 +162,10 @@ impl Draft {
         self.report["files"] = told(Path::new(""));
         for path in &self.reports {
             // A folder may be moved, so a report names the files in or below its folder relative to it.
-            self.report["files"] = told(folder_of(path));
-            let place = self.staging.place(path)?;
-            write_text(&place, &format!("{:#}\n", self.report)).map_err(|error| self.staging.error(error))?;
+            self.report["files"] = told(parent_folder(path));
+            let place = self.staging.temporary_path(path)?;
+            write_text(&place, &format!("{:#}\n", self.report))
+                .map_err(|error| self.staging.restore_error_path(error))?;
         }
         Ok(())
     }
@@ -166,11 +174,11 @@ impl Draft {
     /// a previous report lists them. Returns the last report as it was written.
     ///
     /// # Errors
-    /// Returns the errors of [`Draft::seal`] and [`Staging::commit`]. Some files may then have their final names
-    /// already, but no report lists them.
+    /// Returns the errors of [`Draft::write_reports`] and [`Staging::commit`]. Some files may then have their final
+    /// names already, but no report lists them.
     pub fn commit(mut self, keep: &[PathBuf]) -> Result<Value> {
-        self.seal()?;
-        let files = self.files();
+        self.write_reports()?;
+        let files = self.final_paths();
         self.staging.commit(&[self.lists, self.reports].concat(), &self.whole, &[keep, &files].concat())?;
         Ok(self.report)
     }
@@ -187,14 +195,14 @@ mod tests {
         let dir = place.path();
         let draft = |content: &str, fails: bool| {
             Draft::new(|draft| {
-                let file = draft.folder(dir)?.join("a.txt");
+                let file = draft.temporary_folder(dir)?.join("a.txt");
                 write_text(&file, content)?;
-                draft.take(Saved {
+                draft.add_saved(Saved {
                     files: vec![file.to_path_buf()],
                     said: vec![format!("{}: doubtful", file.display())],
                 });
-                draft.report_to(dir.join("drain.json"), true);
-                if fails { Err(Error::file(&file, "is no good")) } else { Ok(()) }
+                draft.add_report_path(dir.join("drain.json"), true);
+                if fails { Err(Error::invalid_file(&file, "is no good")) } else { Ok(()) }
             })
         };
         let names = || std::fs::read_dir(dir).unwrap().count();
@@ -203,7 +211,7 @@ mod tests {
         drop(draft("x", false).unwrap());
         assert_eq!(names(), 0);
         let mut good = draft("x", false).unwrap();
-        assert_eq!(good.files(), [dir.join("a.txt"), dir.join("drain.json")]);
+        assert_eq!(good.final_paths(), [dir.join("a.txt"), dir.join("drain.json")]);
         assert_eq!(good.warnings(), [format!("{}: doubtful", dir.join("a.txt").display())]);
         good.report["answer"] = 42.into();
         good.commit(&[]).unwrap();

@@ -1,4 +1,5 @@
-//! Lines and areas with properties, as GeoJSON and FlatGeobuf; see [`place`](super::place) for the coordinates.
+//! Lines and areas with properties, as GeoJSON and FlatGeobuf; see [`map_coordinates`](super::map_coordinates) for the
+//! coordinates.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -8,8 +9,8 @@ use flatgeobuf::geozero::{ColumnValue, GeomProcessor, GeozeroGeometry, PropertyP
 use flatgeobuf::{ColumnType, FgbCrs, FgbWriter, FgbWriterOptions, GeometryType};
 use serde_json::{Map, Value, json};
 
-use super::place::{Place, unnamed};
-use super::{FilePath, atomic};
+use super::map_coordinates::{MapTransform, warn_unnamed_crs};
+use super::{FilePath, write_atomically};
 use thalweg_core::terrain::{ChannelReach, Lake};
 use thalweg_core::{Cell, Error, Grid, MapPoint, Result};
 
@@ -119,7 +120,7 @@ pub fn save_streams(path: impl Into<FilePath>, reaches: &[ChannelReach], grid: &
 pub struct ReachFile {
     path: PathBuf,
     grid: Grid,
-    rows: Option<Rows>,
+    rows: Option<FgbRows>,
 }
 
 impl ReachFile {
@@ -131,7 +132,7 @@ impl ReachFile {
     pub fn new(path: impl Into<PathBuf>, grid: &Grid) -> Result<Self> {
         let path = path.into();
         if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("fgb")) {
-            return Err(Error::file(
+            return Err(Error::invalid_file(
                 &path,
                 "must have the extension .fgb, the format that can be written one reach at a time",
             ));
@@ -143,15 +144,17 @@ impl ReachFile {
     ///
     /// # Errors
     /// Returns an error if writing fails: the reaches are buffered in a temporary file.
-    pub fn put(&mut self, reach: &ChannelReach) -> Result<()> {
+    pub fn write_reach(&mut self, reach: &ChannelReach) -> Result<()> {
         let said = Error::io(&self.path, "write");
-        let place = Place::of(&self.grid);
+        let place = MapTransform::from_grid(&self.grid);
         let feature = reach_feature(reach);
         let mut put = || {
+            // The header declares the columns and the kind of shape, so the file is begun with the first reach.
             if self.rows.is_none() {
-                self.rows = Some(Rows::new(&name_of(&self.path), std::slice::from_ref(&feature), &place, true)?);
+                self.rows =
+                    Some(FgbRows::new(&collection_name(&self.path), std::slice::from_ref(&feature), &place, true)?);
             }
-            self.rows.as_mut().map_or(Ok(()), |rows| rows.put(&feature, &place))
+            self.rows.as_mut().map_or(Ok(()), |rows| rows.add_feature(&feature, &place))
         };
         put().map_err(said)
     }
@@ -160,25 +163,27 @@ impl ReachFile {
     /// [`save_features`] does.
     ///
     /// # Errors
-    /// Returns the errors of [`atomic()`].
+    /// Returns the errors of [`write_atomically()`].
     pub fn finish(self) -> Result<Vec<String>> {
         let Self { path, grid, rows } = self;
-        atomic(&path, |file| {
+        write_atomically(&path, |file| {
             let write = || {
                 let rows = match rows {
                     Some(rows) => rows,
-                    None => Rows::new(
-                        &name_of(&path),
+                    // Without any reach, a default one declares the columns. There is no index, because GDAL reports an
+                    // empty one as broken.
+                    None => FgbRows::new(
+                        &collection_name(&path),
                         &[reach_feature(&ChannelReach::default())],
-                        &Place::of(&grid),
+                        &MapTransform::from_grid(&grid),
                         false,
                     )?,
                 };
-                rows.write(file)
+                rows.write_file(file)
             };
             write().map_err(Error::io(&path, "write"))
         })?;
-        Ok(unnamed(&path, &grid))
+        Ok(warn_unnamed_crs(&path, &grid))
     }
 }
 
@@ -195,6 +200,7 @@ fn reach_feature(reach: &ChannelReach) -> Feature {
         ("catchment_m2", Property::Real(reach.drainage_area)),
         ("downstream", Property::Count(reach.downstream)),
     ];
+    // The centre of a cell is half a cell to the south-east of its corner.
     let line = reach.cells.iter().map(|cell| cell.map(|n| n as f64 + 0.5)).collect();
     Feature { shape: Geometry::Line(line), properties: own.into() }
 }
@@ -216,9 +222,9 @@ fn reach_feature(reach: &ChannelReach) -> Feature {
 /// use thalweg_render::products::lakes::outline_lakes;
 ///
 /// let depth = |i: usize, j: usize| if (i, j) == (1, 1) { 2.0 } else { 0.0 };
-/// let ground = Field::generate([4, 4], |i, j| Height::saturating(-depth(i, j)));
+/// let ground = Field::from_fn([4, 4], |i, j| Height::from_metres_clamped(-depth(i, j)));
 /// let terrain = Terrain::from_ground(Grid::new([4, 4], 10.0)?, ground)?;
-/// let (lakes, _) = outline_lakes(&terrain, &Field::generate([4, 4], |i, j| Height::saturating(depth(i, j))))?;
+/// let (lakes, _) = outline_lakes(&terrain, &Field::from_fn([4, 4], |i, j| Height::from_metres_clamped(depth(i, j))))?;
 ///
 /// let files = MemoryFiles::default();
 /// save_lakes(files.path("lakes.geojson"), &lakes, &terrain.grid)?;
@@ -258,7 +264,7 @@ pub(super) fn lake_properties(lake: &Lake) -> Vec<(&'static str, Property)> {
 /// # Errors
 /// Returns an error for another extension, or if the file cannot be written.
 pub fn save_features(path: impl Into<FilePath>, features: &[Feature], grid: &Grid) -> Result<Vec<String>> {
-    write(&path.into(), features, features, grid)
+    write_features(&path.into(), features, features, grid)
 }
 
 /// Writes items as features. If there are none, the file still declares the kind of shape and the columns, taken from
@@ -271,52 +277,53 @@ fn save_all<T: Default>(
 ) -> Result<Vec<String>> {
     let features: Vec<Feature> = things.iter().map(&feature).collect();
     let blank = [feature(&T::default())];
-    write(path, &features, if features.is_empty() { &blank } else { &features }, grid)
+    write_features(path, &features, if features.is_empty() { &blank } else { &features }, grid)
 }
 
 /// Writes features; the kind of shape and the columns are those of `kinds`.
-fn write(path: &FilePath, features: &[Feature], kinds: &[Feature], grid: &Grid) -> Result<Vec<String>> {
+fn write_features(path: &FilePath, features: &[Feature], kinds: &[Feature], grid: &Grid) -> Result<Vec<String>> {
     let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-    let name = name_of(path);
-    let place = Place::of(grid);
+    let name = collection_name(path);
+    let place = MapTransform::from_grid(grid);
     let said = Error::io(path, "write");
     match ending.as_str() {
-        "fgb" => atomic(path, |file| flatgeobuf(file, &name, features, kinds, &place).map_err(said))?,
-        "geojson" => atomic(path, |file| geojson(file, &name, features, &place).map_err(said))?,
+        "fgb" => write_atomically(path, |file| write_flatgeobuf(file, &name, features, kinds, &place).map_err(said))?,
+        "geojson" => write_atomically(path, |file| write_geojson(file, &name, features, &place).map_err(said))?,
         _ => {
-            return Err(Error::file(
+            return Err(Error::invalid_file(
                 path,
                 "does not have the extension of a format for features; known are .fgb, .geojson",
             ));
         }
     }
-    Ok(unnamed(path, grid))
+    Ok(warn_unnamed_crs(path, grid))
 }
 
 /// Returns the name of a file's collection of features: the file name without its extension.
-pub(super) fn name_of(path: &Path) -> String {
+pub(super) fn collection_name(path: &Path) -> String {
     path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 impl Geometry {
     /// Returns the shape's type in GeoJSON, and its coordinates.
-    fn geojson(&self, place: &Place) -> (&'static str, Value) {
+    fn to_geojson(&self, place: &MapTransform) -> (&'static str, Value) {
         match self {
             Self::Line(points) => {
-                let points: Vec<MapPoint> = points.iter().map(|at| place.at(*at)).collect();
+                let points: Vec<MapPoint> = points.iter().map(|at| place.to_map_point(*at)).collect();
                 ("LineString", json!(points))
             }
             Self::Profile(points) => {
                 let point = |(at, height): &(Cell<f64>, f64)| {
-                    let MapPoint { x, y } = place.at(*at);
+                    let MapPoint { x, y } = place.to_map_point(*at);
                     [x, y, *height]
                 };
                 ("LineString", json!(points.iter().map(point).collect::<Vec<_>>()))
             }
             Self::Area(parts) => {
-                let ring = |ring: &Vec<Cell<f64>>| ring.iter().map(|at| place.at(*at)).collect::<Vec<_>>();
+                let ring = |ring: &Vec<Cell<f64>>| ring.iter().map(|at| place.to_map_point(*at)).collect::<Vec<_>>();
                 let parts: Vec<Vec<_>> = parts.iter().map(|rings| rings.iter().map(ring).collect()).collect();
                 match parts.as_slice() {
+                    // A shape of one part is a polygon; only several parts need a multipolygon.
                     [rings] => ("Polygon", json!(rings)),
                     parts => ("MultiPolygon", json!(parts)),
                 }
@@ -326,11 +333,11 @@ impl Geometry {
 }
 
 /// Writes features as a GeoJSON collection.
-fn geojson(file: &mut impl Write, name: &str, features: &[Feature], place: &Place) -> io::Result<()> {
+fn write_geojson(file: &mut impl Write, name: &str, features: &[Feature], place: &MapTransform) -> io::Result<()> {
     let mut collection = Collection::begin(file, name, place)?;
     for Feature { shape, properties } in features {
-        let (kind, coordinates) = shape.geojson(place);
-        write!(collection.feature()?, "{}", feature_text(kind, &coordinates, properties))?;
+        let (kind, coordinates) = shape.to_geojson(place);
+        write!(collection.begin_feature()?, "{}", feature_text(kind, &coordinates, properties))?;
     }
     collection.end()
 }
@@ -345,11 +352,11 @@ pub(super) const FEATURE: &str = r#"{"geometry":{"coordinates":"#;
 
 /// Returns the text after a feature's coordinates.
 pub(super) fn feature_end(shape: &str, of: &[(&'static str, Property)]) -> String {
-    format!(r#","type":"{shape}"}},"properties":{},"type":"Feature"}}"#, properties(of))
+    format!(r#","type":"{shape}"}},"properties":{},"type":"Feature"}}"#, properties_to_json(of))
 }
 
 /// Converts properties to a JSON object.
-fn properties(of: &[(&'static str, Property)]) -> Value {
+fn properties_to_json(of: &[(&'static str, Property)]) -> Value {
     let value = |property: &Property| match property {
         Property::Count(count) => json!(count),
         Property::Real(real) => json!(real),
@@ -372,7 +379,7 @@ pub(super) struct Collection<W> {
 
 impl<W: Write> Collection<W> {
     /// Begins a collection of this name, with the CRS of `place`.
-    pub fn begin(mut file: W, name: &str, place: &Place) -> io::Result<Self> {
+    pub fn begin(mut file: W, name: &str, place: &MapTransform) -> io::Result<Self> {
         writeln!(file, "{{\"type\": \"FeatureCollection\", \"name\": {},", json!(name))?;
         let system = place.epsg.map(|code| format!("urn:ogc:def:crs:EPSG::{code}"));
         if let Some(system) = system.or_else(|| place.is_local.then(|| LOCAL.to_string())) {
@@ -384,7 +391,8 @@ impl<W: Write> Collection<W> {
     }
 
     /// Begins the next feature; its text must be written to the returned writer.
-    pub fn feature(&mut self) -> io::Result<&mut W> {
+    pub fn begin_feature(&mut self) -> io::Result<&mut W> {
+        // The comma is written before each feature except the first, so the last one need not be known in advance.
         if std::mem::replace(&mut self.has_features, true) {
             self.file.write_all(b",\n")?;
         }
@@ -392,7 +400,7 @@ impl<W: Write> Collection<W> {
     }
 
     /// Returns the writer, for more text of the last feature.
-    pub fn text(&mut self) -> &mut W {
+    pub fn feature_writer(&mut self) -> &mut W {
         &mut self.file
     }
 
@@ -406,17 +414,17 @@ impl<W: Write> Collection<W> {
 }
 
 /// Writes features to a FlatGeobuf, in the order of the format's spatial index.
-fn flatgeobuf(
+fn write_flatgeobuf(
     file: &mut impl Write,
     name: &str,
     features: &[Feature],
     kinds: &[Feature],
-    place: &Place,
+    place: &MapTransform,
 ) -> io::Result<()> {
     // GDAL reports a file with an empty index as broken.
-    let mut rows = Rows::new(name, kinds, place, !features.is_empty())?;
-    features.iter().try_for_each(|feature| rows.put(feature, place))?;
-    rows.write(file)
+    let mut rows = FgbRows::new(name, kinds, place, !features.is_empty())?;
+    features.iter().try_for_each(|feature| rows.add_feature(feature, place))?;
+    rows.write_file(file)
 }
 
 /// True if FlatGeobuf can be written: the writer needs a temporary file of the operating system, which a browser does
@@ -424,26 +432,27 @@ fn flatgeobuf(
 pub const WRITES_FLATGEOBUF: bool = !cfg!(target_family = "wasm");
 
 /// The rows of a FlatGeobuf that is being written, in a temporary file.
-struct Rows {
+struct FgbRows {
     writer: FgbWriter<'static>,
     columns: Vec<(&'static str, ColumnType)>,
     /// True if every area of the file is a single polygon.
     whole: bool,
 }
 
-fn other(error: flatgeobuf::Error) -> io::Error {
+fn to_io_error(error: flatgeobuf::Error) -> io::Error {
     match error {
         flatgeobuf::Error::IO(error) => error,
         error => io::Error::other(error.to_string()),
     }
 }
 
-impl Rows {
-    fn new(name: &str, kinds: &[Feature], place: &Place, write_index: bool) -> io::Result<Self> {
+impl FgbRows {
+    fn new(name: &str, kinds: &[Feature], place: &MapTransform, write_index: bool) -> io::Result<Self> {
         if !WRITES_FLATGEOBUF {
             return Err(io::ErrorKind::Unsupported.into());
         }
         let crs = FgbCrs { org: place.epsg.map(|_| "EPSG"), code: place.epsg.unwrap_or(0).into(), ..FgbCrs::default() };
+        // A file has one kind of shape: the most general that its features need.
         let all = |holds: fn(&Geometry) -> bool| kinds.iter().all(|feature| holds(&feature.shape));
         let profiles = all(|shape| matches!(shape, Geometry::Profile(_)));
         let whole = all(|shape| matches!(shape, Geometry::Area(parts) if parts.len() == 1));
@@ -455,8 +464,9 @@ impl Rows {
             GeometryType::MultiPolygon
         };
         let options = FgbWriterOptions { crs, write_index, has_z: profiles, ..FgbWriterOptions::default() };
-        let mut writer = FgbWriter::create_with_options(name, kind, options).map_err(other)?;
+        let mut writer = FgbWriter::create_with_options(name, kind, options).map_err(to_io_error)?;
         let columns: Vec<(&str, ColumnType)> = kinds.first().map_or(Vec::new(), |first| {
+            // A column stores a single value, so lists are omitted.
             let kind = |property: &Property| match property {
                 Property::Count(_) => Some(ColumnType::UInt),
                 Property::Real(_) => Some(ColumnType::Double),
@@ -471,10 +481,11 @@ impl Rows {
         Ok(Self { writer, columns, whole })
     }
 
-    fn put(&mut self, feature: &Feature, place: &Place) -> io::Result<()> {
+    fn add_feature(&mut self, feature: &Feature, place: &MapTransform) -> io::Result<()> {
         let Self { writer, columns, whole } = self;
+        // The closure cannot return an error, so the first error is stored until the feature is complete.
         let mut kept = Ok(());
-        let shape = Placed { shape: &feature.shape, place, whole: *whole };
+        let shape = PlacedGeometry { shape: &feature.shape, place, whole: *whole };
         let values = feature.properties.iter().filter(|(name, _)| columns.iter().any(|(known, _)| known == name));
         writer
             .add_feature_geom(shape, |row| {
@@ -494,27 +505,27 @@ impl Rows {
             .map_err(|error| io::Error::other(error.to_string()))
     }
 
-    fn write(self, file: &mut impl Write) -> io::Result<()> {
-        self.writer.write(file).map_err(other)
+    fn write_file(self, file: &mut impl Write) -> io::Result<()> {
+        self.writer.write(file).map_err(to_io_error)
     }
 }
 
 /// A shape with the transform to map coordinates.
-struct Placed<'a> {
+struct PlacedGeometry<'a> {
     shape: &'a Geometry,
-    place: &'a Place,
+    place: &'a MapTransform,
     /// True if every area of the file is a single polygon.
     whole: bool,
 }
 
-impl GeozeroGeometry for Placed<'_> {
+impl GeozeroGeometry for PlacedGeometry<'_> {
     fn process_geom<P: GeomProcessor>(&self, processor: &mut P) -> Answer<()> {
         match self.shape {
-            Geometry::Line(points) => self.line(processor, points, true, 0),
+            Geometry::Line(points) => self.emit_line(processor, points, true, 0),
             Geometry::Profile(points) => {
                 processor.linestring_begin(true, points.len(), 0)?;
                 for (number, (at, height)) in points.iter().enumerate() {
-                    let MapPoint { x, y } = self.place.at(*at);
+                    let MapPoint { x, y } = self.place.to_map_point(*at);
                     processor.coordinate(x, y, Some(*height), None, None, None, number)?;
                 }
                 processor.linestring_end(true, 0)
@@ -526,7 +537,7 @@ impl GeozeroGeometry for Placed<'_> {
                 for (number, rings) in parts.iter().enumerate() {
                     processor.polygon_begin(self.whole, rings.len(), number)?;
                     for (which, ring) in rings.iter().enumerate() {
-                        self.line(processor, ring, false, which)?;
+                        self.emit_line(processor, ring, false, which)?;
                     }
                     processor.polygon_end(self.whole, number)?;
                 }
@@ -539,11 +550,11 @@ impl GeozeroGeometry for Placed<'_> {
     }
 }
 
-impl Placed<'_> {
-    fn line<P: GeomProcessor>(&self, to: &mut P, points: &[Cell<f64>], alone: bool, number: usize) -> Answer<()> {
+impl PlacedGeometry<'_> {
+    fn emit_line<P: GeomProcessor>(&self, to: &mut P, points: &[Cell<f64>], alone: bool, number: usize) -> Answer<()> {
         to.linestring_begin(alone, points.len(), number)?;
         for (k, at) in points.iter().enumerate() {
-            let MapPoint { x, y } = self.place.at(*at);
+            let MapPoint { x, y } = self.place.to_map_point(*at);
             to.xy(x, y, k)?;
         }
         to.linestring_end(alone, number)
@@ -565,16 +576,16 @@ mod tests {
         let mut terrain = Terrain::new(Grid::new([30, 15], 10.0).unwrap());
         for i in 0..30 {
             for j in 0..15 {
-                terrain.ground[(i, j)] = Height::saturating(100.0 - i as f64 + 4.0 * j.abs_diff(7) as f64);
+                terrain.ground[(i, j)] = Height::from_metres_clamped(100.0 - i as f64 + 4.0 * j.abs_diff(7) as f64);
             }
         }
         let wet = |i: usize, j: usize| (10..15).contains(&i) && (5..10).contains(&j) && (i, j) != (12, 7);
         for i in 10..15 {
-            terrain.ground.row_mut(i)[5..10].fill(Height::saturating(85.0));
+            terrain.ground.row_mut(i)[5..10].fill(Height::from_metres_clamped(85.0));
         }
-        terrain.ground[(12, 7)] = Height::saturating(95.0);
-        let pools = Field::generate([30, 15], |i, j| Height::saturating(if wet(i, j) { 2.0 } else { 0.0 }));
-        let discharge = Field::generate([30, 15], |_, j| if j == 7 { 4.0 } else { 0.0 });
+        terrain.ground[(12, 7)] = Height::from_metres_clamped(95.0);
+        let pools = Field::from_fn([30, 15], |i, j| Height::from_metres_clamped(if wet(i, j) { 2.0 } else { 0.0 }));
+        let discharge = Field::from_fn([30, 15], |_, j| if j == 7 { 4.0 } else { 0.0 });
         (terrain, pools, discharge)
     }
 
@@ -685,7 +696,7 @@ mod tests {
         for reaches in [two(), Vec::new()] {
             save_reaches(&path, &reaches, &grid).unwrap();
             let mut file = ReachFile::new(&one_by_one, &grid).unwrap();
-            reaches.iter().for_each(|reach| file.put(reach).unwrap());
+            reaches.iter().for_each(|reach| file.write_reach(reach).unwrap());
             file.finish().unwrap();
             assert!(std::fs::read(&path).unwrap() == std::fs::read(&one_by_one).unwrap(), "{}", reaches.len());
         }

@@ -40,7 +40,7 @@ pub mod key {
     /// VerticalUnitsGeoKey: EPSG code of the unit of heights.
     pub const VERTICAL_UNITS: u16 = 4099;
     /// The keys about heights.
-    pub const OF_HEIGHTS: std::ops::RangeInclusive<u16> = VERTICAL..=VERTICAL_UNITS;
+    pub const HEIGHT_KEYS: std::ops::RangeInclusive<u16> = VERTICAL..=VERTICAL_UNITS;
 }
 
 /// The tag that stores the keys' texts.
@@ -61,9 +61,10 @@ pub fn from_tags(tags: &Tags) -> Result<Option<Georeference>, String> {
         doubles: tags.doubles.clone(),
         ascii: tags.ascii.clone(),
     };
-    if short(&georeference, key::RASTER_TYPE) == Some(2) {
+    if find_short(&georeference, key::RASTER_TYPE) == Some(2) {
         georeference.pixel = PixelIs::Point;
     }
+    // A matrix takes precedence over a pixel size and a tie point.
     let corner = match (&tags.matrix[..], &tags.pixel_scale[..], &tags.tiepoints[..]) {
         ([a, b, _, x, d, e, _, y, ..], _, _) => Some([*x, *a, *b, *y, *d, *e]),
         (_, [width, height, ..], [j, i, _, x, y, _]) => {
@@ -74,7 +75,9 @@ pub fn from_tags(tags: &Tags) -> Result<Option<Georeference>, String> {
         }
         _ => None,
     };
-    georeference.transform = corner.map(|t| shifted(t, georeference.pixel, -0.5));
+    // The coordinates of the file refer to the pixel's centre if pixels are points. The transform refers to its corner,
+    // half a pixel to the north-west.
+    georeference.transform = corner.map(|t| shift_transform(t, georeference.pixel, -0.5));
     if georeference.transform.is_some_and(|t| t.iter().any(|x| !x.is_finite())) {
         return Err("is broken: its transform holds numbers that are not finite".to_string());
     }
@@ -95,7 +98,8 @@ pub fn to_tags(georeference: &Georeference) -> Tags {
         tags.keys = vec![1, 1, 0, 1, key::RASTER_TYPE, 0, 1, 2];
     }
     if let Some(t) = georeference.transform {
-        let [x, a, b, y, d, e] = shifted(t, georeference.pixel, 0.5);
+        let [x, a, b, y, d, e] = shift_transform(t, georeference.pixel, 0.5);
+        // For a north-up map, a pixel size and a tie point suffice; other maps need the matrix.
         if b == 0.0 && d == 0.0 && a > 0.0 && e < 0.0 {
             tags.pixel_scale = vec![a, -e, 0.0];
             tags.tiepoints = vec![0.0, 0.0, 0.0, x, y, 0.0];
@@ -108,7 +112,7 @@ pub fn to_tags(georeference: &Georeference) -> Tags {
 
 /// Converts a transform between pixel corners (used in this library) and the coordinates of the file: if these refer to
 /// pixel centres, the origin is shifted by `by` pixels.
-fn shifted(t: [f64; 6], pixel: PixelIs, by: f64) -> [f64; 6] {
+fn shift_transform(t: [f64; 6], pixel: PixelIs, by: f64) -> [f64; 6] {
     match pixel {
         PixelIs::Area => t,
         PixelIs::Point => [t[0] + by * (t[1] + t[2]), t[1], t[2], t[3] + by * (t[4] + t[5]), t[4], t[5]],
@@ -116,31 +120,34 @@ fn shifted(t: [f64; 6], pixel: PixelIs, by: f64) -> [f64; 6] {
 }
 
 /// Returns the value of a key that is stored in the key directory itself.
-pub fn short(georeference: &Georeference, key: u16) -> Option<u16> {
-    entries(georeference).find(|entry| entry[0] == key && entry[1] == 0).map(|entry| entry[3])
+pub fn find_short(georeference: &Georeference, key: u16) -> Option<u16> {
+    iter_keys(georeference).find(|entry| entry[0] == key && entry[1] == 0).map(|entry| entry[3])
 }
 
 /// Returns the number of a key that is stored in GeoDoubleParams.
-pub fn double(georeference: &Georeference, key: u16) -> Option<f64> {
-    let entry = entries(georeference).find(|entry| entry[0] == key && entry[1] == DOUBLES)?;
+pub fn find_double(georeference: &Georeference, key: u16) -> Option<f64> {
+    let entry = iter_keys(georeference).find(|entry| entry[0] == key && entry[1] == DOUBLES)?;
     georeference.doubles.get(usize::from(entry[3])).copied()
 }
 
 /// Returns the texts of the keys selected by `wanted`, joined by spaces. If no key refers to the texts, all text is
 /// returned for the key of the model type.
-pub fn words(georeference: &Georeference, wanted: impl Fn(u16) -> bool) -> String {
+pub fn join_key_texts(georeference: &Georeference, wanted: impl Fn(u16) -> bool) -> String {
     let ascii = georeference.ascii.as_str();
-    let texts: Vec<_> = entries(georeference).filter(|entry| entry[1] == ASCII).collect();
+    let texts: Vec<_> = iter_keys(georeference).filter(|entry| entry[1] == ASCII).collect();
+    // Some files have texts that no key refers to.
     if texts.is_empty() {
         return if wanted(key::MODEL_TYPE) { ascii.to_string() } else { String::new() };
     }
     let part = |entry: &[u16; 4]| ascii.get(usize::from(entry[3])..usize::from(entry[3]) + usize::from(entry[2]));
     let parts = texts.iter().filter(|entry| wanted(entry[0])).filter_map(|entry| part(entry));
+    // Each text of the tag ends with a vertical bar.
     parts.map(|text| text.trim_end_matches('|')).collect::<Vec<_>>().join(" ")
 }
 
 /// Iterates over the keys: key, location (0: in this entry), count, value or position.
-fn entries(georeference: &Georeference) -> impl Iterator<Item = &[u16; 4]> {
+fn iter_keys(georeference: &Georeference) -> impl Iterator<Item = &[u16; 4]> {
+    // The first four numbers are the version of the directory and the number of keys.
     georeference.keys.as_chunks::<4>().0.iter().skip(1)
 }
 
@@ -166,7 +173,7 @@ pub fn check_north_up(georeference: &Georeference) -> Result<(), String> {
 ///
 /// # Errors
 /// Returns an error if the cells are not square.
-pub fn square(georeference: &Georeference) -> Result<Option<f64>, String> {
+pub fn square_cell_side(georeference: &Georeference) -> Result<Option<f64>, String> {
     match georeference.transform {
         // Some files store the same width twice with different numbers of digits; the tolerance is less than one cell
         // over 10 000 cells.
@@ -181,11 +188,13 @@ pub fn square(georeference: &Georeference) -> Result<Option<f64>, String> {
 
 /// Returns true if there is a CRS.
 pub fn has_crs(georeference: &Georeference) -> bool {
-    short(georeference, key::MODEL_TYPE).is_some()
+    find_short(georeference, key::MODEL_TYPE).is_some()
 }
 
 /// Makes a georeference of WGS 84 in degrees with pixels as points, as for an SRTM tile.
 pub fn wgs84_points(transform: Option<[f64; 6]>) -> Georeference {
+    // The header (version 1, revision 1.0, three keys) is followed by four numbers for each key: its code, its
+    // location, its count, its value.
     let keys = vec![1, 1, 0, 3, key::MODEL_TYPE, 0, 1, 2, key::RASTER_TYPE, 0, 1, 2, 2048, 0, 1, 4326];
     Georeference { transform, pixel: PixelIs::Point, keys, doubles: Vec::new(), ascii: String::new() }
 }
@@ -198,23 +207,23 @@ pub fn wgs84_points(transform: Option<[f64; 6]>) -> Georeference {
 /// ```
 /// use thalweg_core::{Grid, Terrain};
 /// use thalweg_io::geokeys::projected_crs;
-/// use thalweg_io::{LoadOptions, MemoryFiles, SaveOptions, load, save};
+/// use thalweg_io::{LoadOptions, MemoryFiles, SaveOptions, load_terrain, save_terrain};
 ///
 /// let place = projected_crs(32_632, [500_000.0, 30.0, 0.0, 5_100_000.0, 0.0, -30.0]);
 /// let grid = Grid { georeference: Some(place), ..Grid::new([2, 2], 30.0)? };
 /// let files = MemoryFiles::default();
-/// save(files.path("dem.tif"), &Terrain::new(grid), &SaveOptions::default())?;
-/// let grid = load(files.path("dem.tif"), &LoadOptions::default())?.terrain.grid;
+/// save_terrain(files.path("dem.tif"), &Terrain::new(grid), &SaveOptions::default())?;
+/// let grid = load_terrain(files.path("dem.tif"), &LoadOptions::default())?.terrain.grid;
 /// assert_eq!((grid.georeference.unwrap().epsg(), grid.cell), (Some(32_632), 30.0));
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn projected_crs(epsg: u16, transform: [f64; 6]) -> Georeference {
-    Georeference { transform: Some(transform), ..of_code(epsg, false) }
+    Georeference { transform: Some(transform), ..georeference_from_epsg(epsg, false) }
 }
 
 /// Makes a georeference of a geographic or projected CRS from its EPSG code, with pixels as areas and without a
 /// transform.
-pub fn of_code(epsg: u16, is_geographic: bool) -> Georeference {
+pub fn georeference_from_epsg(epsg: u16, is_geographic: bool) -> Georeference {
     let (model, name) = if is_geographic { (2, key::GEOGRAPHIC) } else { (1, key::PROJECTED) };
     let keys = vec![1, 1, 0, 3, key::MODEL_TYPE, 0, 1, model, key::RASTER_TYPE, 0, 1, 1, name, 0, 1, epsg];
     Georeference { keys, ..Georeference::default() }
@@ -227,9 +236,9 @@ mod tests {
     #[test]
     fn only_square_north_up_cells_pass() {
         let with = |t| Georeference { transform: Some(t), ..Georeference::default() };
-        assert_eq!(square(&with([5.0, 30.0, 0.0, 7.0, 0.0, -30.0])), Ok(Some(30.0)));
-        assert_eq!(square(&Georeference::default()), Ok(None));
-        assert!(square(&with([1.0, 30.0, 0.0, 7.0, 0.0, -29.0])).is_err());
+        assert_eq!(square_cell_side(&with([5.0, 30.0, 0.0, 7.0, 0.0, -30.0])), Ok(Some(30.0)));
+        assert_eq!(square_cell_side(&Georeference::default()), Ok(None));
+        assert!(square_cell_side(&with([1.0, 30.0, 0.0, 7.0, 0.0, -29.0])).is_err());
         assert!(check_north_up(&with([5.0, 30.0, 0.0, 7.0, 0.0, -30.0])).is_ok());
         for bad in
             [[1.0, 30.0, 2.0, 7.0, 0.0, -30.0], [1.0, 30.0, 0.0, 7.0, 0.0, 30.0], [1.0, -3.0, 0.0, 7.0, 0.0, -3.0]]

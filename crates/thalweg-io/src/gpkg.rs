@@ -11,11 +11,12 @@ use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, params, params_from_iter};
 use serde_json::Value;
 
-use super::{FilePath, atomic};
+use super::{FilePath, write_atomically};
 use thalweg_core::base::names;
 use thalweg_core::{Error, Result};
 
 /// The pragmas that mark the file as a GeoPackage of this version.
+// The application id is the text `GPKG` in ASCII, and the user version 10400 is version 1.4.0 of the standard.
 const MARKS: &str = "PRAGMA application_id = 1196444487; PRAGMA user_version = 10400;";
 
 /// The tables that every GeoPackage has.
@@ -49,6 +50,7 @@ impl GeoPackage {
     /// Returns an error of SQLite, for example if there is no memory.
     pub fn new(path: impl Into<FilePath>, epsg: Option<u16>) -> Result<Self> {
         let (path, system) = (path.into(), epsg.map_or(-1, i64::from));
+        // The database is built in memory and written at once, so the file appears completely or not at all.
         let begun = || -> rusqlite::Result<Connection> {
             let connection = Connection::open_in_memory()?;
             connection.execute_batch(MARKS)?;
@@ -60,7 +62,7 @@ impl GeoPackage {
             }
             Ok(connection)
         };
-        let connection = begun().map_err(refused(&path))?;
+        let connection = begun().map_err(to_write_error(&path))?;
         Ok(Self { path, connection, system })
     }
 
@@ -70,16 +72,17 @@ impl GeoPackage {
     /// # Errors
     /// Returns an error with the layer's name if `collection` is not such a collection, or if there is a layer of this
     /// name already.
-    pub fn put(&mut self, name: &str, collection: &Value) -> Result<()> {
-        let wrong = |what: &str| Error::file(&self.path, format!("layer {}: {what}", names::short(name)));
+    pub fn add_layer(&mut self, name: &str, collection: &Value) -> Result<()> {
+        let wrong =
+            |what: &str| Error::invalid_file(&self.path, format!("layer {}: {what}", names::format_short(name)));
         let features = collection["features"].as_array().ok_or_else(|| wrong("is not a collection of features"))?;
-        let rows: Option<Vec<Row<'_>>> = features.iter().map(Row::of).collect();
+        let rows: Option<Vec<FeatureRow<'_>>> = features.iter().map(FeatureRow::from_feature).collect();
         let rows = rows.ok_or_else(|| wrong("has a feature that is not a point, line or area"))?;
         if rows.windows(2).any(|two| two[0].shape.kind != two[1].shape.kind) {
             return Err(wrong("has several kinds of shapes"));
         }
-        let columns = columns(&rows);
-        write(&mut self.connection, name, &rows, &columns, self.system).map_err(refused(&self.path))
+        let columns = collect_columns(&rows);
+        write_layer(&mut self.connection, name, &rows, &columns, self.system).map_err(to_write_error(&self.path))
     }
 
     /// Writes the file.
@@ -88,24 +91,24 @@ impl GeoPackage {
     /// Returns an error of SQLite or of the operating system.
     pub fn save(self) -> Result<()> {
         let Self { path, mut connection, .. } = self;
-        let bytes = connection.serialize("main").map_err(refused(&path))?;
-        atomic(&path, |file| file.write_all(&bytes).map_err(Error::io(&path, "write")))
+        let bytes = connection.serialize("main").map_err(to_write_error(&path))?;
+        write_atomically(&path, |file| file.write_all(&bytes).map_err(Error::io(&path, "write")))
     }
 }
 
-fn refused(path: &Path) -> impl Fn(rusqlite::Error) -> Error {
-    move |error| Error::file(path, format!("cannot be written: {error}"))
+fn to_write_error(path: &Path) -> impl Fn(rusqlite::Error) -> Error {
+    move |error| Error::invalid_file(path, format!("cannot be written: {error}"))
 }
 
 /// A feature that is being converted to a row of a table.
-struct Row<'a> {
-    shape: Shape,
+struct FeatureRow<'a> {
+    shape: GpkgShape,
     properties: &'a serde_json::Map<String, Value>,
 }
 
-impl<'a> Row<'a> {
-    fn of(feature: &'a Value) -> Option<Self> {
-        let shape = Shape::of(&feature["geometry"])?;
+impl<'a> FeatureRow<'a> {
+    fn from_feature(feature: &'a Value) -> Option<Self> {
+        let shape = GpkgShape::from_geojson(&feature["geometry"])?;
         Some(Self { shape, properties: feature["properties"].as_object()? })
     }
 }
@@ -113,14 +116,14 @@ impl<'a> Row<'a> {
 /// The type of a shape, with its number in well-known binary. Areas are always multipolygons, so that a table has one
 /// type.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum GeometryKind {
     Point = 1,
     Line = 2,
     Areas = 6,
 }
 
-impl Kind {
-    fn word(self) -> &'static str {
+impl GeometryKind {
+    fn sql_name(self) -> &'static str {
         match self {
             Self::Point => "POINT",
             Self::Line => "LINESTRING",
@@ -133,24 +136,24 @@ impl Kind {
 type Parts<P> = Vec<Vec<Vec<P>>>;
 
 /// The parts of a shape: polygons with their rings, or one line, or one point.
-struct Shape {
-    kind: Kind,
+struct GpkgShape {
+    kind: GeometryKind,
     /// True if the points have heights.
     has_z: bool,
     /// x, y, and z if the points have heights.
     parts: Parts<[f64; 3]>,
 }
 
-impl Shape {
-    fn of(geometry: &Value) -> Option<Self> {
+impl GpkgShape {
+    fn from_geojson(geometry: &Value) -> Option<Self> {
         let coordinates = &geometry["coordinates"];
-        let ring = |points: &Value| points.as_array()?.iter().map(point).collect::<Option<Vec<_>>>();
+        let ring = |points: &Value| points.as_array()?.iter().map(read_point).collect::<Option<Vec<_>>>();
         let rings = |rings: &Value| rings.as_array()?.iter().map(ring).collect::<Option<Vec<_>>>();
         let (kind, parts) = match geometry["type"].as_str()? {
-            "Point" => (Kind::Point, vec![vec![vec![point(coordinates)?]]]),
-            "LineString" => (Kind::Line, vec![vec![ring(coordinates)?]]),
-            "Polygon" => (Kind::Areas, vec![rings(coordinates)?]),
-            "MultiPolygon" => (Kind::Areas, coordinates.as_array()?.iter().map(rings).collect::<Option<_>>()?),
+            "Point" => (GeometryKind::Point, vec![vec![vec![read_point(coordinates)?]]]),
+            "LineString" => (GeometryKind::Line, vec![vec![ring(coordinates)?]]),
+            "Polygon" => (GeometryKind::Areas, vec![rings(coordinates)?]),
+            "MultiPolygon" => (GeometryKind::Areas, coordinates.as_array()?.iter().map(rings).collect::<Option<_>>()?),
             _ => return None,
         };
         let parts: Parts<(bool, [f64; 3])> = parts;
@@ -168,33 +171,37 @@ impl Shape {
     }
 
     /// Returns the header of section 2.1.3.1 of the standard, followed by well-known binary.
-    fn bytes(&self, system: i64) -> Vec<u8> {
+    fn to_blob(&self, system: i64) -> Vec<u8> {
         let [west, south, east, north] = self.bounds();
         // Flags: little-endian, with an envelope of x and y.
         let mut bytes = vec![b'G', b'P', 0, 0b11];
         bytes.extend((system as i32).to_le_bytes());
+        // The envelope lists both limits of x, then both limits of y.
         [west, east, south, north].iter().for_each(|x| bytes.extend(x.to_le_bytes()));
+        // ISO's well-known binary adds 1000 to the type of a shape with heights.
         let kind = |kind: u32| kind + if self.has_z { 1000 } else { 0 };
+        // Every shape begins with its byte order (1 is little-endian) and its type.
         let head = |bytes: &mut Vec<u8>, of: u32| {
             bytes.push(1);
             bytes.extend(kind(of).to_le_bytes());
         };
         let count = |bytes: &mut Vec<u8>, n: usize| bytes.extend((n as u32).to_le_bytes());
         let width = if self.has_z { 3 } else { 2 };
-        fn put<'a>(bytes: &mut Vec<u8>, points: impl IntoIterator<Item = &'a [f64; 3]>, width: usize) {
+        fn append_points<'a>(bytes: &mut Vec<u8>, points: impl IntoIterator<Item = &'a [f64; 3]>, width: usize) {
             points.into_iter().flat_map(|at| &at[..width]).for_each(|x| bytes.extend(x.to_le_bytes()));
         }
         let ring = |bytes: &mut Vec<u8>, ring: &[[f64; 3]]| {
             count(bytes, ring.len());
-            put(bytes, ring, width);
+            append_points(bytes, ring, width);
         };
         head(&mut bytes, self.kind as u32);
         match self.kind {
-            Kind::Point => put(&mut bytes, self.parts.iter().flatten().flatten(), width),
-            Kind::Line => self.parts.iter().flatten().for_each(|line| ring(&mut bytes, line)),
-            Kind::Areas => {
+            GeometryKind::Point => append_points(&mut bytes, self.parts.iter().flatten().flatten(), width),
+            GeometryKind::Line => self.parts.iter().flatten().for_each(|line| ring(&mut bytes, line)),
+            GeometryKind::Areas => {
                 count(&mut bytes, self.parts.len());
                 for rings in &self.parts {
+                    // The number 3 is the type of a polygon, a part of a multipolygon.
                     head(&mut bytes, 3);
                     count(&mut bytes, rings.len());
                     rings.iter().for_each(|points| ring(&mut bytes, points));
@@ -206,7 +213,7 @@ impl Shape {
 }
 
 /// Reads a point; true if it has a height.
-fn point(at: &Value) -> Option<(bool, [f64; 3])> {
+fn read_point(at: &Value) -> Option<(bool, [f64; 3])> {
     match at.as_array()?.as_slice() {
         [x, y] => Some((false, [x.as_f64()?, y.as_f64()?, 0.0])),
         [x, y, z] => Some((true, [x.as_f64()?, y.as_f64()?, z.as_f64()?])),
@@ -216,7 +223,9 @@ fn point(at: &Value) -> Option<(bool, [f64; 3])> {
 
 /// Returns the names of the columns in the order of their first appearance, each with the SQLite type that can store
 /// all its values.
-fn columns(rows: &[Row<'_>]) -> Vec<(String, &'static str)> {
+fn collect_columns(rows: &[FeatureRow<'_>]) -> Vec<(String, &'static str)> {
+    // A feature may lack properties, and a property may be null or a whole number in some features only. The columns
+    // are therefore collected from all features.
     let mut columns: Vec<(String, &'static str)> = Vec::new();
     for (name, value) in rows.iter().flat_map(|row| row.properties) {
         let kind = match value {
@@ -229,7 +238,7 @@ fn columns(rows: &[Row<'_>]) -> Vec<(String, &'static str)> {
         };
         match columns.iter_mut().find(|(known, _)| known == name) {
             None => columns.push((name.clone(), kind)),
-            Some((_, known)) => *known = joined(known, kind),
+            Some((_, known)) => *known = unify_types(known, kind),
         }
     }
     // The type of a column without any value is unknown; optional values are usually numbers of items.
@@ -237,7 +246,7 @@ fn columns(rows: &[Row<'_>]) -> Vec<(String, &'static str)> {
 }
 
 /// Returns the type that can store the values of both types.
-fn joined(a: &'static str, b: &'static str) -> &'static str {
+fn unify_types(a: &'static str, b: &'static str) -> &'static str {
     match (a, b) {
         (a, b) if a == b || b.is_empty() => a,
         ("", b) => b,
@@ -247,36 +256,39 @@ fn joined(a: &'static str, b: &'static str) -> &'static str {
 }
 
 /// Quotes a name for SQL.
-fn quoted(name: &str) -> String {
+fn quote_identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-fn write(
+fn write_layer(
     connection: &mut Connection,
     name: &str,
-    rows: &[Row<'_>],
+    rows: &[FeatureRow<'_>],
     columns: &[(String, &'static str)],
     system: i64,
 ) -> rusqlite::Result<()> {
-    let kind = rows.first().map_or("GEOMETRY", |row| row.shape.kind.word());
+    let kind = rows.first().map_or("GEOMETRY", |row| row.shape.kind.sql_name());
     let has_z = rows.iter().any(|row| row.shape.has_z);
     // The property `id` is a column like the others; the primary key of the table has a name that no property has.
-    let own: String = columns.iter().map(|(name, kind)| format!(", {} {kind}", quoted(name))).collect();
+    let own: String = columns.iter().map(|(name, kind)| format!(", {} {kind}", quote_identifier(name))).collect();
+    // All rows are inserted in one transaction, because SQLite would otherwise commit each of them.
     let transaction = connection.transaction()?;
     transaction.execute_batch(&format!(
         "CREATE TABLE {} (fid INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, geom {kind}{own})",
-        quoted(name)
+        quote_identifier(name)
     ))?;
     {
         let places = ", ?".repeat(columns.len());
-        let mut insert = transaction.prepare(&format!("INSERT INTO {} VALUES (?, ?{places})", quoted(name)))?;
+        let mut insert =
+            transaction.prepare(&format!("INSERT INTO {} VALUES (?, ?{places})", quote_identifier(name)))?;
         for (number, row) in rows.iter().enumerate() {
-            let cells = columns.iter().map(|(name, kind)| cell(row.properties.get(name), kind));
-            let first = [Cell::Integer(number as i64 + 1), Cell::Blob(row.shape.bytes(system))];
+            let cells = columns.iter().map(|(name, kind)| to_sql_value(row.properties.get(name), kind));
+            let first = [Cell::Integer(number as i64 + 1), Cell::Blob(row.shape.to_blob(system))];
             insert.execute(params_from_iter(first.into_iter().chain(cells)))?;
         }
     }
     let bounds = rows.iter().map(|row| row.shape.bounds());
+    // A layer without features has no bounds, and its bounds are null.
     let bounds = bounds.reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])]);
     let [west, south, east, north] = bounds.map_or([None; 4], |bounds| bounds.map(Some));
     transaction.execute(
@@ -289,7 +301,7 @@ fn write(
 }
 
 /// Converts a property to the value that its column stores.
-fn cell(value: Option<&Value>, kind: &str) -> Cell {
+fn to_sql_value(value: Option<&Value>, kind: &str) -> Cell {
     match value {
         Some(Value::Bool(truth)) => Cell::Integer(i64::from(*truth)),
         Some(Value::String(text)) => Cell::Text(text.clone()),

@@ -6,7 +6,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::layer::cell_words;
+use super::layer::format_cell;
 use super::{Raster, SampleType, Sidecar, Unit};
 use thalweg_core::terrain::height::NO_HEIGHT;
 use thalweg_core::{Cell, Height};
@@ -20,13 +20,13 @@ pub const DEFAULT_HEIGHT: [f64; 2] = [0.0, 1000.0];
 /// A PNG without a sidecar specifies neither heights nor the cell size.
 ///
 /// ```
-/// use thalweg_io::{LoadOptions, MemoryFiles, Raster, Samples, load, write};
+/// use thalweg_io::{LoadOptions, MemoryFiles, Raster, Samples, load_terrain, write_raster};
 ///
 /// let files = MemoryFiles::default();
-/// write(files.path("dem.png"), &Raster::new([1, 2], Samples::U16(vec![0, 65_535])))?;
+/// write_raster(files.path("dem.png"), &Raster::new([1, 2], Samples::U16(vec![0, 65_535])))?;
 /// let options = LoadOptions { height: Some([100.0, 300.0]), cell_size: Some(5.0), ..LoadOptions::default() };
-/// let terrain = load(files.path("dem.png"), &options)?.terrain;
-/// assert_eq!(terrain.metres().as_slice(), [100.0, 300.0]);
+/// let terrain = load_terrain(files.path("dem.png"), &options)?.terrain;
+/// assert_eq!(terrain.ground_metres().as_slice(), [100.0, 300.0]);
 /// assert_eq!(terrain.grid.cell, 5.0);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
@@ -35,27 +35,28 @@ pub const DEFAULT_HEIGHT: [f64; 2] = [0.0, 1000.0];
 pub struct LoadOptions {
     /// The metres of the lowest and the highest code of u8 and u16 samples (PNG, R16), or of 0 and 1 in a
     /// floating-point file; ascending, −16 000 to 16 000. `None` uses the file and its sidecar, or [`DEFAULT_HEIGHT`]
-    /// if these do not specify them.
+    /// if these do not specify them. For example, `[0.0, 800.0]` makes the code 65 535 of a 16-bit PNG 800 m.
     pub height: Option<[f64; 2]>,
     /// The side of a cell in metres, 0.001 to 100 000; overrides the file.
     pub cell_size: Option<f64>,
     /// Reads ±infinity as no data; otherwise it is an error.
     pub infinite_is_nodata: bool,
-    /// Removes the terraces of heights that are stored in coarse steps ([`deterrace`](super::deterrace)).
+    /// Removes the terraces of heights that are stored in coarse steps ([`remove_terraces`](super::deterrace)).
     pub deterrace: bool,
     /// The unit of coordinates and heights; overrides the file. Degrees stay degrees.
     pub unit: Option<Unit>,
 }
 
 /// Values that many files use for no data without declaring it.
-const USUAL: [f64; 3] = [-9999.0, -32768.0, -32767.0];
+const COMMON_NODATA_VALUES: [f64; 3] = [-9999.0, -32768.0, -32767.0];
 
 /// A sample of a greater magnitude than this is not a height.
+// The undeclared values for no data near ±3.4e38, the limits of `f32`, are beyond it, and no height is.
 const HUGE: f64 = 1e38;
 
 /// The least distance in metres of such an undeclared value below all other heights for it to be read as no data: no
 /// terrain drops by a kilometre to exactly this number.
-const FAR: f64 = 1000.0;
+const MIN_NODATA_GAP_M: f64 = 1000.0;
 
 /// The first cell of some kind in a file's row-major order, and its sample; `None` if there is none of that kind.
 pub type FirstSample = Option<(Cell, f64)>;
@@ -81,7 +82,7 @@ mod first_sample {
 /// one by one and [merged](Self::merge).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct SampleLook {
+pub struct SampleStatistics {
     /// The number of samples.
     pub cells: u64,
     /// The number of samples that a mask excludes.
@@ -98,13 +99,13 @@ pub struct SampleLook {
     pub outside: FirstSample,
     /// The usual no-data values: −9999, −32768, −32767, and values beyond ±10³⁸. They are not looked for in u8 and u16
     /// samples.
-    pub usual: [StandIns; 4],
+    pub usual: [NodataCandidates; 4],
 }
 
 /// Samples that may stand for no data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct StandIns {
+pub struct NodataCandidates {
     /// The number of such samples.
     pub cells: u64,
     /// The first of them.
@@ -114,39 +115,47 @@ pub struct StandIns {
     pub least: Option<f64>,
 }
 
-impl SampleLook {
+impl SampleStatistics {
     /// Merges the statistics of two parts of a file, in either order.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         let usual = |k: usize| {
             let (a, b) = (self.usual[k], other.usual[k]);
-            StandIns { cells: a.cells + b.cells, first: earlier(a.first, b.first), least: lesser(a.least, b.least) }
+            NodataCandidates {
+                cells: a.cells + b.cells,
+                first: pick_earlier(a.first, b.first),
+                least: pick_lesser(a.least, b.least),
+            }
         };
+        // The fields are merged by sums, minima and the earliest cell. The order of the parts, and the number of
+        // threads, therefore do not matter.
         Self {
             cells: self.cells + other.cells,
             masked: self.masked + other.masked,
             missing: self.missing + other.missing,
-            infinite: earlier(self.infinite, other.infinite),
-            plain: lesser(self.plain, other.plain),
-            outside: earlier(self.outside, other.outside),
+            infinite: pick_earlier(self.infinite, other.infinite),
+            plain: pick_lesser(self.plain, other.plain),
+            outside: pick_earlier(self.outside, other.outside),
             usual: [usual(0), usual(1), usual(2), usual(3)],
         }
     }
 
     /// Returns the undeclared value that stands for no data; `None` if there is none.
-    fn stand_in(&self) -> Option<f64> {
-        let huge = self.usual[USUAL.len()].least;
+    fn find_undeclared_nodata(&self) -> Option<f64> {
+        // The lowest of the usual values is no data if it is huge or far below all other samples. Otherwise only the
+        // huge values are, because no terrain has them.
+        let huge = self.usual[COMMON_NODATA_VALUES.len()].least;
         let found = self.usual.iter().filter_map(|usual| usual.least).min_by(f64::total_cmp)?;
-        let is_far = self.plain.is_none_or(|plain| plain >= found + FAR);
+        let is_far = self.plain.is_none_or(|plain| plain >= found + MIN_NODATA_GAP_M);
         if found.abs() > HUGE || is_far { Some(found) } else { huge }
     }
 }
 
-fn earlier(a: FirstSample, b: FirstSample) -> FirstSample {
+fn pick_earlier(a: FirstSample, b: FirstSample) -> FirstSample {
     [a, b].into_iter().flatten().min_by_key(|(cell, _)| *cell)
 }
 
-fn lesser(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+fn pick_lesser(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     [a, b].into_iter().flatten().min_by(f64::total_cmp)
 }
 
@@ -169,9 +178,9 @@ pub struct HeightReading {
 }
 
 impl HeightReading {
-    /// Makes the conversion for a file with this head, before its samples are examined. Only [`HeightReading::look`]
-    /// may be used before [`HeightReading::settle`].
-    pub fn of(head: &Raster, sidecar: Option<&Sidecar>, options: &LoadOptions) -> Self {
+    /// Makes the conversion for a file with this head, before its samples are examined. Only
+    /// [`HeightReading::examine_piece`] may be used before [`HeightReading::resolve_nodata_and_scale`].
+    pub fn from_head(head: &Raster, sidecar: Option<&Sidecar>, options: &LoadOptions) -> Self {
         Self {
             kind: head.samples.kind(),
             declared: head.nodata,
@@ -191,11 +200,12 @@ impl HeightReading {
     }
 
     /// Examines a piece of the file whose first sample is the cell `start`.
-    pub fn look(&self, piece: &Raster, start: Cell) -> SampleLook {
+    pub fn examine_piece(&self, piece: &Raster, start: Cell) -> SampleStatistics {
         let cols = piece.size[1].max(1);
-        let whole = self.kind.full().is_some();
+        // Codes of 8 and 16 bits are never negative or huge, so they cannot be a usual value.
+        let whole = self.kind.max_code().is_some();
         // Classifies a sample: masked, missing, a usual no-data value, or any other value.
-        let see = |look: &mut SampleLook, k: usize, sample: f64| {
+        let see = |look: &mut SampleStatistics, k: usize, sample: f64| {
             look.cells += 1;
             if piece.is_masked(k) {
                 look.masked += 1;
@@ -205,16 +215,16 @@ impl HeightReading {
             if self.is_declared(sample) || !sample.is_finite() {
                 look.missing += 1;
                 if sample.is_infinite() && !self.is_declared(sample) {
-                    look.infinite = earlier(look.infinite, here());
+                    look.infinite = pick_earlier(look.infinite, here());
                 }
                 return;
             }
-            match usual(sample).filter(|_| !whole) {
+            match usual_nodata_index(sample).filter(|_| !whole) {
                 Some(which) => {
                     let usual = &mut look.usual[which];
                     usual.cells += 1;
                     usual.first = usual.first.or_else(here);
-                    usual.least = lesser(usual.least, Some(sample));
+                    usual.least = pick_lesser(usual.least, Some(sample));
                 }
                 None => {
                     if look.plain.is_none_or(|plain| sample.total_cmp(&plain).is_lt()) {
@@ -226,14 +236,14 @@ impl HeightReading {
                 }
             }
         };
-        let parts = stretches(piece.samples.len()).map(|some| {
-            let mut look = SampleLook::default();
-            for (k, sample) in some.clone().zip(piece.samples.numbers(some)) {
+        let parts = split_into_stretches(piece.samples.len()).map(|some| {
+            let mut look = SampleStatistics::default();
+            for (k, sample) in some.clone().zip(piece.samples.numbers_in_range(some)) {
                 see(&mut look, k, sample);
             }
             look
         });
-        parts.reduce(SampleLook::default, SampleLook::merge)
+        parts.reduce(SampleStatistics::default, SampleStatistics::merge)
     }
 
     /// Determines, from the statistics of the whole file, which value stands for no data and how samples become metres.
@@ -242,14 +252,17 @@ impl HeightReading {
     /// # Errors
     /// Returns an error if there are infinities that are not allowed, if the file has no data, or if a height range is
     /// given for samples that are metres already.
-    pub fn settle(mut self, look: &SampleLook) -> Result<(Self, Vec<String>), String> {
+    pub fn resolve_nodata_and_scale(mut self, look: &SampleStatistics) -> Result<(Self, Vec<String>), String> {
         let mut warnings = Vec::new();
+        // Infinities are an error unless the options read them as no data.
         if let Some((cell, value)) = look.infinite.filter(|_| !self.infinite_is_nodata) {
-            let place = cell_words(cell);
+            let place = format_cell(cell);
             return Err(format!("has {value} at {place}; allow infinity as no data if that is its meaning"));
         }
-        self.stand_in = look.stand_in();
-        let stand_ins = look.usual.iter().filter(|usual| usual.least.is_some_and(|least| self.is_stand_in(least)));
+        // Then an undeclared value for no data is looked for.
+        self.stand_in = look.find_undeclared_nodata();
+        let stand_ins =
+            look.usual.iter().filter(|usual| usual.least.is_some_and(|least| self.is_undeclared_nodata(least)));
         let stand_ins: u64 = stand_ins.map(|usual| usual.cells).sum();
         if let Some(value) = self.stand_in {
             warnings.push(format!(
@@ -262,14 +275,14 @@ impl HeightReading {
         if look.masked + look.missing + stand_ins == look.cells {
             return Err("has no data: every cell is nodata".to_string());
         }
-        self.scale = self.scale_of(look, &mut warnings)?;
+        self.scale = self.choose_scale(look, &mut warnings)?;
         Ok((self, warnings))
     }
 
     /// Returns the factor and offset from sample to metres.
-    fn scale_of(&self, look: &SampleLook, warnings: &mut Vec<String>) -> Result<[f64; 2], String> {
+    fn choose_scale(&self, look: &SampleStatistics, warnings: &mut Vec<String>) -> Result<[f64; 2], String> {
         let kind = self.kind;
-        if let Some(full) = kind.full().filter(|_| !self.scaled || self.asked.is_some()) {
+        if let Some(full) = kind.max_code().filter(|_| !self.scaled || self.asked.is_some()) {
             if self.scaled {
                 warnings.push(
                     "is converted to metres by the given height range, although it states a conversion itself"
@@ -286,6 +299,7 @@ impl HeightReading {
             }
             return Ok([(high - low) / full, low]);
         }
+        // Floating-point and signed samples are metres, unless a range is requested for values from 0 to 1.
         let Some([low, high]) = self.asked else {
             return Ok(self.scale);
         };
@@ -295,41 +309,43 @@ impl HeightReading {
                  to 1"
             ));
         }
-        let usual = look.usual.iter().filter(|usual| usual.least.is_some_and(|least| !self.is_stand_in(least)));
-        match usual.map(|usual| usual.first).fold(look.outside, earlier) {
+        // A usual value that is not taken as no data is a sample outside 0 to 1, too.
+        let usual =
+            look.usual.iter().filter(|usual| usual.least.is_some_and(|least| !self.is_undeclared_nodata(least)));
+        match usual.map(|usual| usual.first).fold(look.outside, pick_earlier) {
             None => Ok([high - low, low]),
             Some((cell, value)) => Err(format!(
                 "has {value} at {}, so its values are metres already; a height range only applies to codes or to \
                  values of 0 to 1",
-                cell_words(cell)
+                format_cell(cell)
             )),
         }
     }
 
     /// Returns true if there is no data in sample number `k` of a piece, counted row by row from 0.
     pub fn is_missing(&self, piece: &Raster, k: usize) -> bool {
-        piece.is_masked(k) || self.says_nothing(piece.samples.get(k))
+        piece.is_masked(k) || self.is_nodata_sample(piece.samples.get(k))
     }
 
     /// Returns true if a sample stands for no data.
     #[inline(always)]
-    fn says_nothing(&self, sample: f64) -> bool {
-        !sample.is_finite() || self.is_declared(sample) || self.is_stand_in(sample)
+    fn is_nodata_sample(&self, sample: f64) -> bool {
+        !sample.is_finite() || self.is_declared(sample) || self.is_undeclared_nodata(sample)
     }
 
     /// Converts a piece whose first sample is the cell `start` to heights, one per sample, row by row; cells without
     /// data are [`NO_HEIGHT`] units. The error is the problem in words.
     ///
     /// # Errors
-    /// Returns the errors of [`HeightReading::check`].
-    pub fn heights(&self, piece: &Raster, start: Cell) -> Result<Vec<Height>, String> {
+    /// Returns the errors of [`HeightReading::check_piece`].
+    pub fn convert_piece(&self, piece: &Raster, start: Cell) -> Result<Vec<Height>, String> {
         let mut heights = vec![Height(NO_HEIGHT); piece.samples.len()];
-        let parts = heights.par_chunks_mut(STRETCH).zip(stretches(piece.samples.len()));
+        let parts = heights.par_chunks_mut(STRETCH).zip(split_into_stretches(piece.samples.len()));
         let is_right = parts.map(|(heights, some)| {
             let mut is_right = true;
-            for ((k, sample), height) in some.clone().zip(piece.samples.numbers(some)).zip(heights) {
-                if !piece.is_masked(k) && !self.says_nothing(sample) {
-                    match Height::from_metres(self.metres(sample)) {
+            for ((k, sample), height) in some.clone().zip(piece.samples.numbers_in_range(some)).zip(heights) {
+                if !piece.is_masked(k) && !self.is_nodata_sample(sample) {
+                    match Height::from_metres(self.to_metres(sample)) {
                         Ok(is) => *height = is,
                         Err(_) => is_right = false,
                     }
@@ -339,40 +355,41 @@ impl HeightReading {
         });
         // The invalid cell is searched for only if there is one.
         if !is_right.reduce(|| true, |a, b| a && b) {
-            self.check(piece, start)?;
+            self.check_piece(piece, start)?;
         }
         Ok(heights)
     }
 
     /// Returns the height of sample number `k` of a piece, clamped to −16 000 to 16 000 m; `None` if there is no data.
-    pub fn height(&self, piece: &Raster, k: usize) -> Option<Height> {
-        (!self.is_missing(piece, k)).then(|| Height::saturating(self.metres(piece.samples.get(k))))
+    pub fn convert_sample(&self, piece: &Raster, k: usize) -> Option<Height> {
+        (!self.is_missing(piece, k)).then(|| Height::from_metres_clamped(self.to_metres(piece.samples.get(k))))
     }
 
     /// Checks the heights of a piece whose first sample is the cell `start`. The error is the problem in words.
     ///
     /// # Errors
     /// Returns an error that names the cell if a height is outside −16 000 to 16 000 m.
-    pub fn check(&self, piece: &Raster, start: Cell) -> Result<(), String> {
+    pub fn check_piece(&self, piece: &Raster, start: Cell) -> Result<(), String> {
         let cols = piece.size[1].max(1);
-        let metres = |k: usize| self.metres(piece.samples.get(k));
+        let metres = |k: usize| self.to_metres(piece.samples.get(k));
         let is_wrong = |k: &usize| !self.is_missing(piece, *k) && Height::from_metres(metres(*k)).is_err();
+        // The first invalid cell is reported, whichever thread finds one first.
         match (0..piece.samples.len()).into_par_iter().find_first(is_wrong) {
             None => Ok(()),
             Some(k) => {
-                let place = cell_words(Cell::new(start.row + k / cols, start.col + k % cols));
+                let place = format_cell(Cell::new(start.row + k / cols, start.col + k % cols));
                 Err(format!("has {} m at {place}: allowed is -16000 to 16000 m", metres(k)))
             }
         }
     }
 
     /// Converts a sample to metres.
-    pub fn metres(&self, sample: f64) -> f64 {
+    pub fn to_metres(&self, sample: f64) -> f64 {
         sample * self.scale[0] + self.scale[1]
     }
 
     /// Returns the metres from one code to the next; in a floating-point file, the metres per unit.
-    pub fn step(&self) -> f64 {
+    pub fn metres_per_code(&self) -> f64 {
         self.scale[0].abs()
     }
 
@@ -383,38 +400,39 @@ impl HeightReading {
         self.declared.is_some_and(same)
     }
 
-    fn is_stand_in(&self, sample: f64) -> bool {
+    fn is_undeclared_nodata(&self, sample: f64) -> bool {
         self.stand_in.is_some_and(|value| sample == value || (value.abs() > HUGE && sample.abs() > HUGE))
     }
 }
 
 /// The number of samples that one task examines.
+// A stretch is copied to 64-bit floats, which take 128 KiB for each thread.
 const STRETCH: usize = 1 << 14;
 
 /// Divides the indices of the samples into ranges of [`STRETCH`].
-fn stretches(samples: usize) -> impl IndexedParallelIterator<Item = Range<usize>> {
+fn split_into_stretches(samples: usize) -> impl IndexedParallelIterator<Item = Range<usize>> {
     (0..samples.div_ceil(STRETCH)).into_par_iter().map(move |n| n * STRETCH..samples.min((n + 1) * STRETCH))
 }
 
 /// Returns the index of the usual no-data value that a sample is; `None` if it is none.
-fn usual(sample: f64) -> Option<usize> {
-    let named = USUAL.iter().position(|usual| *usual == sample);
-    named.or_else(|| (sample.abs() > HUGE).then_some(USUAL.len()))
+fn usual_nodata_index(sample: f64) -> Option<usize> {
+    let named = COMMON_NODATA_VALUES.iter().position(|usual| *usual == sample);
+    named.or_else(|| (sample.abs() > HUGE).then_some(COMMON_NODATA_VALUES.len()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Samples;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
 
     #[test]
     fn heights_of_a_piece_are_those_of_its_samples() {
-        let key = Key::new(5, "heights");
+        let key = RandomKey::new(5, "heights");
         // More than one stretch, and not a whole number of stretches.
         let size = [211, 157];
         let count = size[0] * size[1];
-        let draw = |part: u64, k: usize| key.and(part).and(k as u64).unit();
+        let draw = |part: u64, k: usize| key.derive_key(part).derive_key(k as u64).uniform_unit();
         let sample = |k: usize| match (draw(1, k) * 20.0) as u32 {
             0 => f32::NAN,
             1 => -9999.0,
@@ -425,20 +443,20 @@ mod tests {
         raster.nodata = Some(77.0);
         raster.mask = Some((0..count).map(|k| draw(3, k) < 0.1).collect());
         let (reading, _) = {
-            let reading = HeightReading::of(&raster, None, &LoadOptions::default());
-            let look = reading.look(&raster, Cell::new(0, 0));
-            reading.settle(&look).unwrap()
+            let reading = HeightReading::from_head(&raster, None, &LoadOptions::default());
+            let look = reading.examine_piece(&raster, Cell::new(0, 0));
+            reading.resolve_nodata_and_scale(&look).unwrap()
         };
-        let heights = reading.heights(&raster, Cell::new(0, 0)).unwrap();
+        let heights = reading.convert_piece(&raster, Cell::new(0, 0)).unwrap();
         for (k, height) in heights.into_iter().enumerate() {
-            assert_eq!(height, reading.height(&raster, k).unwrap_or(Height(NO_HEIGHT)), "sample {k}");
+            assert_eq!(height, reading.convert_sample(&raster, k).unwrap_or(Height(NO_HEIGHT)), "sample {k}");
         }
         // A sample that is not a valid height is reported with its cell, unless it is masked.
         for masked in [true, false] {
             let Samples::F32(samples) = &mut raster.samples else { unreachable!() };
             samples[157 * 3 + 4] = 99_999.0;
             raster.mask = masked.then(|| vec![true; count]);
-            let told = reading.heights(&raster, Cell::new(100, 200));
+            let told = reading.convert_piece(&raster, Cell::new(100, 200));
             assert_eq!(told.is_ok(), masked);
             assert!(masked || told.unwrap_err().contains("99999 m at row 103, column 204"));
         }

@@ -5,8 +5,8 @@ use std::path::Path;
 use super::{Raster, SampleType, Samples, geokeys};
 use thalweg_core::MapPoint;
 
-/// Reads a tile; [`place`] then sets its position.
-pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
+/// Reads a tile; [`set_transform_from_name`] then sets its position.
+pub(super) fn read_tile(bytes: &[u8]) -> Result<Raster, String> {
     let count = bytes.len() / 2;
     let side = count.isqrt();
     if !bytes.len().is_multiple_of(2) || side * side != count || side < 2 {
@@ -19,12 +19,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
 }
 
 /// Sets the tile's transform from its name, which gives the latitude and longitude of its south-western sample.
-pub(super) fn place(raster: &mut Raster, path: &Path) {
+pub(super) fn set_transform_from_name(raster: &mut Raster, path: &Path) {
     let name = path.file_stem().map(|name| name.to_string_lossy().to_ascii_uppercase()).unwrap_or_default();
+    // The first and the last sample are on the borders of the degree, which adjacent tiles share.
     let step = 1.0 / (raster.size[0] as f64 - 1.0);
     // Samples are points: the corner of the first pixel is half a step outside.
     let transform =
-        corner(&name).map(|MapPoint { x, y }| [x - 0.5 * step, step, 0.0, y + 1.0 + 0.5 * step, 0.0, -step]);
+        parse_tile_name(&name).map(|MapPoint { x, y }| [x - 0.5 * step, step, 0.0, y + 1.0 + 0.5 * step, 0.0, -step]);
     raster.georeference = Some(geokeys::wgs84_points(transform));
     if transform.is_none() {
         raster.warnings.push(format!("its name `{name}` does not contain a latitude and longitude, such as `N34W118`"));
@@ -32,7 +33,7 @@ pub(super) fn place(raster: &mut Raster, path: &Path) {
 }
 
 /// Parses the longitude and latitude of the south-western sample from the name.
-fn corner(name: &str) -> Option<MapPoint> {
+fn parse_tile_name(name: &str) -> Option<MapPoint> {
     let number = |range, positive, negative: char| -> Option<f64> {
         let part: &str = name.get(range)?;
         let degrees = part.get(1..)?.parse::<u16>().ok()?;
@@ -52,11 +53,11 @@ mod tests {
 
     #[test]
     fn a_tile_by_hand() {
-        let mut raster = read(&[0, 1, 0x80, 0, 1, 0, 0xff, 0xff]).unwrap();
+        let mut raster = read_tile(&[0, 1, 0x80, 0, 1, 0, 0xff, 0xff]).unwrap();
         assert_eq!(raster.samples, Samples::I16(vec![1, -32768, 256, -1]));
-        place(&mut raster, Path::new("x/s05w118.hgt"));
+        set_transform_from_name(&mut raster, Path::new("x/s05w118.hgt"));
         let transform = raster.georeference.unwrap().transform.unwrap();
         assert_eq!(transform, [-118.5, 1.0, 0.0, -3.5, 0.0, -1.0]);
-        assert!(read(&[0; 7]).is_err() && read(&[0; 2]).is_err() && read(&[0; 10]).is_err());
+        assert!(read_tile(&[0; 7]).is_err() && read_tile(&[0; 2]).is_err() && read_tile(&[0; 10]).is_err());
     }
 }

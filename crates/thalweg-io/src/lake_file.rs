@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::features::{Collection, FEATURE, feature_end, lake_properties, name_of};
-use super::place::Place;
+use super::features::{Collection, FEATURE, collection_name, feature_end, lake_properties};
+use super::map_coordinates::MapTransform;
 use thalweg_core::terrain::Lake;
 use thalweg_core::{Cell, Error, Grid, Result};
 
@@ -13,7 +13,7 @@ use thalweg_core::{Cell, Error, Grid, Result};
 pub struct LakeFile<'a> {
     collection: Collection<&'a mut dyn Write>,
     path: PathBuf,
-    place: Place,
+    place: MapTransform,
     /// The text that ends the current lake.
     end: Option<String>,
     /// True if the outline has a line, which is still open.
@@ -27,19 +27,20 @@ impl<'a> LakeFile<'a> {
     /// # Errors
     /// Returns an error of writing to `file`.
     pub fn new(file: &'a mut dyn Write, path: &Path, grid: &Grid) -> Result<Self> {
-        let place = Place::of(grid);
-        let collection = Collection::begin(file, &name_of(path), &place).map_err(Error::io(path, "write"))?;
+        let place = MapTransform::from_grid(grid);
+        let collection = Collection::begin(file, &collection_name(path), &place).map_err(Error::io(path, "write"))?;
         Ok(Self { collection, path: path.to_path_buf(), place, end: None, line: false })
     }
 
-    /// Begins the next lake with its properties. Its outline, if it has one, is then passed to [`LakeFile::shore`].
+    /// Begins the next lake with its properties. Its outline, if it has one, is then passed to
+    /// [`LakeFile::add_shore_points`].
     ///
     /// # Errors
     /// Returns an error of writing to `file`.
-    pub fn lake(&mut self, lake: &Lake) -> Result<()> {
+    pub fn begin_lake(&mut self, lake: &Lake) -> Result<()> {
         let mut put = || {
-            self.close()?;
-            write!(self.collection.feature()?, "{FEATURE}[")?;
+            self.end_lake()?;
+            write!(self.collection.begin_feature()?, "{FEATURE}[")?;
             self.end = Some(format!("]{}", feature_end("Polygon", &lake_properties(lake))));
             io::Result::Ok(())
         };
@@ -51,17 +52,18 @@ impl<'a> LakeFile<'a> {
     ///
     /// # Errors
     /// Returns an error of writing to `file`.
-    pub fn shore(&mut self, begins: bool, points: &[Cell<f64>]) -> Result<()> {
+    pub fn add_shore_points(&mut self, begins: bool, points: &[Cell<f64>]) -> Result<()> {
         let mut put = || {
+            // The text before the first point depends on whether a line is open, and whether these points continue it.
             let mut before = match (self.line, begins) {
                 (true, true) => "],[",
                 (true, false) => ",",
                 (false, _) => "[",
             };
             for point in points {
-                let file = self.collection.text();
+                let file = self.collection.feature_writer();
                 file.write_all(before.as_bytes())?;
-                serde_json::to_writer(file, &self.place.at(*point))?;
+                serde_json::to_writer(file, &self.place.to_map_point(*point))?;
                 (before, self.line) = (",", true);
             }
             io::Result::Ok(())
@@ -74,15 +76,15 @@ impl<'a> LakeFile<'a> {
     /// # Errors
     /// Returns an error of writing to `file`.
     pub fn finish(mut self) -> Result<()> {
-        let closed = self.close();
+        let closed = self.end_lake();
         closed.and_then(|()| self.collection.end()).map_err(Error::io(&self.path, "write"))
     }
 
     /// Ends the current lake.
-    fn close(&mut self) -> io::Result<()> {
+    fn end_lake(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.line) {
-            self.collection.text().write_all(b"]")?;
+            self.collection.feature_writer().write_all(b"]")?;
         }
-        self.end.take().map_or(Ok(()), |end| self.collection.text().write_all(end.as_bytes()))
+        self.end.take().map_or(Ok(()), |end| self.collection.feature_writer().write_all(end.as_bytes()))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{FilePath, Raster, SampleType, read};
+use super::{FilePath, Raster, SampleType, read_raster};
 use thalweg_core::terrain::{CellType, Cells, LayerSpec};
 use thalweg_core::{Cell, Error, Field, Grid, Height, Result, Terrain};
 
@@ -13,8 +13,8 @@ use thalweg_core::{Cell, Error, Field, Grid, Height, Result, Terrain};
 /// whole numbers.
 ///
 /// # Errors
-/// Returns the errors of [`read`]; an error if the size differs from the grid's; an error that names the cell if a
-/// value is NaN, infinite, no data, or out of the layer's range.
+/// Returns the errors of [`read_raster`]; an error if the size differs from the grid's; an error that names the cell if
+/// a value is NaN, infinite, no data, or out of the layer's range.
 ///
 /// # Examples
 /// A mask of 8 bits, painted in another program: 255 is the share 1.
@@ -22,10 +22,10 @@ use thalweg_core::{Cell, Error, Field, Grid, Height, Result, Terrain};
 /// ```
 /// use thalweg_core::terrain::{Cells, PROTECT};
 /// use thalweg_core::{Field, Grid};
-/// use thalweg_io::{MemoryFiles, Raster, Samples, load_layer, write};
+/// use thalweg_io::{MemoryFiles, Raster, Samples, load_layer, write_raster};
 ///
 /// let files = MemoryFiles::default();
-/// write(files.path("mask.png"), &Raster::new([1, 2], Samples::U8(vec![0, 255])))?;
+/// write_raster(files.path("mask.png"), &Raster::new([1, 2], Samples::U8(vec![0, 255])))?;
 /// let cells = load_layer(files.path("mask.png"), &Grid::new([1, 2], 10.0)?, &PROTECT)?;
 /// assert_eq!(cells, Cells::Float(Field::from_vec([1, 2], vec![0.0, 1.0])?));
 /// // The size must be that of the grid.
@@ -34,7 +34,7 @@ use thalweg_core::{Cell, Error, Field, Grid, Height, Result, Terrain};
 /// ```
 pub fn load_layer(path: impl Into<FilePath>, grid: &Grid, spec: &LayerSpec) -> Result<Cells> {
     let path = &path.into();
-    read_layer(path, read(path)?, grid, spec, None)
+    read_layer(path, read_raster(path)?, grid, spec, None)
 }
 
 /// Reads a layer as [`load_layer`] does, for a world that is built in levels, of which `coarsest` is the first. The
@@ -42,18 +42,19 @@ pub fn load_layer(path: impl Into<FilePath>, grid: &Grid, spec: &LayerSpec) -> R
 ///
 /// # Errors
 /// Returns the errors of [`load_layer`].
-pub fn load_layer_on(path: impl Into<FilePath>, coarsest: &Grid, spec: &LayerSpec) -> Result<Cells> {
+pub fn load_layer_at_level(path: impl Into<FilePath>, coarsest: &Grid, spec: &LayerSpec) -> Result<Cells> {
     let path = &path.into();
-    let raster = read(path)?;
+    let raster = read_raster(path)?;
     let [rows, cols] = raster.size;
     let [want_rows, want_cols] = coarsest.size;
+    // Each level doubles the number of rows and columns.
     let times = rows / want_rows;
     if !times.is_power_of_two() || [want_rows * times, want_cols * times] != raster.size {
         let problem = format!(
             "{} is {cols} × {rows} cells (columns × rows); allowed is {want_cols} × {want_rows}, and that times 2, 4, 8 and so on",
             path.display()
         );
-        return Err(Error::layer(spec.name, problem));
+        return Err(Error::invalid_layer(spec.name, problem));
     }
     read_layer(path, raster, &Grid { size: [rows, cols], ..coarsest.clone() }, spec, None)
 }
@@ -63,16 +64,16 @@ pub fn load_layer_on(path: impl Into<FilePath>, coarsest: &Grid, spec: &LayerSpe
 ///
 /// # Errors
 /// Returns the errors of [`load_layer`] for cells with data.
-pub fn load_layer_of(path: impl Into<FilePath>, terrain: &Terrain, spec: &LayerSpec) -> Result<Cells> {
+pub fn load_terrain_layer(path: impl Into<FilePath>, terrain: &Terrain, spec: &LayerSpec) -> Result<Cells> {
     let path = &path.into();
-    read_layer(path, read(path)?, &terrain.grid, spec, terrain.nodata.as_ref())
+    read_layer(path, read_raster(path)?, &terrain.grid, spec, terrain.nodata.as_ref())
 }
 
 fn read_layer(path: &Path, raster: Raster, grid: &Grid, spec: &LayerSpec, mask: Option<&Field<bool>>) -> Result<Cells> {
     let [rows, cols] = raster.size;
     if raster.size != grid.size {
         let [want_rows, want_cols] = grid.size;
-        return Err(Error::layer(
+        return Err(Error::invalid_layer(
             spec.name,
             format!(
                 "{} is {cols} × {rows} cells (columns × rows); the terrain is {want_cols} × {want_rows}",
@@ -80,7 +81,7 @@ fn read_layer(path: &Path, raster: Raster, grid: &Grid, spec: &LayerSpec, mask: 
             ),
         ));
     }
-    cells_of(path, &raster, Cell::new(0, 0), spec, mask)
+    convert_layer_cells(path, &raster, Cell::new(0, 0), spec, mask)
 }
 
 /// Converts a piece of a layer, as [`load_layer`] does for a whole one: the cells of a file from `start` on. Messages
@@ -89,14 +90,21 @@ fn read_layer(path: &Path, raster: Raster, grid: &Grid, spec: &LayerSpec, mask: 
 /// # Errors
 /// Returns the errors of [`load_layer`], except for the size.
 pub fn layer_piece(path: &Path, piece: &Raster, start: Cell, spec: &LayerSpec) -> Result<Cells> {
-    cells_of(path, piece, start, spec, None)
+    convert_layer_cells(path, piece, start, spec, None)
 }
 
-fn cells_of(path: &Path, raster: &Raster, start: Cell, spec: &LayerSpec, mask: Option<&Field<bool>>) -> Result<Cells> {
+fn convert_layer_cells(
+    path: &Path,
+    raster: &Raster,
+    start: Cell,
+    spec: &LayerSpec,
+    mask: Option<&Field<bool>>,
+) -> Result<Cells> {
     let [rows, cols] = raster.size;
+    // Codes are shares only in a float layer without a unit, and only if the file has no scale of its own.
     let full = match raster.samples.kind() {
         SampleType::U8 | SampleType::U16 if spec.unit != "1" || spec.cells != CellType::Float => 1.0,
-        kind => kind.full().filter(|_| !raster.scaled).unwrap_or(1.0),
+        kind => kind.max_code().filter(|_| !raster.scaled).unwrap_or(1.0),
     };
     let [factor, offset] = raster.scale;
     let values = (0..rows * cols).map(|k| {
@@ -113,8 +121,8 @@ fn cells_of(path: &Path, raster: &Raster, start: Cell, spec: &LayerSpec, mask: O
             CellType::Float if !(value as f32).is_finite() => "allowed is the range of a 32-bit float",
             _ => return Ok(value),
         };
-        let place = cell_words(Cell::new(start.row + k / cols, start.col + k % cols));
-        Err(Error::layer(spec.name, format!("{} has {sample} at {place}: {problem}", path.display())))
+        let place = format_cell(Cell::new(start.row + k / cols, start.col + k % cols));
+        Err(Error::invalid_layer(spec.name, format!("{} has {sample} at {place}: {problem}", path.display())))
     });
     Ok(match spec.cells {
         CellType::Float => {
@@ -131,7 +139,7 @@ fn cells_of(path: &Path, raster: &Raster, start: Cell, spec: &LayerSpec, mask: O
 }
 
 /// Formats a cell for messages.
-pub(super) fn cell_words(cell: Cell) -> String {
+pub(super) fn format_cell(cell: Cell) -> String {
     let Cell { row, col } = cell;
     format!("row {row}, column {col} (counted from 0 in the north-west)")
 }

@@ -1,20 +1,20 @@
 //! Reading and writing of terrain files: formats, checks, and conversion from and to a
 //! [`Terrain`](thalweg_core::terrain::Terrain).
 //!
-//! A file is read into a [`Raster`] (the stored samples with the file's metadata), which [`load`] converts to a
-//! terrain; [`save`] is the inverse. Each format has its own module. Whatever the bytes are, the readers return an
-//! error and never panic. The size that a header claims is checked against [`MAX_CELLS`] and against what the file's
+//! A file is read into a [`Raster`] (the stored samples with the file's metadata), which [`load_terrain`] converts to a
+//! terrain; [`save_terrain`] is the inverse. Each format has its own module. Whatever the bytes are, the readers return
+//! an error and never panic. The size that a header claims is checked against [`MAX_CELLS`] and against what the file's
 //! bytes can contain before memory is allocated.
 //!
 //! # Examples
 //! ```
 //! use thalweg_core::terrain::{Terrain, grid::Grid};
-//! use thalweg_io::{LoadOptions, MemoryFiles, SaveOptions, load, save};
+//! use thalweg_io::{LoadOptions, MemoryFiles, SaveOptions, load_terrain, save_terrain};
 //!
 //! let terrain = Terrain::from_metres(Grid::new([2, 2], 30.0)?, &[0.0, 10.0, 20.0, 30.0])?;
 //! let files = MemoryFiles::default();
-//! save(files.path("dem.tif"), &terrain, &SaveOptions::default())?;
-//! let loaded = load(files.path("dem.tif"), &LoadOptions::default())?;
+//! save_terrain(files.path("dem.tif"), &terrain, &SaveOptions::default())?;
+//! let loaded = load_terrain(files.path("dem.tif"), &LoadOptions::default())?;
 //! assert_eq!(loaded.terrain.ground, terrain.ground);
 //! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
@@ -22,7 +22,6 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
-pub mod apart;
 pub mod atomic;
 pub mod classes;
 pub mod depression_file;
@@ -30,13 +29,14 @@ pub mod deterrace;
 pub mod disk;
 pub mod draft;
 pub mod features;
+pub mod file_identity;
 #[cfg(feature = "geopackage")]
 pub mod gpkg;
 pub mod heights;
 pub mod lake_file;
+pub mod map_coordinates;
 pub mod meshes;
 pub mod output;
-pub mod place;
 pub mod plain;
 pub mod river_files;
 pub mod river_folder;
@@ -51,7 +51,6 @@ pub mod water;
 pub mod zip;
 
 mod ascii;
-mod cut;
 mod exr;
 pub mod geokeys;
 mod hgt;
@@ -61,6 +60,7 @@ mod picture;
 mod png;
 mod raster;
 mod raw;
+mod sample_windows;
 mod save;
 mod tiff;
 pub mod units;
@@ -71,18 +71,21 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-pub use atomic::{atomic, write_text};
-pub use cut::inside;
+pub use atomic::{write_atomically, write_text};
 pub use draft::{Draft, Saved};
 pub use geokeys::has_crs;
-pub use heights::{HeightReading, SampleLook};
-pub use layer::{layer_piece, load_layer, load_layer_of};
+pub use heights::{HeightReading, SampleStatistics};
+pub use layer::{layer_piece, load_layer, load_terrain_layer};
 pub use picture::{save_map, save_picture, save_shaded};
-pub use raster::{Head, Raster, SampleType, Samples};
-pub use save::{SaveOptions, save, save_layer, save_layer_as, save_place, save_samples, writes_sidecar};
+pub use raster::{Raster, RasterHead, SampleType, Samples};
+pub use sample_windows::check_window_bounds;
+pub use save::{SaveOptions, save_layer, save_layer_as, save_place, save_samples, save_terrain, writes_sidecar};
 pub use sidecar::Sidecar;
 pub use store::{FilePath, FileStore, MemoryFiles};
-pub use terrain::{LoadOptions, Loaded, Placed, cell_of, load, needs_sidecar, placed_of, terrain_of};
+pub use terrain::{
+    LoadOptions, Loaded, PlacedGrid, convert_to_terrain, determine_cell_size, determine_grid, load_terrain,
+    needs_sidecar,
+};
 pub use textures::{check_textures, draft_textures, texture_files};
 pub use thalweg_core::terrain::grid::MAX_CELLS;
 pub use tiff::{Overviews, TiffWindows, write_cog};
@@ -102,10 +105,10 @@ const MAX_BYTES: u64 = 16 * MAX_CELLS;
 /// ```
 /// use thalweg_io::{Format, SampleType};
 ///
-/// assert_eq!(Format::of("alps/DEM.TIF")?, Format::Tiff);
-/// assert_eq!(Format::Png.writes(), [SampleType::U16, SampleType::U8]);
-/// assert!(Format::Hgt.writes().is_empty(), "read only");
-/// assert!(Format::of("dem.jpg").unwrap_err().to_string().contains(".tif"));
+/// assert_eq!(Format::from_path("alps/DEM.TIF")?, Format::Tiff);
+/// assert_eq!(Format::Png.writable_types(), [SampleType::U16, SampleType::U8]);
+/// assert!(Format::Hgt.writable_types().is_empty(), "read only");
+/// assert!(Format::from_path("dem.jpg").unwrap_err().to_string().contains(".tif"));
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -147,22 +150,23 @@ impl Format {
         ("vrt", Self::Vrt),
     ];
 
-    /// Returns the format of a path's extension, in upper or lower case.
+    /// Returns the format of a path's extension, in upper or lower case. For example, `DEM.TIF` is a TIFF, and
+    /// `dem.jpg` is an error.
     ///
     /// # Errors
     /// Returns an error if the extension is not one of [`Format::EXTENSIONS`].
-    pub fn of(path: impl AsRef<Path>) -> Result<Self> {
+    pub fn from_path(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let extension = path.extension().unwrap_or_default();
         let known = Self::EXTENSIONS.into_iter().find(|(known, _)| extension.eq_ignore_ascii_case(known));
         known.map(|(_, format)| format).ok_or_else(|| {
             let known = Self::EXTENSIONS.map(|(known, _)| format!(".{known}")).join(", ");
-            Error::file(path, format!("does not have the extension of a known format; known are {known}"))
+            Error::invalid_file(path, format!("does not have the extension of a known format; known are {known}"))
         })
     }
 
     /// Returns the sample types that the format can store, the default first; none if it is read only.
-    pub fn writes(self) -> &'static [SampleType] {
+    pub fn writable_types(self) -> &'static [SampleType] {
         use SampleType::{F32, F64, I16, I32, U8, U16, U32};
         match self {
             Self::Tiff | Self::Npy => &[F32, F64, U16, U8, I16, I32, U32],
@@ -182,7 +186,7 @@ impl Format {
     }
 
     /// Returns the format that the first bytes of a file indicate; `None` if they indicate none.
-    fn sniff(bytes: &[u8]) -> Option<&'static str> {
+    fn detect_from_bytes(bytes: &[u8]) -> Option<&'static str> {
         const MAGIC: &[(&[u8], &str)] = &[
             (b"II*\0", "TIFF"),
             (b"MM\0*", "TIFF"),
@@ -222,30 +226,31 @@ impl fmt::Display for Format {
 ///
 /// # Errors
 /// Returns an error for an unknown extension; for a file that cannot be read, or whose content is broken, of another
-/// format, or too large (more than [`MAX_CELLS`] cells, or than memory allows); and the errors of [`Sidecar::beside`]
+/// format, or too large (more than [`MAX_CELLS`] cells, or than memory allows); and the errors of [`Sidecar::read_for`]
 /// and [`decode_mask`] for the files next to it.
-pub fn read(path: impl Into<FilePath>) -> Result<Raster> {
+pub fn read_raster(path: impl Into<FilePath>) -> Result<Raster> {
     let path = &path.into();
-    let format = Format::of(path)?;
+    let format = Format::from_path(path)?;
     if format == Format::Vrt {
         if path.is_in_memory() {
-            return Err(Error::file(path, "refers to other files, so it can only be read from the disk"));
+            return Err(Error::invalid_file(path, "refers to other files, so it can only be read from the disk"));
         }
-        return VrtWindows::open(path)?.whole();
+        return VrtWindows::open(path)?.read_whole();
     }
-    let bytes = plain::read(path, MAX_BYTES)?;
+    let bytes = plain::read_plain_file(path, MAX_BYTES)?;
     let sidecar = match format {
-        Format::R16 | Format::R32 => Sidecar::beside(path)?,
+        Format::R16 | Format::R32 => Sidecar::read_for(path)?,
         _ => None,
     };
-    let mut raster = decode(format, &bytes, sidecar.as_ref()).map_err(|error| error.of_file(path))?;
+    let mut raster = decode_raster(format, &bytes, sidecar.as_ref()).map_err(|error| error.into_file_error(path))?;
     if format == Format::Hgt {
-        hgt::place(&mut raster, path);
+        hgt::set_transform_from_name(&mut raster, path);
     }
+    // The file's bytes are freed before the mask is read, so both are never in memory together.
     drop(bytes);
     let beside = path.with_suffix(".msk");
-    if let Some(bytes) = plain::read_if_there(&beside, MAX_BYTES)? {
-        let mask = decode_mask(&bytes, raster.size).map_err(|error| error.of_file(&*beside))?;
+    if let Some(bytes) = plain::read_if_exists(&beside, MAX_BYTES)? {
+        let mask = decode_mask(&bytes, raster.size).map_err(|error| error.into_file_error(&*beside))?;
         raster.mask_out(mask);
     }
     Ok(raster)
@@ -259,7 +264,8 @@ pub fn mask_path(path: &Path) -> PathBuf {
 }
 
 /// Reads a raster from a file's bytes. The sidecar specifies the size, sample type and byte order of a headerless file;
-/// without one, the file must be a square. An error becomes one about a file by [`Error::of_file`].
+/// without one, the file must be a square. An error becomes one about a file by [`Error::into_file_error`]. For example, 2048
+/// bytes of R16 without a sidecar are 32 × 32 samples.
 ///
 /// # Errors
 /// Returns an error if there are no bytes, if the bytes are broken, of another format, too large, or not as many as the
@@ -267,93 +273,94 @@ pub fn mask_path(path: &Path) -> PathBuf {
 ///
 /// # Examples
 /// ```
-/// use thalweg_io::{Format, decode};
+/// use thalweg_io::{Format, decode_raster};
 ///
 /// let text = b"ncols 2\nnrows 2\ncellsize 10\nNODATA_value -9999\n1 2\n3 4.5\n";
-/// let raster = decode(Format::Ascii, text, None)?;
+/// let raster = decode_raster(Format::Ascii, text, None)?;
 /// assert_eq!((raster.size, raster.samples.get(3), raster.nodata), ([2, 2], 4.5, Some(-9999.0)));
-/// assert!(decode(Format::Png, text, None).unwrap_err().to_string().contains("ESRI ASCII grid"));
+/// assert!(decode_raster(Format::Png, text, None).unwrap_err().to_string().contains("ESRI ASCII grid"));
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn decode(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster> {
-    decoded(format, bytes, sidecar).map_err(|problem| Error::content("file", problem))
+pub fn decode_raster(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster> {
+    parse_raster(format, bytes, sidecar).map_err(|problem| Error::invalid_content("file", problem))
 }
 
-/// Reads a raster as [`decode`] does; the error is the problem in words.
-fn decoded(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster, String> {
+/// Reads a raster as [`decode_raster`] does; the error is the problem in words.
+fn parse_raster(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster, String> {
     if bytes.is_empty() {
         return Err("is empty".to_string());
     }
     // Headerless files may begin with any bytes.
     if !matches!(format, Format::R16 | Format::R32 | Format::Hgt)
-        && let Some(found) = Format::sniff(bytes)
+        && let Some(found) = Format::detect_from_bytes(bytes)
         && found != format.to_string()
     {
         return Err(format!("is a {found} file, not a {format}; give it the extension of its format"));
     }
     match format {
-        Format::Tiff => tiff::read(bytes),
-        Format::Png => png::read(bytes),
-        Format::R16 => raw::read(bytes, SampleType::U16, sidecar),
-        Format::R32 => raw::read(bytes, SampleType::F32, sidecar),
-        Format::Npy => npy::read(bytes),
-        Format::Ascii => ascii::read(bytes),
-        Format::Exr => exr::read(bytes),
-        Format::Hgt => hgt::read(bytes),
+        Format::Tiff => tiff::read_first_band(bytes),
+        Format::Png => png::read_image(bytes),
+        Format::R16 => raw::read_samples(bytes, SampleType::U16, sidecar),
+        Format::R32 => raw::read_samples(bytes, SampleType::F32, sidecar),
+        Format::Npy => npy::read_array(bytes),
+        Format::Ascii => ascii::read_grid(bytes),
+        Format::Exr => exr::read_heights(bytes),
+        Format::Hgt => hgt::read_tile(bytes),
         Format::Vrt => Err("is a mosaic of other files: read it by its path, not from its bytes".to_string()),
     }
 }
 
 /// Reads the mask of a raster of this size from the bytes of a `.msk` file: one value per cell, row by row, true where
-/// there is no data. An error becomes one about a file by [`Error::of_file`].
+/// there is no data. An error becomes one about a file by [`Error::into_file_error`].
 ///
 /// # Errors
 /// Returns an error if the bytes are not a TIFF of bits or bytes, or have another size.
 pub fn decode_mask(bytes: &[u8], size: Size) -> Result<Vec<bool>> {
-    tiff::read_mask(bytes, size).map_err(|problem| Error::content("mask", problem))
+    tiff::read_mask(bytes, size).map_err(|problem| Error::invalid_content("mask", problem))
 }
 
 /// Writes a raster; the path's extension gives the format. The file appears completely or not at all.
 ///
 /// # Errors
-/// Returns an error for an unknown extension, for a sample type that the format cannot store ([`Format::writes`]), if
-/// there are no samples or not one per cell, or if the file cannot be written.
+/// Returns an error for an unknown extension, for a sample type that the format cannot store
+/// ([`Format::writable_types`]), if there are no samples or not one per cell, or if the file cannot be written.
 ///
 /// # Examples
 /// ```
-/// use thalweg_io::{MemoryFiles, Raster, Samples, read, write};
+/// use thalweg_io::{MemoryFiles, Raster, Samples, read_raster, write_raster};
 ///
 /// let files = MemoryFiles::default();
 /// let raster = Raster::new([2, 3], Samples::I16(vec![-1, 0, 1, 2, 3, 4]));
-/// write(files.path("steps.npy"), &raster)?;
-/// assert_eq!(read(files.path("steps.npy"))?.samples, raster.samples);
+/// write_raster(files.path("steps.npy"), &raster)?;
+/// assert_eq!(read_raster(files.path("steps.npy"))?.samples, raster.samples);
 /// // PNG cannot store negative numbers.
-/// assert!(write(files.path("steps.png"), &raster).is_err());
+/// assert!(write_raster(files.path("steps.png"), &raster).is_err());
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn write(path: impl Into<FilePath>, raster: &Raster) -> Result<()> {
-    write_as(&path.into(), raster, Overviews::of(raster.samples.kind()), None)
+pub fn write_raster(path: impl Into<FilePath>, raster: &Raster) -> Result<()> {
+    write_as(&path.into(), raster, Overviews::from_sample_type(raster.samples.kind()), None)
 }
 
-/// Writes a raster as [`write()`] does; a TIFF gets overviews of the given kind and a description of its samples.
+/// Writes a raster as [`write_raster()`] does; a TIFF gets overviews of the given kind and a description of its
+/// samples.
 fn write_as(path: &FilePath, raster: &Raster, overviews: Overviews, description: Option<&str>) -> Result<()> {
-    let format = Format::of(path)?;
+    let format = Format::from_path(path)?;
     check_sample(format, raster.samples.kind())?;
     if raster.size[0].checked_mul(raster.size[1]) != Some(raster.samples.len()) || raster.samples.is_empty() {
         let size = format!("{} × {} (rows × columns), at least one sample", raster.size[0], raster.size[1]);
-        return Err(Error::value("samples", raster.samples.len(), size));
+        return Err(Error::invalid_value("samples", raster.samples.len(), size));
     }
     if format == Format::Tiff {
-        let head = Head { description: description.map(str::to_string), ..raster.head() };
-        return tiff::write_held(path, &head, overviews, &raster.samples);
+        let head = RasterHead { description: description.map(str::to_string), ..raster.head() };
+        return tiff::write_cog_from_memory(path, &head, overviews, &raster.samples);
     }
-    atomic(path, |file| {
+    write_atomically(path, |file| {
         match format {
-            Format::Png => png::write(file, raster),
-            Format::R16 | Format::R32 => raw::write(file, raster),
-            Format::Npy => npy::write(file, raster),
-            Format::Ascii => ascii::write(file, raster),
-            Format::Exr => exr::write(file, raster),
+            Format::Png => png::write_image(file, raster),
+            Format::R16 | Format::R32 => raw::write_samples(file, raster),
+            Format::Npy => npy::write_array(file, raster),
+            Format::Ascii => ascii::write_grid(file, raster),
+            Format::Exr => exr::write_heights(file, raster),
             Format::Tiff | Format::Hgt | Format::Vrt => Ok(()), // TIFF is written above; the others were rejected above, because they have no sample types to write
         }
         .map_err(Error::io(path, "write"))
@@ -362,13 +369,13 @@ fn write_as(path: &FilePath, raster: &Raster, overviews: Overviews, description:
 
 /// Checks that `format` can store samples of type `kind`.
 fn check_sample(format: Format, kind: SampleType) -> Result<()> {
-    let known = format.writes();
+    let known = format.writable_types();
     if known.contains(&kind) {
         return Ok(());
     }
     let known: Vec<String> = known.iter().map(ToString::to_string).collect();
     let known = if known.is_empty() { "none, because it is read-only".to_string() } else { known.join(", ") };
-    Err(Error::value("sample type", kind, format!("{known} ({format})")))
+    Err(Error::invalid_value("sample type", kind, format!("{known} ({format})")))
 }
 
 /// Rejects a size from a header if it is empty, exceeds [`MAX_CELLS`], or is more than `bytes` bytes of file can

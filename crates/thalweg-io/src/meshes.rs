@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::atomic::atomic;
+use super::atomic::write_atomically;
 use super::draft::{Draft, Saved};
 use super::picture::save_picture;
-use thalweg_core::base::names::shown;
+use thalweg_core::base::names::format_path;
 use thalweg_core::{Error, Result};
 use thalweg_render::products::glb::{Glb, GlbOptions};
 use thalweg_render::products::mesh::Up;
@@ -48,13 +48,13 @@ pub const MESH_ENDINGS: [&str; MESH_FILES.len()] = {
 
 impl MeshFile {
     /// Returns the format with this extension, in lower case and without the dot; `None` if there is none.
-    pub fn of(ending: &str) -> Option<Self> {
+    pub fn from_extension(ending: &str) -> Option<Self> {
         MESH_FILES.into_iter().find(|file| file.ending == ending)
     }
 
     /// Returns the files that a scene becomes, `path` first. For OBJ these are followed by its materials (`.mtl`), and
     /// by its texture (`.png`) if it is `textured`.
-    pub fn files(self, path: &Path, textured: bool) -> Vec<PathBuf> {
+    pub fn output_files(self, path: &Path, textured: bool) -> Vec<PathBuf> {
         let more = if self.ending == OBJ { ["mtl", "png"].as_slice() } else { &[] };
         let more = more.iter().take(1 + usize::from(textured)).map(|ending| path.with_extension(ending));
         [path.to_path_buf()].into_iter().chain(more).collect()
@@ -79,7 +79,7 @@ const OBJ: &str = MESH_FILES[1].ending;
 /// use thalweg_render::products::mesh_scene::MeshScene;
 ///
 /// let terrain = Terrain::new(Grid::new([8, 8], 10.0)?);
-/// let scene = MeshScene::of(ChunkedMesh::of(&terrain, &ChunkOptions::default())?);
+/// let scene = MeshScene::from_chunks(ChunkedMesh::from_terrain(&terrain, &ChunkOptions::default())?);
 /// let folder = tempfile::tempdir().unwrap();
 /// draft_mesh(&folder.path().join("land.glb"), &scene, &GlbOptions::default())?.commit(&[])?;
 /// assert!(folder.path().join("land.glb").is_file());
@@ -88,26 +88,30 @@ const OBJ: &str = MESH_FILES[1].ending;
 pub fn draft_mesh(path: &Path, scene: &MeshScene, options: &GlbOptions) -> Result<Draft> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let kinds = MESH_ENDINGS.map(|ending| format!(".{ending}")).join(", ");
-    let kind = MeshFile::of(&ending).ok_or_else(|| {
-        Error::file(path, format!("does not have the extension of a format for meshes; known are {kinds}"))
+    let kind = MeshFile::from_extension(&ending).ok_or_else(|| {
+        Error::invalid_file(path, format!("does not have the extension of a format for meshes; known are {kinds}"))
     })?;
+    // A scene that the format cannot store is rejected before any file is created.
     let levels = scene.parts.iter().map(|part| part.levels.len()).max().unwrap_or(0);
     if !kind.nodes && levels > 1 {
-        return Err(Error::unsupported(shown(path), format!("cannot store {levels} levels of detail; write .glb")));
+        return Err(Error::unsupported(
+            format_path(path),
+            format!("cannot store {levels} levels of detail; write .glb"),
+        ));
     }
     if !kind.nodes && scene.trees.is_some() {
-        return Err(Error::unsupported(shown(path), "cannot store trees; write .glb"));
+        return Err(Error::unsupported(format_path(path), "cannot store trees; write .glb"));
     }
     if !kind.parts && scene.parts.len() != 1 {
         let problem = format!("cannot store {} parts, only one mesh; write .glb, .obj or .ply", scene.parts.len());
-        return Err(Error::unsupported(shown(path), problem));
+        return Err(Error::unsupported(format_path(path), problem));
     }
-    let files = kind.files(path, scene.texture.is_some());
+    let files = kind.output_files(path, scene.texture.is_some());
     let named = |file: &Path| {
         let name = file.file_name().and_then(|name| name.to_str());
         let name = name.filter(|name| !name.contains(char::is_control)).map(String::from);
         name.ok_or_else(|| {
-            Error::file(
+            Error::invalid_file(
                 path,
                 "has a name that cannot be written in a text file, which an OBJ needs for its materials; choose \
                  another name",
@@ -115,30 +119,33 @@ pub fn draft_mesh(path: &Path, scene: &MeshScene, options: &GlbOptions) -> Resul
         })
     };
     Draft::new(|draft| {
-        let places = files.iter().map(|file| draft.place(file)).collect::<Result<Vec<_>>>()?;
+        let places = files.iter().map(|file| draft.temporary_path(file)).collect::<Result<Vec<_>>>()?;
         let first = &places[0];
         match kind.ending {
+            // An OBJ names its materials, and these name the texture. The OBJ is written last, when the others exist.
             OBJ => {
                 let texture = files.get(2).map(|file| named(file)).transpose()?;
                 let materials = named(&files[1])?;
-                atomic(&places[1], |file| {
+                write_atomically(&places[1], |file| {
                     write_mtl(scene, texture.as_deref(), file).map_err(Error::io(&places[1], "write"))
                 })?;
                 if let (Some(place), Some(picture)) = (places.get(2), &scene.texture) {
                     save_picture(place, picture)?;
                 }
-                atomic(first, |file| write_obj_scene(scene, &materials, file).map_err(Error::io(first, "write")))?;
+                write_atomically(first, |file| {
+                    write_obj_scene(scene, &materials, file).map_err(Error::io(first, "write"))
+                })?;
             }
-            "ply" => atomic(first, |file| write_ply(scene, file).map_err(Error::io(first, "write")))?,
-            "stl" => {
-                atomic(first, |file| write_stl(&scene.parts[0].levels[0], file).map_err(Error::io(first, "write")))?
-            }
+            "ply" => write_atomically(first, |file| write_ply(scene, file).map_err(Error::io(first, "write")))?,
+            "stl" => write_atomically(first, |file| {
+                write_stl(&scene.parts[0].levels[0], file).map_err(Error::io(first, "write"))
+            })?,
             _ => {
-                let glb = Glb::of(scene, options)?;
-                atomic(first, |file| glb.write(file).map_err(Error::io(first, "write")))?;
+                let glb = Glb::from_scene(scene, options)?;
+                write_atomically(first, |file| glb.write(file).map_err(Error::io(first, "write")))?;
             }
         }
-        draft.take(Saved { files: places.into_iter().map(PathBuf::from).collect(), said: Vec::new() });
+        draft.add_saved(Saved { files: places.into_iter().map(PathBuf::from).collect(), said: Vec::new() });
         Ok(())
     })
 }

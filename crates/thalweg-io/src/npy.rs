@@ -10,15 +10,16 @@ use super::{Raster, SampleType, Samples, check_size};
 const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// Reads a two-dimensional array.
-pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
-    let (header, data) = split(bytes).ok_or("is not an NPY file, or it is truncated")?;
-    let descr = entry(header, "descr").and_then(quoted).ok_or("is broken: its header has no sample type")?;
-    let order = entry(header, "fortran_order").ok_or("is broken: its header has no order")?;
+pub(super) fn read_array(bytes: &[u8]) -> Result<Raster, String> {
+    let (header, data) = split_header(bytes).ok_or("is not an NPY file, or it is truncated")?;
+    let descr = find_entry(header, "descr").and_then(unquote_text).ok_or("is broken: its header has no sample type")?;
+    let order = find_entry(header, "fortran_order").ok_or("is broken: its header has no order")?;
     let fortran = order.starts_with("True");
-    let shape = entry(header, "shape").and_then(numbers).ok_or("is broken: its header has no shape")?;
+    let shape = find_entry(header, "shape").and_then(parse_tuple).ok_or("is broken: its header has no shape")?;
     let [rows, cols] = shape[..] else {
         return Err(format!("has an array of {} dimensions; 2 are required (rows, columns)", shape.len()));
     };
+    // The first character is the byte order; bytes have none (`|`).
     let (big_endian, kind) = match descr.split_at_checked(1) {
         Some((">", kind)) => (true, kind),
         Some(("<" | "|" | "=", kind)) => (false, kind),
@@ -34,15 +35,17 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
         "f8" => SampleType::F64,
         _ => return Err(format!("has samples of type `{descr}`; supported are u1, u2, u4, i2, i4, f4, f8")),
     };
+    // Bytes after the last sample are ignored.
     let cells = check_size([rows, cols], kind.bytes() as u64, data.len(), 1)?;
     let samples = Samples::from_bytes(kind, &data[..cells * kind.bytes()], big_endian);
     let size = [rows as usize, cols as usize];
-    Ok(Raster::new(size, if fortran { samples.transposed(size) } else { samples }))
+    Ok(Raster::new(size, if fortran { samples.into_row_major(size) } else { samples }))
 }
 
 /// Splits a file into the header text and the data.
-fn split(bytes: &[u8]) -> Option<(&str, &[u8])> {
+fn split_header(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let rest = bytes.strip_prefix(MAGIC)?;
+    // Version 1 stores the length of the header in 2 bytes, versions 2 and 3 store it in 4 bytes.
     let (start, length) = match rest.get(..2)? {
         [1, _] => (4, usize::from(u16::from_le_bytes(rest.get(2..4)?.try_into().ok()?))),
         [2 | 3, _] => (6, usize::try_from(u32::from_le_bytes(rest.get(2..6)?.try_into().ok()?)).ok()?),
@@ -53,25 +56,25 @@ fn split(bytes: &[u8]) -> Option<(&str, &[u8])> {
 }
 
 /// Returns the text after `'key':` in the header.
-fn entry<'a>(header: &'a str, key: &str) -> Option<&'a str> {
+fn find_entry<'a>(header: &'a str, key: &str) -> Option<&'a str> {
     let quotes = [format!("'{key}'"), format!("\"{key}\"")];
     let rest = quotes.iter().find_map(|quoted| header.split_once(quoted.as_str()))?.1;
     Some(rest.trim_start().strip_prefix(':')?.trim_start())
 }
 
-fn quoted(text: &str) -> Option<&str> {
+fn unquote_text(text: &str) -> Option<&str> {
     let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     text[1..].split_once(quote).map(|(inner, _)| inner)
 }
 
 /// Parses the numbers of a tuple.
-fn numbers(text: &str) -> Option<Vec<u64>> {
+fn parse_tuple(text: &str) -> Option<Vec<u64>> {
     let (inner, _) = text.strip_prefix('(')?.split_once(')')?;
     inner.split(',').map(str::trim).filter(|n| !n.is_empty()).map(|n| n.parse().ok()).collect()
 }
 
 /// Writes version 1, in C order.
-pub(super) fn write(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
+pub(super) fn write_array(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
     let kind = match raster.samples.kind() {
         SampleType::U8 => "|u1",
         SampleType::U16 => "<u2",
@@ -114,10 +117,10 @@ mod tests {
             "{'descr': '<i2', 'fortran_order': False, 'shape': (2, 3), }\n",
             &[1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 255, 255],
         );
-        assert_eq!(read(&c).unwrap(), Raster::new([2, 3], Samples::I16(vec![1, 2, 3, 4, 5, -1])));
+        assert_eq!(read_array(&c).unwrap(), Raster::new([2, 3], Samples::I16(vec![1, 2, 3, 4, 5, -1])));
         let f =
             file("{'shape': (2, 3), 'fortran_order': True, 'descr': '>i2'}", &[0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 255, 255]);
-        assert_eq!(read(&f).unwrap(), Raster::new([2, 3], Samples::I16(vec![1, 2, 3, 4, 5, -1])));
+        assert_eq!(read_array(&f).unwrap(), Raster::new([2, 3], Samples::I16(vec![1, 2, 3, 4, 5, -1])));
     }
 
     #[test]
@@ -131,7 +134,7 @@ mod tests {
             "{'descr': é, 'fortran_order': False, 'shape': (1, 2), }",
             "",
         ] {
-            assert!(read(&file(header, &[0; 16])).is_err(), "{header}");
+            assert!(read_array(&file(header, &[0; 16])).is_err(), "{header}");
         }
     }
 }

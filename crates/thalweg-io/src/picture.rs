@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use super::{FilePath, atomic};
+use super::{FilePath, write_atomically};
 use thalweg_core::{Error, Result, Terrain};
 use thalweg_models::process::forest::Forest;
 use thalweg_render::pictures::bands::ShadedMap;
@@ -28,20 +28,21 @@ use thalweg_render::pictures::water::Water;
 /// ```
 pub fn save_picture(path: impl Into<FilePath>, picture: &Picture) -> Result<()> {
     let path = &path.into();
-    atomic(path, |file| picture.encode(file).map_err(Error::io(path, "write")))
+    write_atomically(path, |file| picture.encode_png(file).map_err(Error::io(path, "write")))
 }
 
 /// Writes a map that is drawn in bands as PNG, completely or not at all. The bytes are those of [`save_picture`].
 ///
 /// # Errors
-/// Returns the errors of [`ShadedMap::rows`]; an error if the file cannot be written.
+/// Returns the errors of [`ShadedMap::draw_rows`]; an error if the file cannot be written.
 pub fn save_shaded(path: impl Into<FilePath>, mut map: ShadedMap<'_>) -> Result<()> {
     let path = &path.into();
     let size = map.size();
     let mut met = None;
-    let written = atomic(path, |file| {
-        let rows =
-            |rows: Range<usize>| map.rows(rows.len()).map_err(|error| io::Error::other(met.insert(error).to_string()));
+    let written = write_atomically(path, |file| {
+        let rows = |rows: Range<usize>| {
+            map.draw_rows(rows.len()).map_err(|error| io::Error::other(met.insert(error).to_string()))
+        };
         Picture::encode_rows(file, size, rows).map_err(Error::io(path, "write"))
     });
     met.map_or(written, Err)
@@ -63,13 +64,13 @@ pub fn save_shaded(path: impl Into<FilePath>, mut map: ShadedMap<'_>) -> Result<
 /// let files = MemoryFiles::default();
 /// save_map(files.path("map.png"), &Terrain::new(Grid::new([16, 24], 10.0)?), ShadeOptions::default())?;
 /// let png = files.get("map.png").unwrap();
-/// assert_eq!(Picture::decode(Cursor::new(&*png)).unwrap().size(), [16, 24]);
+/// assert_eq!(Picture::decode_png(Cursor::new(&*png)).unwrap().size(), [16, 24]);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn save_map(path: impl Into<FilePath>, terrain: &Terrain, options: ShadeOptions<'_>) -> Result<()> {
     let forest = Forest::read(terrain)?;
     save_picture(
         path,
-        &draw_map(terrain, &ShadeOptions { water: Water::of(terrain), trees: forest.trees(), ..options })?,
+        &draw_map(terrain, &ShadeOptions { water: Water::from_terrain(terrain), trees: forest.trees(), ..options })?,
     )
 }

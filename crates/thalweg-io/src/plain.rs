@@ -15,7 +15,7 @@ use thalweg_core::{Error, Result};
 ///
 /// # Errors
 /// Returns an error if the file does not exist or may not be read, or if it is a folder, a pipe, a socket or a device.
-pub fn open(path: &Path) -> Result<(File, u64)> {
+pub fn open_plain_file(path: &Path) -> Result<(File, u64)> {
     is_plain(path, fs::metadata(path).map_err(Error::io(path, "read"))?.file_type())?;
     let mut options = OpenOptions::new();
     options.read(true);
@@ -30,15 +30,16 @@ pub fn open(path: &Path) -> Result<(File, u64)> {
 /// Reads the bytes of a plain file or of a file in memory.
 ///
 /// # Errors
-/// Returns the errors of [`open`]; an error if the file has more than `most` bytes or does not fit into memory.
-pub fn read(path: impl Into<FilePath>, most: u64) -> Result<Vec<u8>> {
+/// Returns the errors of [`open_plain_file`]; an error if the file has more than `most` bytes or does not fit into
+/// memory.
+pub fn read_plain_file(path: impl Into<FilePath>, most: u64) -> Result<Vec<u8>> {
     let path = &path.into();
-    let too_long = |length: u64| Error::file(path, format!("has {length} bytes; at most {most} are allowed"));
-    if let Some(files) = path.memory() {
+    let too_long = |length: u64| Error::invalid_file(path, format!("has {length} bytes; at most {most} are allowed"));
+    if let Some(files) = path.memory_store() {
         let bytes = files.get(path).ok_or_else(|| Error::io(path, "read")(ErrorKind::NotFound.into()))?;
         return if bytes.len() as u64 > most { Err(too_long(bytes.len() as u64)) } else { Ok(bytes.to_vec()) };
     }
-    let (file, length) = open(path)?;
+    let (file, length) = open_plain_file(path)?;
     if length > most {
         return Err(too_long(length));
     }
@@ -46,7 +47,7 @@ pub fn read(path: impl Into<FilePath>, most: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let size = usize::try_from(length).unwrap_or(usize::MAX);
     if bytes.try_reserve_exact(size).is_err() {
-        return Err(Error::file(path, format!("has {length} bytes, which do not fit in memory")));
+        return Err(Error::invalid_file(path, format!("has {length} bytes, which do not fit in memory")));
     }
     // Some files report a length of 0 and are not empty (for example in /proc), and a file may grow while it is read.
     file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(Error::io(path, "read"))?;
@@ -59,30 +60,30 @@ pub fn read(path: impl Into<FilePath>, most: u64) -> Result<Vec<u8>> {
 /// Reads the text of a plain file in UTF-8.
 ///
 /// # Errors
-/// Returns the errors of [`read`]; an error if the bytes are not UTF-8.
+/// Returns the errors of [`read_plain_file`]; an error if the bytes are not UTF-8.
 pub fn read_text(path: impl Into<FilePath>, most: u64) -> Result<String> {
     let path = &path.into();
-    String::from_utf8(read(path, most)?).map_err(|_| Error::file(path, "is not UTF-8 text"))
+    String::from_utf8(read_plain_file(path, most)?).map_err(|_| Error::invalid_file(path, "is not UTF-8 text"))
 }
 
 /// Reads the bytes of a plain file; `None` if there is no file.
 ///
 /// # Errors
-/// Returns the errors of [`read`], except for a missing file.
-pub fn read_if_there(path: impl Into<FilePath>, most: u64) -> Result<Option<Vec<u8>>> {
-    match read(path, most) {
+/// Returns the errors of [`read_plain_file`], except for a missing file.
+pub fn read_if_exists(path: impl Into<FilePath>, most: u64) -> Result<Option<Vec<u8>>> {
+    match read_plain_file(path, most) {
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
         other => other.map(Some),
     }
 }
 
 /// Returns the first 300 characters of a text that may quote a whole file, followed by `…` if there are more.
-pub fn clipped(text: &str) -> String {
-    clipped_to(text, 300)
+pub fn clip_text(text: &str) -> String {
+    clip_text_to(text, 300)
 }
 
 /// Returns the first `most` characters of a text that may quote a whole file, followed by `…` if there are more.
-pub fn clipped_to(text: &str, most: usize) -> String {
+pub fn clip_text_to(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_string(),
@@ -94,7 +95,7 @@ fn is_plain(path: &Path, kind: FileType) -> Result<()> {
         return Ok(());
     }
     if kind.is_dir() {
-        return Err(Error::file(path, "is a folder; a file is required"));
+        return Err(Error::invalid_file(path, "is a folder; a file is required"));
     }
     #[cfg(unix)]
     {
@@ -106,10 +107,13 @@ fn is_plain(path: &Path, kind: FileType) -> Result<()> {
             (kind.is_block_device(), "a device"),
         ];
         if let Some((_, what)) = kinds.iter().find(|(is, _)| *is) {
-            return Err(Error::file(path, format!("is {what}, not a regular file; copy its content into a file")));
+            return Err(Error::invalid_file(
+                path,
+                format!("is {what}, not a regular file; copy its content into a file"),
+            ));
         }
     }
-    Err(Error::file(path, "is not a regular file"))
+    Err(Error::invalid_file(path, "is not a regular file"))
 }
 
 #[cfg(test)]
@@ -121,16 +125,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         fs::write(&path, [7; 100]).unwrap();
-        assert_eq!(read(&path, 100).unwrap(), [7; 100]);
-        let message = read(&path, 99).unwrap_err().to_string();
+        assert_eq!(read_plain_file(&path, 100).unwrap(), [7; 100]);
+        let message = read_plain_file(&path, 99).unwrap_err().to_string();
         assert!(message.contains("has 100 bytes; at most 99"), "{message}");
-        assert!(read(folder.path(), 99).unwrap_err().to_string().contains("folder"));
-        assert!(read_if_there(folder.path().join("b"), 1).unwrap().is_none());
+        assert!(read_plain_file(folder.path(), 99).unwrap_err().to_string().contains("folder"));
+        assert!(read_if_exists(folder.path().join("b"), 1).unwrap().is_none());
         fs::write(&path, [0xff]).unwrap();
         assert!(read_text(&path, 9).unwrap_err().to_string().contains("UTF-8"));
         // A file larger than any memory, which is sparse and takes no space on the disk.
         File::create(&path).unwrap().set_len(1 << 42).unwrap();
-        assert!(read(&path, u64::MAX).unwrap_err().to_string().contains("4398046511104 bytes"));
+        assert!(read_plain_file(&path, u64::MAX).unwrap_err().to_string().contains("4398046511104 bytes"));
     }
 
     #[test]
@@ -142,12 +146,12 @@ mod tests {
         for (path, word) in
             [("/dev/zero", "a device"), ("/dev/null", "a device"), (socket.to_str().unwrap(), "a socket")]
         {
-            let message = read(Path::new(path), 10).unwrap_err().to_string();
+            let message = read_plain_file(Path::new(path), 10).unwrap_err().to_string();
             assert!(message.contains(word) && message.contains("not a regular file"), "{message}");
         }
         // A file that reports a length of 0 and is not empty.
         if Path::new("/proc/self/maps").exists() {
-            assert!(read(Path::new("/proc/self/maps"), 10).unwrap_err().to_string().contains("at most 10"));
+            assert!(read_plain_file(Path::new("/proc/self/maps"), 10).unwrap_err().to_string().contains("at most 10"));
         }
     }
 }

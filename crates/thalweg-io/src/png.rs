@@ -8,18 +8,19 @@ use super::{Raster, SampleType, Samples, check_size};
 use thalweg_render::pictures::png_file::write_png;
 
 /// Reads a grey image; a colour image is accepted only if all its pixels are grey.
-pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
+pub(super) fn read_image(bytes: &[u8]) -> Result<Raster, String> {
     let broken = |error: png::DecodingError| format!("cannot be decoded: {error}");
     // The decoder keeps a few rows in addition to the pixels, whose buffer is allocated here.
     let limits = Limits { bytes: bytes.len().saturating_add(64 << 20) };
     let mut decoder = Decoder::new_with_limits(Cursor::new(bytes), limits);
+    // Texts and colour profiles do not affect grey values, and could unpack to a great size.
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
     decoder.set_transformations(Transformations::EXPAND);
     let mut reader = decoder.read_info().map_err(broken)?;
     let info = reader.info();
     let [rows, cols] = [u64::from(info.height), u64::from(info.width)];
-    palette(info)?;
+    check_palette(info)?;
     let levels = if info.color_type == ColorType::Indexed { 8 } else { info.bit_depth as u8 };
     // Deflate compresses by a factor of 1032 at most, and a pixel of one bit becomes a byte.
     let ratio = 1100 * 8;
@@ -36,7 +37,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
 
     let (rows, cols) = (rows as usize, cols as usize);
     let kind = if wide { SampleType::U16 } else { SampleType::U8 };
-    let samples = grey(Samples::from_bytes(kind, &buffer, true), channels, cols)?;
+    let samples = extract_grey(Samples::from_bytes(kind, &buffer, true), channels, cols)?;
     if samples.len() != rows * cols {
         return Err("cannot be decoded: it has fewer pixels than it declares".to_string());
     }
@@ -51,7 +52,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
 }
 
 /// Rejects an invalid palette: `png` 0.18.1 does not check its length and panics (image-png #682).
-fn palette(info: &Info<'_>) -> Result<(), String> {
+fn check_palette(info: &Info<'_>) -> Result<(), String> {
     if info.color_type != ColorType::Indexed {
         return Ok(());
     }
@@ -64,8 +65,8 @@ fn palette(info: &Info<'_>) -> Result<(), String> {
 }
 
 /// Returns the grey value of each pixel of 1 to 4 channels (grey, grey + alpha, RGB, RGBA).
-fn grey(samples: Samples, channels: usize, cols: usize) -> Result<Samples, String> {
-    fn pick<T: Copy + PartialEq>(v: Vec<T>, channels: usize, cols: usize) -> Result<Vec<T>, String> {
+fn extract_grey(samples: Samples, channels: usize, cols: usize) -> Result<Samples, String> {
+    fn pick_channel<T: Copy + PartialEq>(v: Vec<T>, channels: usize, cols: usize) -> Result<Vec<T>, String> {
         if channels == 1 {
             return Ok(v);
         }
@@ -79,14 +80,14 @@ fn grey(samples: Samples, channels: usize, cols: usize) -> Result<Samples, Strin
         Ok(v.chunks_exact(channels).map(|p| p[0]).collect())
     }
     match samples {
-        Samples::U8(v) => pick(v, channels, cols).map(Samples::U8),
-        Samples::U16(v) => pick(v, channels, cols).map(Samples::U16),
+        Samples::U8(v) => pick_channel(v, channels, cols).map(Samples::U8),
+        Samples::U16(v) => pick_channel(v, channels, cols).map(Samples::U16),
         other => Ok(other),
     }
 }
 
 /// Writes grey with 8 or 16 bits.
-pub(super) fn write(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
+pub(super) fn write_image(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
     match &raster.samples {
         Samples::U16(v) => {
             let bytes: Vec<u8> = v.iter().flat_map(|x| x.to_be_bytes()).collect();

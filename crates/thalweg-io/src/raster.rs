@@ -61,7 +61,7 @@ impl SampleType {
 
     /// Returns the greatest value of a type whose numbers are codes and not metres: `u8` and `u16`; `None` for the
     /// others.
-    pub fn full(self) -> Option<f64> {
+    pub fn max_code(self) -> Option<f64> {
         match self {
             Self::U8 => Some(255.0),
             Self::U16 => Some(65_535.0),
@@ -82,7 +82,7 @@ impl FromStr for SampleType {
     fn from_str(text: &str) -> Result<Self, Error> {
         let names = Self::NAMES.iter().map(|(name, _)| *name);
         let found = Self::NAMES.iter().find(|(name, _)| *name == text).map(|(_, kind)| *kind);
-        found.ok_or_else(|| Error::unknown("sample type", text, names))
+        found.ok_or_else(|| Error::unknown_name("sample type", text, names))
     }
 }
 
@@ -94,7 +94,7 @@ impl FromStr for SampleType {
 ///
 /// let samples = Samples::U8(vec![10, 20, 30, 40]);
 /// assert_eq!((samples.kind(), samples.len(), samples.get(3)), (SampleType::U8, 4, 40.0));
-/// assert_eq!(samples.numbers(1..3), [20.0, 30.0]);
+/// assert_eq!(samples.numbers_in_range(1..3), [20.0, 30.0]);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub enum Samples {
@@ -172,6 +172,7 @@ macro_rules! whole {
     ($($type:ty),+) => { $(
         impl Nearest for $type {
             fn nearest(number: f64) -> Self {
+                // The cast clamps to the range of the type, and turns NaN into 0.
                 number.round() as Self
             }
         }
@@ -206,6 +207,7 @@ impl Samples {
             SampleType::F32 => Self::F32(Vec::new()),
             SampleType::F64 => Self::F64(Vec::new()),
         };
+        // Memory is reserved with a check, so a lack of memory becomes an error.
         each!(&mut samples, v => {
             v.try_reserve_exact(n).map_err(|_| format!("needs memory for {n} samples of {} bytes", kind.bytes()))?;
             v.resize(n, Default::default());
@@ -239,6 +241,7 @@ impl Samples {
     /// Writes the samples' bytes, little-endian, in rows of `cols` samples.
     pub(super) fn write_le(&self, file: &mut impl std::io::Write, cols: usize) -> std::io::Result<()> {
         each!(self, v => {
+            // Rows are converted one at a time, so the bytes of the whole raster are never in memory.
             let mut bytes = Vec::new();
             for row in v.chunks(cols.max(1)) {
                 bytes.clear();
@@ -279,33 +282,33 @@ impl Samples {
     }
 
     /// Returns the samples with these indices ([`Samples::get`]), in order.
-    pub fn numbers(&self, range: Range<usize>) -> Vec<f64> {
-        fn all<T: Copy + Into<f64>>(v: &[T]) -> Vec<f64> {
+    pub fn numbers_in_range(&self, range: Range<usize>) -> Vec<f64> {
+        fn to_f64_vec<T: Copy + Into<f64>>(v: &[T]) -> Vec<f64> {
             v.iter().map(|x| (*x).into()).collect()
         }
-        each!(self, v => all(&v[range]))
+        each!(self, v => to_f64_vec(&v[range]))
     }
 
     /// Returns the samples with the order of the rows (of `cols` samples) reversed, south for north.
-    pub(super) fn flipped(self, cols: usize) -> Self {
-        fn flip<T: Copy>(v: Vec<T>, cols: usize) -> Vec<T> {
+    pub(super) fn flip_rows(self, cols: usize) -> Self {
+        fn reverse_rows<T: Copy>(v: Vec<T>, cols: usize) -> Vec<T> {
             v.chunks(cols.max(1)).rev().flatten().copied().collect()
         }
-        each_alike!(self, v => flip(v, cols))
+        each_alike!(self, v => reverse_rows(v, cols))
     }
 
     /// Converts samples in column-major (Fortran) order to row-major order.
-    pub(super) fn transposed(self, [rows, cols]: Size) -> Self {
-        fn turn<T: Copy>(v: &[T], rows: usize, cols: usize) -> Vec<T> {
+    pub(super) fn into_row_major(self, [rows, cols]: Size) -> Self {
+        fn transpose<T: Copy>(v: &[T], rows: usize, cols: usize) -> Vec<T> {
             (0..rows).flat_map(|i| (0..cols).map(move |j| v[j * rows + i])).collect()
         }
-        each_alike!(self, v => turn(&v, rows, cols))
+        each_alike!(self, v => transpose(&v, rows, cols))
     }
 }
 
 /// The metadata of a raster, without its samples.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Head {
+pub struct RasterHead {
     /// The numbers of rows and columns.
     pub size: Size,
     /// The type of its samples.
@@ -324,7 +327,7 @@ pub struct Head {
     pub warnings: Vec<String>,
 }
 
-impl Head {
+impl RasterHead {
     /// Makes metadata with a size and type and nothing else.
     pub fn new(size: Size, kind: SampleType) -> Self {
         Self {
@@ -343,15 +346,15 @@ impl Head {
 /// A file's samples and metadata.
 ///
 /// # Examples
-/// Metres with one cell without data, which [`terrain_of`](crate::terrain_of) masks.
+/// Metres with one cell without data, which [`convert_to_terrain`](crate::convert_to_terrain) masks.
 ///
 /// ```
-/// use thalweg_io::{LoadOptions, Raster, Samples, terrain_of};
+/// use thalweg_io::{LoadOptions, Raster, Samples, convert_to_terrain};
 ///
 /// let samples = Samples::F32(vec![10.0, 20.0, -1.0, 30.0]);
 /// let raster = Raster { nodata: Some(-1.0), ..Raster::new([2, 2], samples) };
 /// let options = LoadOptions { cell_size: Some(30.0), ..LoadOptions::default() };
-/// let loaded = terrain_of("dem.tif", raster, None, &options)?;
+/// let loaded = convert_to_terrain("dem.tif", raster, None, &options)?;
 /// assert!(loaded.nodata_count == 1 && loaded.terrain.is_nodata(1, 0));
 /// assert_eq!(loaded.terrain.ground[(1, 1)].metres(), 30.0);
 /// # Ok::<(), thalweg_core::Error>(())
@@ -364,7 +367,8 @@ pub struct Raster {
     pub samples: Samples,
     /// The sample that stands for no data, before scaling; `None` if there is none.
     pub nodata: Option<f64>,
-    /// The factor and offset from sample to value (GDAL's band scale); `[1, 0]` if the file specifies none.
+    /// The factor and offset from sample to value (GDAL's band scale); `[1, 0]` if the file specifies none. For
+    /// example, with `[0.1, 0]` the sample 1234 is 123.4 m.
     pub scale: [f64; 2],
     /// True if the file itself specifies what its samples mean, by a scale or a unit.
     pub scaled: bool,
@@ -395,14 +399,14 @@ impl Raster {
     }
 
     /// Returns the metadata without the samples.
-    pub fn head(&self) -> Head {
-        Head {
+    pub fn head(&self) -> RasterHead {
+        RasterHead {
             nodata: self.nodata,
             scale: self.scale,
             unit: self.unit.clone(),
             georeference: self.georeference.clone(),
             warnings: self.warnings.clone(),
-            ..Head::new(self.size, self.samples.kind())
+            ..RasterHead::new(self.size, self.samples.kind())
         }
     }
 

@@ -9,25 +9,26 @@ use std::path::Path;
 use serde::de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::place::Place;
+use super::map_coordinates::MapTransform;
 use super::plain;
 use thalweg_core::base::memory;
 use thalweg_core::terrain::Lake;
 use thalweg_core::{Cell, Error, Field, Grid, MapPoint, Result, Size};
-use thalweg_rivers::line_cells::walk;
+use thalweg_rivers::line_cells::visit_line_cells;
 use thalweg_rivers::network::{ReachEnd, RiverReach};
 
 /// The allowed size of a document in bytes: a constant, and a number per cell of the terrain.
 const BYTES: [u64; 2] = [16 << 20, 64];
 
 /// Positions that are read back are rounded to one cell divided by this number.
+// Coordinates of up to 10⁷ m have an error of about 10⁻⁹ m in 64 bits, far below a ten-millionth of a cell of 1 m.
 const SNAP: f64 = 1e7;
 
 /// The number of cells outside the terrain's sides in which a line may be.
 const MARGIN: f64 = 2.0;
 
 /// The greatest number of line segments that may pass through a cell.
-const CROWD: u16 = 128;
+const MAX_SEGMENTS_PER_CELL: u16 = 128;
 
 /// The greatest number of given mouths.
 const MOUTHS: usize = 10_000;
@@ -37,7 +38,7 @@ const LEVELS: f64 = 20_000.0;
 
 /// Returns the greatest size in bytes of a document that is read for a terrain of this grid: 16 MiB plus 64 bytes per
 /// cell.
-pub fn most_bytes(grid: &Grid) -> u64 {
+pub fn max_document_bytes(grid: &Grid) -> u64 {
     BYTES[0].saturating_add(BYTES[1].saturating_mul(grid.len() as u64))
 }
 
@@ -49,13 +50,13 @@ pub fn most_bytes(grid: &Grid) -> u64 {
 /// and one width per point; if reaches are impossible: more than 2 cells outside the terrain, beyond ±20 000 m, wider
 /// than the terrain, or more than it has space for.
 pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<RiverReach>, String> {
-    let document: Document<ReachFeature> = parsed(text, "is not a reach as `rivers` writes it")?;
-    let place = Place::of(grid);
+    let document: Document<ReachFeature> = parse_json(text, "is not a reach as `rivers` writes it")?;
+    let place = MapTransform::from_grid(grid);
     let written =
-        document.features.into_iter().map(|river| river.properties.written(&river.geometry.coordinates, &place));
+        document.features.into_iter().map(|river| river.properties.into_reach(&river.geometry.coordinates, &place));
     let reaches = written.collect::<Result<Vec<_>, _>>()?;
-    reaches.iter().try_for_each(|reach| plausible(reach, grid))?;
-    crowded(&reaches, grid)?;
+    reaches.iter().try_for_each(|reach| check_plausible(reach, grid))?;
+    check_crowding(&reaches, grid)?;
     Ok(reaches)
 }
 
@@ -64,7 +65,7 @@ pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<RiverReach>, String
 /// # Errors
 /// Returns an error if the document is not a list of lakes, or if a level is beyond ±20 000 m.
 pub fn parse_lakes(text: &[u8]) -> Result<Vec<Lake>, String> {
-    let document: Document<LakeFeature> = parsed(text, "is not a lake as `rivers` writes it")?;
+    let document: Document<LakeFeature> = parse_json(text, "is not a lake as `rivers` writes it")?;
     let lakes = document.features.into_iter().map(|feature| {
         let LakeProperties { id, level_m: level, runoff } = feature.properties;
         if level.abs() > LEVELS {
@@ -78,7 +79,7 @@ pub fn parse_lakes(text: &[u8]) -> Result<Vec<Lake>, String> {
 /// The data of a network other than its lines.
 #[derive(Deserialize)]
 #[non_exhaustive]
-pub struct Header {
+pub struct NetworkHeader {
     /// The sea level in metres; `None` without a sea.
     pub sea_level: Option<f64>,
     /// The cells (row, column) that were given as mouths.
@@ -90,28 +91,28 @@ pub struct Header {
 ///
 /// # Errors
 /// Returns an error if the bytes are not such a file, or if there are more than 10 000 mouths.
-pub fn parse_about(text: &[u8]) -> Result<Header, String> {
-    let about: Header = parsed(text, "is not a description of a network as `rivers` writes it")?;
+pub fn parse_about(text: &[u8]) -> Result<NetworkHeader, String> {
+    let about: NetworkHeader = parse_json(text, "is not a description of a network as `rivers` writes it")?;
     if about.mouths.len() > MOUTHS {
         return Err(format!("has {} mouths; allowed is up to {MOUTHS}", about.mouths.len()));
     }
     Ok(about)
 }
 
-/// Reads a file of at most [`most_bytes`] and parses it with `parse`, which returns the problem in words.
+/// Reads a file of at most [`max_document_bytes`] and parses it with `parse`, which returns the problem in words.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, is too long for this grid or for memory; or the problem that `parse`
 /// returns.
 pub fn read_as<T>(path: &Path, grid: &Grid, parse: impl FnOnce(&[u8]) -> Result<T, String>) -> Result<T> {
-    let text = plain::read(path, most_bytes(grid))?;
+    let text = plain::read_plain_file(path, max_document_bytes(grid))?;
     // A number of two characters becomes eight bytes, in vectors that grow by reallocation.
     memory::check_memory(&path.display().to_string(), (text.len() as u64).saturating_mul(12))?;
-    parse(&text).map_err(|problem| Error::file(path, problem))
+    parse(&text).map_err(|problem| Error::invalid_file(path, problem))
 }
 
-fn parsed<T: DeserializeOwned>(text: &[u8], what: &str) -> Result<T, String> {
-    serde_json::from_slice(text).map_err(|error| format!("{what}: {}", plain::clipped(&error.to_string())))
+fn parse_json<T: DeserializeOwned>(text: &[u8], what: &str) -> Result<T, String> {
+    serde_json::from_slice(text).map_err(|error| format!("{what}: {}", plain::clip_text(&error.to_string())))
 }
 
 #[derive(Deserialize)]
@@ -122,7 +123,7 @@ struct Document<F> {
 #[derive(Deserialize)]
 struct ReachFeature {
     properties: ReachProperties,
-    geometry: Line,
+    geometry: LineGeometry,
 }
 
 #[derive(Deserialize)]
@@ -131,7 +132,7 @@ struct LakeFeature {
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct LineGeometry {
     coordinates: Vec<Coordinates>,
 }
 
@@ -140,8 +141,8 @@ struct Coordinates(MapPoint);
 
 impl<'de> Deserialize<'de> for Coordinates {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Pair;
-        impl<'de> Visitor<'de> for Pair {
+        struct CoordinatesVisitor;
+        impl<'de> Visitor<'de> for CoordinatesVisitor {
             type Value = Coordinates;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a point, two numbers or more")
@@ -156,7 +157,7 @@ impl<'de> Deserialize<'de> for Coordinates {
                 Ok(point)
             }
         }
-        from.deserialize_seq(Pair)
+        from.deserialize_seq(CoordinatesVisitor)
     }
 }
 
@@ -187,7 +188,7 @@ struct LakeProperties {
 }
 
 impl ReachProperties {
-    fn written(self, line: &[Coordinates], place: &Place) -> Result<RiverReach, String> {
+    fn into_reach(self, line: &[Coordinates], place: &MapTransform) -> Result<RiverReach, String> {
         let counts = [self.surfaces_m.len(), self.beds_m.len(), self.widths_m.len()];
         if line.len() < 2 || counts != [line.len(); 3] {
             let id = self.id;
@@ -200,9 +201,9 @@ impl ReachProperties {
         }
         // Map coordinates are rounded, which must not move a position across the border of its cell.
         let snapped = |place: Cell<f64>| place.map(|x| (x * SNAP).round() / SNAP);
-        let end = ReachEnd::find(&self.ends).ok_or_else(|| {
-            let (id, word) = (self.id, plain::clipped(&self.ends));
-            format!("reach {id} ends in `{word}`; allowed are {}", ReachEnd::ALL.map(ReachEnd::word).join(", "))
+        let end = ReachEnd::from_name(&self.ends).ok_or_else(|| {
+            let (id, word) = (self.id, plain::clip_text(&self.ends));
+            format!("reach {id} ends in `{word}`; allowed are {}", ReachEnd::ALL.map(ReachEnd::as_str).join(", "))
         })?;
         Ok(RiverReach {
             id: self.id,
@@ -213,7 +214,7 @@ impl ReachProperties {
             downstream: self.downstream,
             end,
             discharge: [self.discharge_from, self.discharge],
-            places: line.iter().map(|point| snapped(place.back(point.0))).collect(),
+            places: line.iter().map(|point| snapped(place.to_cell_position(point.0))).collect(),
             surface: self.surfaces_m,
             bed: self.beds_m,
             width: self.widths_m,
@@ -223,7 +224,7 @@ impl ReachProperties {
 }
 
 /// Rejects a reach that is outside the terrain, or whose levels or widths are impossible.
-fn plausible(reach: &RiverReach, grid: &Grid) -> Result<(), String> {
+fn check_plausible(reach: &RiverReach, grid: &Grid) -> Result<(), String> {
     let id = reach.id;
     for (at, place) in reach.places.iter().enumerate() {
         let inside = |k: usize| (-MARGIN..=grid.size[k] as f64 + MARGIN).contains(&place[k]);
@@ -240,6 +241,7 @@ fn plausible(reach: &RiverReach, grid: &Grid) -> Result<(), String> {
             return Err(format!("reach {id} has its {name} at {} m at vertex {at}; allowed is ±{LEVELS}", levels[at]));
         }
     }
+    // No river is wider than half of the terrain's perimeter.
     let most = (grid.rows() + grid.cols()) as f64 * grid.cell;
     if let Some(at) = reach.width.iter().position(|width| !(0.0..=most).contains(width)) {
         return Err(format!(
@@ -251,7 +253,7 @@ fn plausible(reach: &RiverReach, grid: &Grid) -> Result<(), String> {
 }
 
 /// Rejects more lines and wider water than the terrain has space for.
-fn crowded(reaches: &[RiverReach], grid: &Grid) -> Result<(), String> {
+fn check_crowding(reaches: &[RiverReach], grid: &Grid) -> Result<(), String> {
     let cells = grid.len() as f64;
     let (mut long, mut wide) = (0.0, 0.0);
     for reach in reaches {
@@ -260,6 +262,7 @@ fn crowded(reaches: &[RiverReach], grid: &Grid) -> Result<(), String> {
         }
         wide += reach.width.iter().map(|width| width / grid.cell + 1.0).sum::<f64>();
     }
+    // The limits are proportional to the number of cells; the constants allow for small terrains.
     for (what, found, most) in
         [("long", long, 4.0 * cells + 1e5), ("wide, vertex by vertex,", wide, 16.0 * cells + 1e6)]
     {
@@ -277,19 +280,20 @@ fn crowded(reaches: &[RiverReach], grid: &Grid) -> Result<(), String> {
         let mut add = |cell: Cell<i64>| {
             let [i, j] = [0, 1].map(|k| (cell[k] + MARGIN as i64).clamp(0, size[k] as i64 - 1) as usize);
             passes[(i, j)] += 1;
-            if passes[(i, j)] > CROWD {
+            // The count stays at the limit, so 16 bits cannot overflow.
+            if passes[(i, j)] > MAX_SEGMENTS_PER_CELL {
                 full.get_or_insert(cell);
-                passes[(i, j)] = CROWD;
+                passes[(i, j)] = MAX_SEGMENTS_PER_CELL;
             }
         };
         for pair in reach.places.windows(2) {
             add(pair[0].map(|x| x.floor() as i64));
-            walk(pair[0], pair[1], &mut add);
+            visit_line_cells(pair[0], pair[1], &mut add);
         }
         if let Some(Cell { row: i, col: j }) = full {
             let id = reach.id;
             return Err(format!(
-                "has more than {CROWD} segments of reaches in the cell at row {i}, column {j} (reach {id})"
+                "has more than {MAX_SEGMENTS_PER_CELL} segments of reaches in the cell at row {i}, column {j} (reach {id})"
             ));
         }
     }

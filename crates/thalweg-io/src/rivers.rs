@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::features::{Feature, Geometry, Property, save_features};
-use super::terrain::{LoadOptions, SaveOptions, load, save};
-use super::{SampleType, Samples, read, river_files, save_samples, write_text};
+use super::terrain::{LoadOptions, SaveOptions, load_terrain, save_terrain};
+use super::{SampleType, Samples, read_raster, river_files, save_samples, write_text};
 use thalweg_core::base::memory;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Error, Field, Height, Result, Terrain};
 use thalweg_flow::{FlowGraph, Land, basins};
-use thalweg_render::products::lakes::{areas, outlines};
+use thalweg_render::products::lakes::{group_outlines, trace_outlines};
 use thalweg_rivers::check::RiverFiles;
-use thalweg_rivers::network::{FLOW, Mouth, Network, River, RiverReach, Source};
+use thalweg_rivers::network::{FLOW, Mouth, Network, River, RiverReach, RunSource};
 use thalweg_rivers::waypoints::MOUTHS;
 use thalweg_rivers::{Carved, distance, waypoints};
 
@@ -50,11 +50,12 @@ pub fn save_network(
         folder.join(name)
     };
     let options = SaveOptions { sample: Some(SampleType::F64), nodata, ..SaveOptions::default() };
-    let mut said = save(path("height.tif"), terrain, &options)?;
+    let mut said = save_terrain(path("height.tif"), terrain, &options)?;
     let counts = |field: &Field<u32>| Samples::U32(field.as_slice().to_vec());
     save_samples(path("rivers.tif"), grid, ["river", "1"], counts(&carved.river), Some(0.0))?;
-    save_samples(path("paths.tif"), grid, ["path of a river", "1"], counts(&paths(network)), Some(0.0))?;
+    save_samples(path("paths.tif"), grid, ["path of a river", "1"], counts(&rasterize_paths(network)), Some(0.0))?;
     save_samples(path("lakes.tif"), grid, ["lake", "1"], counts(&network.lake), Some(0.0))?;
+    // The rasters of beds and surfaces cover rivers and lakes alike.
     let wet = |k: usize| carved.river[k] > 0 || network.lake[k] > 0;
     let levels = |of: &dyn Fn(usize) -> i64| {
         let level = |k: usize| if wet(k) { of(k) as f64 / UNITS } else { DRY };
@@ -65,14 +66,15 @@ pub fn save_network(
     let surface = levels(&|k| ground(k) + i64::from(carved.water[k].0));
     save_samples(path("water_surface.tif"), grid, ["water surface", "m"], surface, Some(DRY))?;
     save_samples(path("wet.tif"), grid, ["wet share", "1"], Samples::F32(carved.share.as_slice().to_vec()), None)?;
-    let near = distance::to_set(&carved.river.map(|river| *river > 0), grid.cell);
+    let near = distance::distances_to_set(&carved.river.map(|river| *river > 0), grid.cell);
+    // Without any river the distance is infinite, which the file marks as −1.
     let near = near.map(|metres| if metres.is_finite() { *metres } else { -1.0 });
     save_samples(path("distance.tif"), grid, ["distance to water", "m"], Samples::F32(near.into_vec()), Some(-1.0))?;
-    let catchments = catchments(terrain, network)?;
+    let catchments = label_catchments(terrain, network)?;
     save_samples(path("catchments.tif"), grid, ["catchment", "1"], counts(&catchments), Some(0.0))?;
     let rivers = network.reaches().iter().map(reach_feature).collect();
-    let lakes = lakes(network, grid.cell_area());
-    let basins = basins_of(network, &catchments, grid.cell_area());
+    let lakes = lake_features(network, grid.cell_area());
+    let basins = basin_features(network, &catchments, grid.cell_area());
     for (name, features) in [("rivers", &rivers), ("lakes", &lakes), ("catchments", &basins)] {
         said.extend(save_features(path(&format!("{name}.geojson")), features, grid)?);
         save_features(path(&format!("{name}.fgb")), features, grid)?;
@@ -81,14 +83,14 @@ pub fn save_network(
         "thalweg": env!("CARGO_PKG_VERSION"),
         "cell_size": grid.cell,
         "sea_level": grid.sea_level.map(Height::metres),
-        (MOUTHS): waypoints::mouths(terrain)?,
+        (MOUTHS): waypoints::read_mouths(terrain)?,
     });
     write_text(path("network.json"), &format!("{about:#}\n"))?;
     Ok((files, said))
 }
 
 /// Returns the paths of the runs as a raster: the run's index plus one.
-fn paths(network: &Network) -> Field<u32> {
+fn rasterize_paths(network: &Network) -> Field<u32> {
     let mut paths = Field::new(network.size, 0);
     for (number, river) in network.rivers.iter().enumerate() {
         river.path.iter().for_each(|(k, _)| paths[*k as usize] = number as u32 + 1);
@@ -98,14 +100,14 @@ fn paths(network: &Network) -> Field<u32> {
 
 /// Returns, for each cell, the index plus one of the run through whose mouth its water leaves; 0 if it leaves through
 /// none.
-fn catchments(terrain: &Terrain, network: &Network) -> Result<Field<u32>> {
-    let grid = terrain.grid.unrolled();
-    let land = Land { grid: &grid, ..Land::of(terrain) };
+fn label_catchments(terrain: &Terrain, network: &Network) -> Result<Field<u32>> {
+    let grid = terrain.grid.with_open_edges();
+    let land = Land { grid: &grid, ..Land::from_terrain(terrain) };
     let drainage = FlowGraph::new(&land);
-    let mut basins = basins::basins(&drainage.surface(&land), drainage.directions())?;
+    let mut basins = basins::label_basins(&drainage.with_filled_surface(&land), drainage.directions())?;
     let mut runs = vec![0; basins.as_slice().iter().max().map_or(0, |n| *n as usize) + 1];
     for (number, river) in network.rivers.iter().enumerate() {
-        let arm = matches!(river.source, Source::Parts { .. });
+        let arm = matches!(river.source, RunSource::Parts { .. });
         let leaves = !arm && matches!(river.mouth, Mouth::Sea | Mouth::Edge | Mouth::Outlet);
         if let (true, Some((k, _))) = (leaves, river.path.last()) {
             runs[basins[*k as usize] as usize] = number as u32 + 1;
@@ -116,7 +118,7 @@ fn catchments(terrain: &Terrain, network: &Network) -> Result<Field<u32>> {
     Ok(basins)
 }
 
-fn name(network: &Network, river: &River) -> Property {
+fn name_property(network: &Network, river: &River) -> Property {
     Property::Word(format!("{:08x}", network.names[river.number as usize]))
 }
 
@@ -134,7 +136,7 @@ fn reach_feature(reach: &RiverReach) -> Feature {
             ("name", word(&reach.name)),
             ("run", count(reach.run)),
             ("order", count(reach.order)),
-            ("type", word(reach.kind.word())),
+            ("type", word(reach.kind.as_str())),
             ("length_m", real(reach.length)),
             ("drop_m", real(drop)),
             ("slope", real(if reach.length > 0.0 { drop / reach.length } else { 0.0 })),
@@ -146,7 +148,7 @@ fn reach_feature(reach: &RiverReach) -> Feature {
             ("lake_from", Property::Count(reach.lake_from)),
             ("lake_to", Property::Count(reach.lake_to)),
             ("parts_from", Property::Count(reach.parts_from)),
-            ("ends", word(reach.end.word())),
+            ("ends", word(reach.end.as_str())),
             ("downstream", Property::Count(reach.downstream)),
             ("surfaces_m", reals(&reach.surface)),
             ("beds_m", reals(&reach.bed)),
@@ -156,11 +158,13 @@ fn reach_feature(reach: &RiverReach) -> Feature {
 }
 
 /// Converts the lakes to areas with their properties.
-fn lakes(network: &Network, cell_area: f64) -> Vec<Feature> {
+fn lake_features(network: &Network, cell_area: f64) -> Vec<Feature> {
+    // A lake's own runoff is the discharge of the rivers that leave it, minus that of those that enter it. Discharges
+    // are integers, so the difference is exact.
     let mut runoff = vec![0i64; network.lakes.len()];
     let mut leaves = vec![false; network.lakes.len()];
     for river in &network.rivers {
-        if let (Source::Lake(lake), Some(first)) = (river.source, river.vertices.first()) {
+        if let (RunSource::Lake(lake), Some(first)) = (river.source, river.vertices.first()) {
             runoff[lake as usize] += first.flow;
             leaves[lake as usize] = true;
         }
@@ -172,9 +176,10 @@ fn lakes(network: &Network, cell_area: f64) -> Vec<Feature> {
     network.lake.as_slice().iter().for_each(|lake| cells[*lake as usize] += 1);
     let feature = |(id, lines): (u32, Vec<_>)| {
         let k = id as usize - 1;
+        // For a lake without an outlet the runoff cannot be determined from its rivers.
         let own = if leaves[k] { runoff[k] as f64 / FLOW } else { 0.0 };
         Feature {
-            shape: Geometry::Area(areas(lines)),
+            shape: Geometry::Area(group_outlines(lines)),
             properties: vec![
                 ("id", Property::Count(Some(id))),
                 ("level_m", Property::Real(network.lakes[k].level.metres())),
@@ -183,22 +188,22 @@ fn lakes(network: &Network, cell_area: f64) -> Vec<Feature> {
             ],
         }
     };
-    outlines(&network.lake, true).into_iter().map(feature).collect()
+    trace_outlines(&network.lake, true).into_iter().map(feature).collect()
 }
 
 /// Converts the catchments of river mouths to areas with their properties.
-fn basins_of(network: &Network, catchments: &Field<u32>, cell_area: f64) -> Vec<Feature> {
+fn basin_features(network: &Network, catchments: &Field<u32>, cell_area: f64) -> Vec<Feature> {
     let mut cells = vec![0u64; network.rivers.len() + 1];
     catchments.as_slice().iter().for_each(|river| cells[*river as usize] += 1);
     let feature = |(id, lines): (u32, Vec<_>)| Feature {
-        shape: Geometry::Area(areas(lines)),
+        shape: Geometry::Area(group_outlines(lines)),
         properties: vec![
             ("run", Property::Count(Some(id))),
-            ("name", name(network, &network.rivers[id as usize - 1])),
+            ("name", name_property(network, &network.rivers[id as usize - 1])),
             ("area_m2", Property::Real(cells[id as usize] as f64 * cell_area)),
         ],
     };
-    outlines(catchments, false).into_iter().map(feature).collect()
+    trace_outlines(catchments, false).into_iter().map(feature).collect()
 }
 
 /// Reads the files that [`save_network`] wrote, for checking.
@@ -207,15 +212,15 @@ fn basins_of(network: &Network, catchments: &Field<u32>, cell_area: f64) -> Vec<
 /// Returns an error if a file is missing, has other content, or has another size than `height.tif`; or if the network
 /// does not fit into memory.
 pub fn read_network(folder: &Path) -> Result<RiverFiles> {
-    let loaded = load(folder.join("height.tif"), &LoadOptions::default())?;
+    let loaded = load_terrain(folder.join("height.tif"), &LoadOptions::default())?;
     let terrain = loaded.terrain;
     let size = terrain.grid.size;
     memory::check_memory(&folder.display().to_string(), BYTES.saturating_mul(terrain.grid.len() as u64))?;
     let field = |name: &str| {
         let path = folder.join(name);
-        let raster = read(&path)?;
+        let raster = read_raster(&path)?;
         if raster.size != size {
-            return Err(Error::file(&path, "differs in size from height.tif"));
+            return Err(Error::invalid_file(&path, "differs in size from height.tif"));
         }
         Ok(raster.samples)
     };
@@ -233,7 +238,7 @@ pub fn read_network(folder: &Path) -> Result<RiverFiles> {
         cell: terrain.grid.cell,
         sea: about.sea_level,
         mouths: about.mouths,
-        known: Field::generate(size, |i, j| !terrain.is_nodata(i, j)),
+        known: Field::from_fn(size, |i, j| !terrain.is_nodata(i, j)),
         ground: terrain.ground.map(|height| height.metres()),
         river: counts("rivers.tif")?,
         path: counts("paths.tif")?,

@@ -21,20 +21,20 @@ const NODATA: [f64; 4] = [-9999.0, -32_768.0, f32::MIN as f64, f32::MAX as f64];
 ///
 /// ```
 /// use thalweg_core::{Grid, Terrain};
-/// use thalweg_io::{LoadOptions, MemoryFiles, SampleType, SaveOptions, load, save};
+/// use thalweg_io::{LoadOptions, MemoryFiles, SampleType, SaveOptions, load_terrain, save_terrain};
 ///
 /// let terrain = Terrain::from_metres(Grid::new([1, 2], 30.0)?, &[1234.5677, 0.1])?;
 /// let files = MemoryFiles::default();
 /// let options = SaveOptions { sample: Some(SampleType::F64), ..SaveOptions::default() };
-/// save(files.path("exact.tif"), &terrain, &options)?;
-/// let loaded = load(files.path("exact.tif"), &LoadOptions::default())?;
+/// save_terrain(files.path("exact.tif"), &terrain, &options)?;
+/// let loaded = load_terrain(files.path("exact.tif"), &LoadOptions::default())?;
 /// assert!(loaded.sample == SampleType::F64 && loaded.terrain.ground == terrain.ground);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SaveOptions {
     /// The type of the samples: `f32`, `f64` (exact), `u16` or `u8` (stretched from the lowest to the highest height,
-    /// with a sidecar). `None` uses the format's default type ([`Format::writes`]).
+    /// with a sidecar). `None` uses the format's default type ([`Format::writable_types`]).
     pub sample: Option<SampleType>,
     /// The value for cells without data in floating-point files. If it is `None`, or among the heights as the file
     /// stores them, it is the first of −9999, −32768, −3.4e38 and 3.4e38 (the limits of `f32`) that is not among them,
@@ -53,20 +53,20 @@ pub struct SaveOptions {
 /// as for R32, NPY and EXR, which cannot store a cell size. A GeoTIFF without a CRS stores the cell size too.
 ///
 /// # Errors
-/// Returns the errors of [`write()`](super::write); an error for samples of type `i16`, `i32` or `u32`, in which slopes
-/// would be lost, and for a terrain without any data.
-pub fn save(path: impl Into<FilePath>, terrain: &Terrain, options: &SaveOptions) -> Result<Vec<String>> {
+/// Returns the errors of [`write_raster`](super::write_raster); an error for samples of type `i16`, `i32` or `u32`, in
+/// which slopes would be lost, and for a terrain without any data.
+pub fn save_terrain(path: impl Into<FilePath>, terrain: &Terrain, options: &SaveOptions) -> Result<Vec<String>> {
     let ground = terrain.ground.as_slice();
-    let sheet = Sheet {
+    let sheet = RasterValues {
         grid: &terrain.grid,
         mask: terrain.nodata.as_ref(),
         value: &|k| ground[k].metres(),
         name: "height",
         unit: "m",
-        range: terrain.range().map(|range| range.map(Height::metres)),
+        range: terrain.elevation_range().map(|range| range.map(Height::metres)),
         heights: true,
     };
-    sheet.save(&path.into(), options)
+    sheet.write_file(&path.into(), options)
 }
 
 /// Writes a layer as `f32` (in PNG or R16 stretched, with a sidecar) with the terrain's georeference and nodata mask.
@@ -76,9 +76,9 @@ pub fn save(path: impl Into<FilePath>, terrain: &Terrain, options: &SaveOptions)
 /// metres and other values have no unit.
 ///
 /// # Errors
-/// Returns the errors of [`write()`](super::write); an error if the cells have another size than the terrain; an error
-/// if no cell has data and a finite value, except for counts in a TIFF; for these, an error if a count is 2³² − 1 and
-/// the terrain has cells without data.
+/// Returns the errors of [`write_raster`](super::write_raster); an error if the cells have another size than the
+/// terrain; an error if no cell has data and a finite value, except for counts in a TIFF; for these, an error if a
+/// count is 2³² − 1 and the terrain has cells without data.
 ///
 /// # Examples
 /// ```
@@ -87,7 +87,7 @@ pub fn save(path: impl Into<FilePath>, terrain: &Terrain, options: &SaveOptions)
 /// use thalweg_io::{MemoryFiles, load_layer, save_layer};
 ///
 /// let terrain = Terrain::new(Grid::new([2, 2], 10.0)?);
-/// let rain = Cells::Float(Field::generate([2, 2], |i, j| 0.5 * (i + j) as f32));
+/// let rain = Cells::Float(Field::from_fn([2, 2], |i, j| 0.5 * (i + j) as f32));
 /// let files = MemoryFiles::default();
 /// save_layer(files.path("rain.tif"), &terrain, RAIN.name, &rain)?;
 /// assert_eq!(load_layer(files.path("rain.tif"), &terrain.grid, &RAIN)?, rain);
@@ -95,7 +95,7 @@ pub fn save(path: impl Into<FilePath>, terrain: &Terrain, options: &SaveOptions)
 /// ```
 pub fn save_layer(path: impl Into<FilePath>, terrain: &Terrain, name: &str, cells: &Cells) -> Result<()> {
     let path = &path.into();
-    let sample = Format::of(path)?.writes().contains(&SampleType::F32).then_some(SampleType::F32);
+    let sample = Format::from_path(path)?.writable_types().contains(&SampleType::F32).then_some(SampleType::F32);
     save_layer_as(path, terrain, name, cells, sample)
 }
 
@@ -115,7 +115,7 @@ pub fn save_layer_as(
     if cells.size() != terrain.grid.size {
         let ([rows, cols], [want_rows, want_cols]) = (cells.size(), terrain.grid.size);
         let problem = format!("is {cols} × {rows} cells (columns × rows); the terrain is {want_cols} × {want_rows}");
-        return Err(Error::layer(name, problem));
+        return Err(Error::invalid_layer(name, problem));
     }
     let value = |k: usize| match cells {
         Cells::Height(field) => field[k].metres(),
@@ -123,7 +123,7 @@ pub fn save_layer_as(
         Cells::Count(field) => f64::from(field[k]),
     };
     let mask = terrain.nodata.as_ref();
-    if let (Cells::Count(counts), Format::Tiff) = (cells, Format::of(path)?) {
+    if let (Cells::Count(counts), Format::Tiff) = (cells, Format::from_path(path)?) {
         return save_counts(path, terrain, name, counts);
     }
     let valid = (0..terrain.grid.len()).filter(|k| mask.is_none_or(|m| !m[*k])).map(value);
@@ -133,8 +133,8 @@ pub fn save_layer_as(
     });
     let metres = matches!(cells, Cells::Height(_));
     let unit = terrain.layers.get(name).map_or(if metres { "m" } else { "1" }, |layer| layer.unit.as_str());
-    let sheet = Sheet { grid: &terrain.grid, mask, value: &value, name, unit, range, heights: false };
-    sheet.save(path, &SaveOptions { sample, ..SaveOptions::default() }).map(drop)
+    let sheet = RasterValues { grid: &terrain.grid, mask, value: &value, name, unit, range, heights: false };
+    sheet.write_file(path, &SaveOptions { sample, ..SaveOptions::default() }).map(drop)
 }
 
 /// Writes counts as integers with as many bits as they need; the highest code stands for no data.
@@ -143,8 +143,9 @@ fn save_counts(path: &FilePath, terrain: &Terrain, name: &str, counts: &Field<u3
     let is_missing = |k: usize| mask.is_some_and(|mask| mask[k]);
     let most = (0..counts.len()).filter(|k| !is_missing(*k)).map(|k| counts[k]).max();
     if mask.is_some() && most == Some(u32::MAX) {
-        return Err(Error::layer(name, format!("has {}, the code for no data in a file", u32::MAX)));
+        return Err(Error::invalid_layer(name, format!("has {}, the code for no data in a file", u32::MAX)));
     }
+    // The highest code of the type is reserved for no data, so 8 bits suffice for counts below 255.
     let is_small = most.is_none_or(|most| most < u32::from(u8::MAX));
     let none = if is_small { u32::from(u8::MAX) } else { u32::MAX };
     let codes = (0..counts.len()).map(|k| if is_missing(k) { none } else { counts[k] });
@@ -160,7 +161,8 @@ fn save_counts(path: &FilePath, terrain: &Terrain, name: &str, counts: &Field<u3
 /// no unit); `nodata` is the sample that stands for no data.
 ///
 /// # Errors
-/// Returns the errors of [`write()`](super::write); an error if the number of samples is not that of the grid's cells.
+/// Returns the errors of [`write_raster`](super::write_raster); an error if the number of samples is not that of the
+/// grid's cells.
 pub fn save_samples(
     path: impl Into<FilePath>,
     grid: &Grid,
@@ -168,27 +170,28 @@ pub fn save_samples(
     samples: Samples,
     nodata: Option<f64>,
 ) -> Result<()> {
-    let (unit, overviews) = ((unit != "1").then(|| unit.to_string()), Overviews::of(samples.kind()));
-    let raster = Raster { nodata, unit, georeference: Some(placed(grid)), ..Raster::new(grid.size, samples) };
+    let (unit, overviews) = ((unit != "1").then(|| unit.to_string()), Overviews::from_sample_type(samples.kind()));
+    let raster =
+        Raster { nodata, unit, georeference: Some(window_georeference(grid)), ..Raster::new(grid.size, samples) };
     write_as(&path.into(), &raster, overviews, Some(name))
 }
 
-/// Returns true if [`save()`] writes a sidecar for this path; `sample` is as in [`SaveOptions`].
+/// Returns true if [`save_terrain`] writes a sidecar for this path; `sample` is as in [`SaveOptions`].
 ///
 /// # Errors
 /// Returns an error for an unknown extension.
 pub fn writes_sidecar(path: &Path, sample: Option<SampleType>) -> Result<bool> {
-    let format = Format::of(path)?;
-    Ok(sample.or(format.writes().first().copied()).is_some_and(|kind| needs_sidecar(format, kind)))
+    let format = Format::from_path(path)?;
+    Ok(sample.or(format.writable_types().first().copied()).is_some_and(|kind| needs_sidecar(format, kind)))
 }
 
 /// Returns true if a file of this format and type cannot store what its samples mean.
 fn needs_sidecar(format: Format, kind: SampleType) -> bool {
-    kind.full().is_some() || matches!(format, Format::R32 | Format::Npy | Format::Exr)
+    kind.max_code().is_some() || matches!(format, Format::R32 | Format::Npy | Format::Exr)
 }
 
 /// The values to write, one per cell.
-struct Sheet<'a> {
+struct RasterValues<'a> {
     grid: &'a Grid,
     mask: Option<&'a Field<bool>>,
     value: &'a (dyn Fn(usize) -> f64 + Sync),
@@ -200,31 +203,37 @@ struct Sheet<'a> {
     heights: bool,
 }
 
-impl Sheet<'_> {
-    fn save(&self, path: &FilePath, options: &SaveOptions) -> Result<Vec<String>> {
-        let format = Format::of(path)?;
-        let kind = options.sample.or(format.writes().first().copied()).unwrap_or(SampleType::I16);
+impl RasterValues<'_> {
+    fn write_file(&self, path: &FilePath, options: &SaveOptions) -> Result<Vec<String>> {
+        let format = Format::from_path(path)?;
+        let kind = options.sample.or(format.writable_types().first().copied()).unwrap_or(SampleType::I16);
         check_sample(format, kind)?;
         let Some(range) = self.range else {
-            return Err(Error::file(path, "is not written: no cell has data"));
+            return Err(Error::invalid_file(path, "is not written: no cell has data"));
         };
         let mut warnings = Vec::new();
+        // Floating-point types store the values themselves; unsigned types of 8 and 16 bits store codes, which a
+        // sidecar explains.
         let (samples, nodata, [minimum, maximum]) = match kind {
             SampleType::F32 | SampleType::F64 => {
                 let nodata = self.nodata_value(kind, range, options.nodata, &mut warnings);
-                (self.plain(kind, nodata), self.mask.map(|_| nodata), range)
+                (self.copy_values(kind, nodata), self.mask.map(|_| nodata), range)
             }
-            SampleType::U8 | SampleType::U16 => self.stretched(kind, range),
+            SampleType::U8 | SampleType::U16 => self.stretch_to_codes(kind, range),
             SampleType::I16 | SampleType::I32 | SampleType::U32 => {
-                return Err(Error::value("sample type", kind, "f32, f64, u16, u8 (whole metres lose the slopes)"));
+                return Err(Error::invalid_value(
+                    "sample type",
+                    kind,
+                    "f32, f64, u16, u8 (whole metres lose the slopes)",
+                ));
             }
         };
-        let georeference = placed(self.grid);
+        let georeference = window_georeference(self.grid);
         if format != Format::Tiff && self.grid.georeference.as_ref().is_some_and(geokeys::has_crs) {
             warnings.push(format!("{format} cannot store a coordinate reference system; write .tif to keep it"));
         }
         // Codes are not in metres: the sidecar specifies their meaning.
-        let unit = (kind.full().is_none() && self.unit != "1").then(|| self.unit.to_string());
+        let unit = (kind.max_code().is_none() && self.unit != "1").then(|| self.unit.to_string());
         // The nodata code needs no tag in a PNG or R16 file: the sidecar specifies it, and no reader looks for a tag.
         let raster = Raster { nodata, unit, georeference: Some(georeference), ..Raster::new(self.grid.size, samples) };
         write_as(path, &raster, Overviews::Means, Some(self.name))?;
@@ -282,7 +291,7 @@ impl Sheet<'_> {
     }
 
     /// Returns the values unchanged.
-    fn plain(&self, kind: SampleType, nodata: f64) -> Samples {
+    fn copy_values(&self, kind: SampleType, nodata: f64) -> Samples {
         let value = |k| if self.is_masked(k) { nodata } else { (self.value)(k) };
         let cells = (0..self.grid.len()).into_par_iter().map(value);
         match kind {
@@ -293,9 +302,11 @@ impl Sheet<'_> {
 
     /// Stretches the values over the codes. Returns the samples, the nodata code, and the values of code 0 and of the
     /// highest code. If there are cells without data, they have code 0 and data begins at code 1.
-    fn stretched(&self, kind: SampleType, [low, high]: [f64; 2]) -> (Samples, Option<f64>, [f64; 2]) {
-        let full = kind.full().unwrap_or(65_535.0);
+    fn stretch_to_codes(&self, kind: SampleType, [low, high]: [f64; 2]) -> (Samples, Option<f64>, [f64; 2]) {
+        let full = kind.max_code().unwrap_or(65_535.0);
         let high = if high > low { high } else { low + 1.0 }; // on flat ground any range represents the height
+        // With a mask, code 0 is reserved for no data. `zero` is the value that code 0 would have, so that the same
+        // linear formula is valid for all codes.
         let first = f64::from(u8::from(self.mask.is_some()));
         let zero = low - first * (high - low) / (full - first);
         let code = |k: usize| {
@@ -311,19 +322,21 @@ impl Sheet<'_> {
     }
 }
 
-/// Returns the grid's georeference, moved to its window's corner, as [`save()`] writes it. Without a transform it gets
-/// one in metres, with the north-western corner of world cell (0, 0) at 0, 0.
+/// Returns the grid's georeference, moved to its window's corner, as [`save_terrain`] writes it. Without a transform it
+/// gets one in metres, with the north-western corner of world cell (0, 0) at 0, 0.
 pub fn save_place(grid: &Grid) -> Georeference {
-    placed(grid)
+    window_georeference(grid)
 }
 
-pub(super) fn placed(grid: &Grid) -> Georeference {
+pub(super) fn window_georeference(grid: &Grid) -> Georeference {
     let Cell { row: i, col: j } = grid.origin.map(|n| n as f64);
     let mut georeference = grid.georeference.clone().unwrap_or_default();
+    // Without a transform, the side of a cell in metres gives one, with the rows running to the south.
     let t = georeference.transform.unwrap_or([0.0, grid.cell, 0.0, 0.0, 0.0, -grid.cell]);
     if georeference.transform.is_none() && !geokeys::has_crs(&georeference) {
         georeference.pixel = PixelIs::Area;
     }
+    // The grid may be a window of a larger world, so the origin moves by its first row and column.
     georeference.transform = Some([t[0] + j * t[1] + i * t[2], t[1], t[2], t[3] + j * t[4] + i * t[5], t[4], t[5]]);
     georeference
 }
@@ -331,12 +344,12 @@ pub(super) fn placed(grid: &Grid) -> Georeference {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read;
+    use crate::read_raster;
 
     /// Four cells in a row, the last of them without data.
     fn holed() -> Terrain {
         let terrain = Terrain::new(Grid::new([1, 4], 10.0).unwrap());
-        Terrain { nodata: Some(Field::generate([1, 4], |_, j| j == 3)), ..terrain }
+        Terrain { nodata: Some(Field::from_fn([1, 4], |_, j| j == 3)), ..terrain }
     }
 
     #[test]
@@ -344,15 +357,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.tif");
         let mut land = holed();
-        let heights = |metres: [f64; 4]| Field::generate([1, 4], |_, j| Height::saturating(metres[j]));
+        let heights = |metres: [f64; 4]| Field::from_fn([1, 4], |_, j| Height::from_metres_clamped(metres[j]));
         // A height that differs from −9999, and from the requested value, by less than f32 resolves.
         land.ground = heights([-9998.9999, 5.0, 7.0, 5.0]);
         for (sample, nodata) in [(SampleType::F32, -32_768.0), (SampleType::F64, -9999.0)] {
-            save(&path, &land, &SaveOptions { sample: Some(sample), ..SaveOptions::default() }).unwrap();
-            assert_eq!(read(&path).unwrap().nodata, Some(nodata));
+            save_terrain(&path, &land, &SaveOptions { sample: Some(sample), ..SaveOptions::default() }).unwrap();
+            assert_eq!(read_raster(&path).unwrap().nodata, Some(nodata));
         }
         land.ground = heights([5000.0001, 5001.0, 5002.0, 5001.0]);
-        let said = save(&path, &land, &SaveOptions { nodata: Some(5000.0), ..SaveOptions::default() }).unwrap();
+        let said = save_terrain(&path, &land, &SaveOptions { nodata: Some(5000.0), ..SaveOptions::default() }).unwrap();
         assert!(said[0].contains("-9999 is written instead"), "{said:?}");
         // Values of a layer may be anywhere in the range of f32.
         let (low, high) = (f64::from(f32::MIN), f64::from(f32::MAX));
@@ -361,9 +374,9 @@ mod tests {
             ([f32::MIN, -32_768.0, 0.0, 0.0], high),
             ([f32::MIN, f32::MAX, 0.0, 0.0], f64::NAN),
         ] {
-            let cells = Cells::Float(Field::generate([1, 4], |_, j| floats[j]));
+            let cells = Cells::Float(Field::from_fn([1, 4], |_, j| floats[j]));
             save_layer(&path, &land, "numbers", &cells).unwrap();
-            let raster = read(&path).unwrap();
+            let raster = read_raster(&path).unwrap();
             let found = raster.nodata.unwrap();
             assert!(found == nodata || (found.is_nan() && nodata.is_nan()), "{found}, not {nodata}");
             assert!((0..3).all(|k| raster.samples.get(k) == f64::from(floats[k])), "{floats:?}");
@@ -374,10 +387,10 @@ mod tests {
     fn the_highest_count_stands_for_no_data_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.tif");
-        let counts = Cells::Count(Field::generate([1, 4], |_, j| if j == 1 { u32::MAX } else { 7 }));
+        let counts = Cells::Count(Field::from_fn([1, 4], |_, j| if j == 1 { u32::MAX } else { 7 }));
         let said = save_layer(&path, &holed(), "marks", &counts).unwrap_err().to_string();
         assert!(said.contains("has 4294967295") && !path.exists(), "{said}");
         save_layer(&path, &Terrain { nodata: None, ..holed() }, "marks", &counts).unwrap();
-        assert_eq!(read(&path).unwrap().samples.get(1), f64::from(u32::MAX));
+        assert_eq!(read_raster(&path).unwrap().samples.get(1), f64::from(u32::MAX));
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{FilePath, SampleType, atomic, plain};
+use super::{FilePath, SampleType, plain, write_atomically};
 use thalweg_core::{Error, Result, Size};
 
 /// The greatest size of a sidecar that is read; those written by this crate have less than a thousand bytes.
@@ -42,13 +42,13 @@ pub enum RowOrder {
 ///
 /// ```
 /// use thalweg_core::{Grid, Terrain};
-/// use thalweg_io::{MemoryFiles, SaveOptions, Sidecar, save};
+/// use thalweg_io::{MemoryFiles, SaveOptions, Sidecar, save_terrain};
 ///
 /// let files = MemoryFiles::default();
 /// let terrain = Terrain::from_metres(Grid::new([2, 2], 30.0)?, &[0.0, 25.0, 50.0, 100.0])?;
-/// save(files.path("dem.png"), &terrain, &SaveOptions::default())?;
+/// save_terrain(files.path("dem.png"), &terrain, &SaveOptions::default())?;
 /// assert!(files.get("dem.png.json").is_some());
-/// let sidecar = Sidecar::beside(files.path("dem.png"))?.unwrap();
+/// let sidecar = Sidecar::read_for(files.path("dem.png"))?.unwrap();
 /// assert_eq!((sidecar.minimum, sidecar.maximum, sidecar.cell_size), (0.0, 100.0, 30.0));
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
@@ -59,7 +59,7 @@ pub struct Sidecar {
     /// The value of the highest code (255 or 65535), or the highest of floating-point samples, in [`Sidecar::unit`].
     pub maximum: f64,
     /// The unit of the values: `m` for heights, `1` for none.
-    #[serde(default = "metre")]
+    #[serde(default = "default_unit")]
     pub unit: String,
     /// The side of a cell in metres, 0.001 to 100 000.
     pub cell_size: f64,
@@ -142,7 +142,7 @@ pub struct Godot {
     pub vertex_spacing: f64,
 }
 
-fn metre() -> String {
+fn default_unit() -> String {
     "m".to_string()
 }
 
@@ -151,11 +151,15 @@ impl Engines {
     /// metres.
     pub fn new(minimum: f64, maximum: f64, [rows, columns]: Size, cell: f64) -> Self {
         let relief = maximum - minimum;
+        // The codes 0 to 65 535 span the relief: 65 535/128 · scale/100 = relief.
         let scale_z = relief * 12_800.0 / 65_535.0;
         Self {
             unreal: Unreal { scale_z, scale_xy: 100.0 * cell, location_z: 100.0 * minimum + 256.0 * scale_z },
             unity: Unity {
+                // Unity divides by 65 536, so its height belongs to a code that is one beyond the highest.
                 terrain_height: relief * 65_536.0 / 65_535.0,
+                // Engines measure between the first and the last sample, which is one cell less than the number of
+                // samples.
                 terrain_width: columns.saturating_sub(1) as f64 * cell,
                 terrain_length: rows.saturating_sub(1) as f64 * cell,
                 position_y: minimum,
@@ -168,37 +172,37 @@ impl Engines {
 
 impl Sidecar {
     /// Returns the path of the sidecar of `path`: the whole name and `.json`.
-    pub fn path(path: impl AsRef<Path>) -> PathBuf {
+    pub fn path_for(path: impl AsRef<Path>) -> PathBuf {
         let mut name = OsString::from(path.as_ref());
         name.push(".json");
         PathBuf::from(name)
     }
 
     /// Returns the files that are read for a raster: the file itself, and its sidecar if there is one.
-    pub fn files(path: &Path) -> Vec<PathBuf> {
-        let sidecar = Some(Self::path(path)).filter(|sidecar| sidecar.is_file());
+    pub fn input_files(path: &Path) -> Vec<PathBuf> {
+        let sidecar = Some(Self::path_for(path)).filter(|sidecar| sidecar.is_file());
         [path.to_path_buf()].into_iter().chain(sidecar).collect()
     }
 
     /// Reads the sidecar of `path`; `None` if there is none.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read or has more than 64 KiB; the errors of [`Sidecar::parse`].
-    pub fn beside(path: impl Into<FilePath>) -> Result<Option<Self>> {
+    /// Returns an error if the file cannot be read or has more than 64 KiB, and the errors of [`Sidecar::parse`].
+    pub fn read_for(path: impl Into<FilePath>) -> Result<Option<Self>> {
         let path = path.into().with_suffix(".json");
-        let Some(bytes) = plain::read_if_there(&path, MAX_BYTES)? else { return Ok(None) };
-        Self::parse(&bytes).map(Some).map_err(|error| error.of_file(&path))
+        let Some(bytes) = plain::read_if_exists(&path, MAX_BYTES)? else { return Ok(None) };
+        Self::parse(&bytes).map(Some).map_err(|error| error.into_file_error(&path))
     }
 
-    /// Parses a sidecar from its bytes. An error becomes one about a file by [`Error::of_file`].
+    /// Parses a sidecar from its bytes. An error becomes one about a file by [`Error::into_file_error`].
     ///
     /// # Errors
     /// Returns an error if the bytes are not the JSON of a sidecar, if the minimum is above the maximum or one of them
     /// is not finite, or if the cell size is not 0.001 to 100 000 m.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let refuse = |problem: String| Error::content("sidecar", problem);
+        let refuse = |problem: String| Error::invalid_content("sidecar", problem);
         let sidecar: Self = serde_json::from_slice(bytes).map_err(|error| {
-            let what = plain::clipped(&error.to_string());
+            let what = plain::clip_text(&error.to_string());
             refuse(format!("does not describe a raster: {what}"))
         })?;
         let range = [sidecar.minimum, sidecar.maximum];
@@ -217,11 +221,11 @@ impl Sidecar {
     /// Writes the sidecar of `path`.
     ///
     /// # Errors
-    /// Returns the errors of [`atomic()`].
+    /// Returns the errors of [`write_atomically()`].
     pub fn write(&self, path: impl Into<FilePath>) -> Result<()> {
         let path = path.into().with_suffix(".json");
-        let text = serde_json::to_string_pretty(self).map_err(|error| Error::file(&path, error.to_string()))?;
-        atomic(&path, |file| writeln!(file, "{text}").map_err(Error::io(&path, "write")))
+        let text = serde_json::to_string_pretty(self).map_err(|error| Error::invalid_file(&path, error.to_string()))?;
+        write_atomically(&path, |file| writeln!(file, "{text}").map_err(Error::io(&path, "write")))
     }
 }
 
@@ -252,13 +256,13 @@ mod tests {
     fn what_cannot_be_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.r16");
-        assert_eq!(Sidecar::beside(&path).unwrap(), None);
+        assert_eq!(Sidecar::read_for(&path).unwrap(), None);
         let good = r#"{"minimum": 0, "maximum": 5, "cell_size": 1, "rows": 2, "columns": 2, "sample": "u16"}"#;
-        fs::write(Sidecar::path(&path), good).unwrap();
-        assert_eq!(Sidecar::beside(&path).unwrap().unwrap().unit, "m");
+        fs::write(Sidecar::path_for(&path), good).unwrap();
+        assert_eq!(Sidecar::read_for(&path).unwrap().unwrap().unit, "m");
         for (from, to) in [("5", "-5"), ("\"cell_size\": 1", "\"cell_size\": 0"), ("u16", "u17"), ("}", "")] {
-            fs::write(Sidecar::path(&path), good.replace(from, to)).unwrap();
-            assert!(Sidecar::beside(&path).is_err(), "{from} → {to}");
+            fs::write(Sidecar::path_for(&path), good.replace(from, to)).unwrap();
+            assert!(Sidecar::read_for(&path).is_err(), "{from} → {to}");
         }
     }
 }

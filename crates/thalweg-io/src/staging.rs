@@ -13,16 +13,16 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::atomic::{Temporary, folder_of, sweep, write_text};
+use super::atomic::{Temporary, parent_folder, remove_stale_temporaries, write_text};
 use super::disk;
 use super::store::FilePath;
-use thalweg_core::base::names::{from_text, shown, to_text};
+use thalweg_core::base::names::{format_path, from_text, to_text};
 use thalweg_core::{Error, Result};
 
 /// The name of the list of a folder's files while they are being replaced.
 pub const JOURNAL: &str = ".thalweg-journal.json";
 
-/// The report of a folder that contains only the layers of a run; [`list`] makes its text.
+/// The report of a folder that contains only the layers of a run; [`format_file_list`] makes its text.
 pub const LAYERS: &str = ".thalweg-layers.json";
 
 /// The reports that list the files of a folder, each with files that it always lists.
@@ -51,15 +51,15 @@ impl Staging {
     ///
     /// # Errors
     /// Returns an error if `target` does not exist or no folder can be created in it.
-    pub fn folder(&mut self, target: impl Into<FilePath>) -> Result<FilePath> {
+    pub fn temporary_folder(&mut self, target: impl Into<FilePath>) -> Result<FilePath> {
         let target = target.into();
         if let Some((_, part)) = self.parts.iter().find(|(known, _)| **known == *target) {
             return Ok(part.path().clone());
         }
         if !target.is_in_memory() {
-            sweep(&target);
+            remove_stale_temporaries(&target);
         }
-        let part = Temporary::folder(&target).map_err(Error::io(&target, "write into"))?;
+        let part = Temporary::create_folder(&target).map_err(Error::io(&target, "write into"))?;
         let path = part.path().clone();
         self.parts.push((target, part));
         Ok(path)
@@ -69,33 +69,35 @@ impl Staging {
     /// `target`.
     ///
     /// # Errors
-    /// Returns the errors of [`Staging::folder`]; an error if the path has no file name.
-    pub fn place(&mut self, target: impl Into<FilePath>) -> Result<FilePath> {
+    /// Returns the errors of [`Staging::temporary_folder`]; an error if the path has no file name.
+    pub fn temporary_path(&mut self, target: impl Into<FilePath>) -> Result<FilePath> {
         let target = target.into();
-        let name = target.file_name().ok_or_else(|| Error::file(&target, "is not a file name"))?;
-        Ok(self.folder(target.folder())?.join(name))
+        let name = target.file_name().ok_or_else(|| Error::invalid_file(&target, "is not a file name"))?;
+        Ok(self.temporary_folder(target.folder())?.join(name))
     }
 
     /// Returns the final path of a temporary path of this set; other paths stay.
-    pub fn target(&self, path: &Path) -> PathBuf {
+    pub fn final_path(&self, path: &Path) -> PathBuf {
         let rest =
             |(folder, part): &(FilePath, Temporary)| Some(folder.join(path.strip_prefix(&**part.path()).ok()?).into());
         self.parts.iter().find_map(rest).unwrap_or_else(|| path.to_path_buf())
     }
 
     /// Replaces a temporary path in a writer's error by the final path.
-    pub fn error(&self, error: Error) -> Error {
+    pub fn restore_error_path(&self, error: Error) -> Error {
         match error {
-            Error::File { path, problem } => Error::File { path: self.target(&path), problem },
-            Error::Io { path, action, source } => Error::Io { path: self.target(&path), action, source },
+            Error::File { path, problem } => Error::File { path: self.final_path(&path), problem },
+            Error::Io { path, action, source } => Error::Io { path: self.final_path(&path), action, source },
             other => other,
         }
     }
 
     /// Replaces temporary folders in a writer's warnings by the final ones.
-    pub fn said(&self, words: Vec<String>) -> Vec<String> {
+    pub fn restore_warning_paths(&self, words: Vec<String>) -> Vec<String> {
         let named = |text: String| {
-            self.parts.iter().fold(text, |text, (folder, part)| text.replace(&shown(part.path()), &shown(folder)))
+            self.parts
+                .iter()
+                .fold(text, |text, (folder, part)| text.replace(&format_path(part.path()), &format_path(folder)))
         };
         words.into_iter().map(named).collect()
     }
@@ -111,22 +113,25 @@ impl Staging {
     pub fn commit(self, reports: &[FilePath], whole: &[FilePath], keep: &[PathBuf]) -> Result<()> {
         let mut moves = Vec::new();
         for (folder, part) in &self.parts {
-            for name in disk::names_in(part.path()).map_err(Error::io(folder, "read"))? {
+            for name in disk::list_names(part.path()).map_err(Error::io(folder, "read"))? {
                 moves.push((folder.join(&name), part.path().join(&name)));
             }
         }
+        // Files are renamed in the order of their paths, and reports last, in the given order. The second sort is
+        // stable, so it keeps the order of the first.
         moves.sort_by(|(a, _), (b, _)| a.cmp(&**b));
         let order = |target: &FilePath| reports.iter().position(|report| **report == **target).map_or(0, |n| n + 1);
         moves.sort_by_key(|(target, _)| order(target));
         // In memory no crash can leave files of two worlds in one folder, so no journal is needed.
         let folders: BTreeSet<&Path> =
-            whole.iter().filter(|report| !report.is_in_memory()).map(|report| folder_of(report)).collect();
-        let formers: Vec<Former> = folders.iter().map(|dir| Former::of(dir, &moves, whole, keep)).collect();
+            whole.iter().filter(|report| !report.is_in_memory()).map(|report| parent_folder(report)).collect();
+        let formers: Vec<FormerFiles> =
+            folders.iter().map(|dir| FormerFiles::from_moves(dir, &moves, whole, keep)).collect();
         // The order matters for a crash at any point: the journal is written, old reports are removed, new files are
         // renamed, old files are removed, and the new reports are renamed. Syncing the folders in between keeps this
         // order on the disk.
-        formers.iter().try_for_each(Former::note)?;
-        reports.iter().try_for_each(|report| disk::remove(report).map_err(Error::io(report, "remove")))?;
+        formers.iter().try_for_each(FormerFiles::write_journal)?;
+        reports.iter().try_for_each(|report| disk::remove_file(report).map_err(Error::io(report, "remove")))?;
         let sync = || {
             let mut folders = self.parts.iter().map(|(folder, _)| folder);
             folders.try_for_each(|folder| disk::sync_folder(folder).map_err(Error::io(folder, "write into")))
@@ -137,34 +142,34 @@ impl Staging {
             |(target, path): &&(FilePath, FilePath)| disk::rename(path, target).map_err(Error::io(target, "replace"));
         first.iter().try_for_each(rename)?;
         let mut old = formers.iter().flat_map(|former| &former.files);
-        old.try_for_each(|file| disk::remove(file).map_err(Error::io(file, "remove")))?;
+        old.try_for_each(|file| disk::remove_file(file).map_err(Error::io(file, "remove")))?;
         sync()?;
         last.iter().try_for_each(rename)?;
         sync()?;
         // A journal that remains does no harm: the files that it names are in place or removed.
-        formers.iter().for_each(|former| drop(disk::remove(former.dir.join(JOURNAL))));
+        formers.iter().for_each(|former| drop(disk::remove_file(former.dir.join(JOURNAL))));
         Ok(())
     }
 }
 
 /// Returns the text of a list called `name`, which lists the files of these names in its folder for a run whose recipe
 /// has the hash `recipe`.
-pub fn list(name: &str, recipe: &str, files: impl IntoIterator<Item = String>) -> String {
+pub fn format_file_list(name: &str, recipe: &str, files: impl IntoIterator<Item = String>) -> String {
     let files: Vec<String> = files.into_iter().chain([name.to_string()]).collect();
     format!("{}\n", json!({"thalweg": env!("CARGO_PKG_VERSION"), "recipe_hash": recipe, "files": files}))
 }
 
 /// Returns the hash of the recipe of the run to which a list in `dir` belongs; `None` if there is no such list.
-pub fn listed(dir: &Path, name: &str) -> Option<String> {
-    Some(read(&dir.join(name))?["recipe_hash"].as_str()?.to_string())
+pub fn read_list_hash(dir: &Path, name: &str) -> Option<String> {
+    Some(read_json(&dir.join(name))?["recipe_hash"].as_str()?.to_string())
 }
 
-/// Writes a list of files that a run is about to write to `dir` one by one; see [`list`]. If `begins` is true, the run
-/// begins with these files, and the files of the existing list are removed first.
+/// Writes a list of files that a run is about to write to `dir` one by one; see [`format_file_list`]. If `begins` is
+/// true, the run begins with these files, and the files of the existing list are removed first.
 ///
 /// # Errors
 /// Returns an error if a file cannot be removed or the list cannot be written. The previous list is unchanged then.
-pub fn announce(
+pub fn write_file_list(
     dir: &Path,
     name: &str,
     recipe: &str,
@@ -172,10 +177,11 @@ pub fn announce(
     begins: bool,
 ) -> Result<()> {
     let path = dir.join(name);
-    let old = if begins { world_of(&path, &[]) } else { BTreeSet::new() };
+    let old = if begins { list_world_files(&path, &[]) } else { BTreeSet::new() };
+    // The list itself is replaced below, so it is not removed before.
     let old = old.iter().filter(|old| *old != name).map(|old| dir.join(old)).filter(|file| is_file(file));
-    old.into_iter().try_for_each(|file| disk::remove(&file).map_err(Error::io(&file, "remove")))?;
-    write_text(&path, &list(name, recipe, files))
+    old.into_iter().try_for_each(|file| disk::remove_file(&file).map_err(Error::io(&file, "remove")))?;
+    write_text(&path, &format_file_list(name, recipe, files))
 }
 
 /// Rejects files of these names in `dir`, which `report` will list, if another report there lists one of them. A folder
@@ -183,16 +189,17 @@ pub fn announce(
 ///
 /// # Errors
 /// Returns an error that names the first such file and the report that lists it.
-pub fn unclaimed(dir: impl Into<FilePath>, report: &str, names: &[String]) -> Result<()> {
+pub fn check_unclaimed(dir: impl Into<FilePath>, report: &str, names: &[String]) -> Result<()> {
     let dir = &dir.into();
     if dir.is_in_memory() {
         return Ok(());
     }
     for (other, always) in REPORTS.iter().filter(|(other, _)| *other != report) {
-        let named = world_of(&dir.join(other), always);
+        let named = list_world_files(&dir.join(other), always);
         if let Some(name) = names.iter().find(|name| named.contains(*name)) {
+            // A file that two reports list would be removed by the run that replaces either of them.
             let problem = format!("already contains {name}, which {other} lists; choose another folder");
-            return Err(Error::file(dir, problem));
+            return Err(Error::invalid_file(dir, problem));
         }
     }
     Ok(())
@@ -200,7 +207,7 @@ pub fn unclaimed(dir: impl Into<FilePath>, report: &str, names: &[String]) -> Re
 
 /// The files of a previous world in a folder, or of one that was not completed.
 #[derive(Debug)]
-struct Former {
+struct FormerFiles {
     dir: PathBuf,
     /// The files to remove.
     files: Vec<PathBuf>,
@@ -209,27 +216,31 @@ struct Former {
     comes: BTreeSet<String>,
 }
 
-impl Former {
+impl FormerFiles {
     /// Determines which files have to be removed from `dir` when `moves` are made.
-    fn of(dir: &Path, moves: &[(FilePath, FilePath)], whole: &[FilePath], keep: &[PathBuf]) -> Self {
+    fn from_moves(dir: &Path, moves: &[(FilePath, FilePath)], whole: &[FilePath], keep: &[PathBuf]) -> Self {
         let mut files: BTreeSet<String> =
-            read(&dir.join(JOURNAL)).map_or(BTreeSet::new(), |list| plain(&list["files"]));
+            // A journal was left by a run that did not finish. The files of both of its worlds are removed, unless they
+            // are written again.
+            read_json(&dir.join(JOURNAL)).map_or(BTreeSet::new(), |list| plain_file_names(&list["files"]));
         let mut comes = BTreeSet::new();
-        for report in whole.iter().filter(|report| folder_of(report) == dir) {
+        // The files of a finished run are listed by its report, which counts only if it lists the files that its kind
+        // always has.
+        for report in whole.iter().filter(|report| parent_folder(report) == dir) {
             let always = REPORTS.iter().find(|(name, _)| report.ends_with(name)).map(|(_, always)| *always);
-            files.extend(always.map_or(BTreeSet::new(), |always| world_of(report, always)));
+            files.extend(always.map_or(BTreeSet::new(), |always| list_world_files(report, always)));
             let new = moves.iter().find(|(target, _)| **target == **report);
-            comes.extend(new.map_or(BTreeSet::new(), |(_, path)| world_of(path, &[])));
+            comes.extend(new.map_or(BTreeSet::new(), |(_, path)| list_world_files(path, &[])));
         }
         let is_new = |file: &PathBuf| moves.iter().any(|(target, _)| **target == **file);
-        let is_kept = |file: &PathBuf| keep.iter().any(|kept| super::apart::same(kept, file));
+        let is_kept = |file: &PathBuf| keep.iter().any(|kept| super::file_identity::is_same_file(kept, file));
         let files = files.into_iter().map(|name| dir.join(name));
         let files = files.filter(|file| is_file(file) && !is_new(file) && !is_kept(file)).collect();
         Self { dir: dir.to_path_buf(), files, comes }
     }
 
     /// Writes the journal with all old and new names before anything is changed in the folder.
-    fn note(&self) -> Result<()> {
+    fn write_journal(&self) -> Result<()> {
         let old = self.files.iter().filter_map(|file| Some(to_text(Path::new(file.file_name()?))));
         let names: BTreeSet<String> = old.chain(self.comes.iter().cloned()).collect();
         let path = self.dir.join(JOURNAL);
@@ -243,18 +254,19 @@ fn is_file(path: &Path) -> bool {
 }
 
 /// The greatest size of a report or list that is read.
-const MOST: u64 = 64 << 20;
+const MAX_REPORT_BYTES: u64 = 64 << 20;
 
-fn read(path: &Path) -> Option<Value> {
-    fs::symlink_metadata(path).ok().filter(|about| about.is_file() && about.len() <= MOST)?;
+fn read_json(path: &Path) -> Option<Value> {
+    // A link, a pipe, or a file of arbitrary length is not a report.
+    fs::symlink_metadata(path).ok().filter(|about| about.is_file() && about.len() <= MAX_REPORT_BYTES)?;
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
 /// Returns the names of the files in the report's folder that a report lists; none if it is not a report of a world in
 /// this folder.
-fn world_of(report: &Path, always: &[&str]) -> BTreeSet<String> {
+fn list_world_files(report: &Path, always: &[&str]) -> BTreeSet<String> {
     let names = || {
-        let text = read(report)?;
+        let text = read_json(report)?;
         text["thalweg"].as_str()?;
         let files = text["files"].as_array()?.iter().map(|file| file.as_str().map(from_text));
         let files: Vec<PathBuf> = files.collect::<Option<_>>()?;
@@ -268,7 +280,7 @@ fn world_of(report: &Path, always: &[&str]) -> BTreeSet<String> {
 }
 
 /// Returns the entries of a list that are plain file names, without a folder.
-fn plain(list: &Value) -> BTreeSet<String> {
+fn plain_file_names(list: &Value) -> BTreeSet<String> {
     let names = list.as_array().into_iter().flatten().filter_map(Value::as_str);
     names.filter(|name| Path::new(name).file_name() == Some(OsStr::new(name))).map(String::from).collect()
 }
@@ -280,7 +292,7 @@ mod tests {
     /// Writes a world of these files into `dir`.
     fn world(dir: &Path, files: &[&str], content: &str) -> Result<()> {
         let mut staging = Staging::new();
-        let at = staging.folder(dir)?;
+        let at = staging.temporary_folder(dir)?;
         for name in files.iter().chain(&["height.tif", "recipe.toml"]) {
             write_text(at.join(name), content)?;
         }
@@ -324,9 +336,10 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         world(place.path(), &["lakes.csv"], "first").unwrap();
         let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert!(unclaimed(place.path(), "drain.json", &names(&["filled.tif"])).is_ok());
-        assert!(unclaimed(place.path(), "report.json", &names(&["lakes.csv"])).is_ok());
-        let said = unclaimed(place.path(), "drain.json", &names(&["filled.tif", "lakes.csv"])).unwrap_err().to_string();
+        assert!(check_unclaimed(place.path(), "drain.json", &names(&["filled.tif"])).is_ok());
+        assert!(check_unclaimed(place.path(), "report.json", &names(&["lakes.csv"])).is_ok());
+        let said =
+            check_unclaimed(place.path(), "drain.json", &names(&["filled.tif", "lakes.csv"])).unwrap_err().to_string();
         assert!(said.contains("lakes.csv") && said.contains("report.json"), "{said}");
     }
 
@@ -337,18 +350,18 @@ mod tests {
         let dir = place.path();
         let layers = |output: &str, names: &[&str]| {
             let mut staging = Staging::new();
-            let at = staging.folder(dir).unwrap();
+            let at = staging.temporary_folder(dir).unwrap();
             names.iter().chain(&[output]).for_each(|name| fs::write(at.join(name), "new").unwrap());
-            fs::write(at.join(LAYERS), list(LAYERS, "1f", names.iter().map(ToString::to_string))).unwrap();
+            fs::write(at.join(LAYERS), format_file_list(LAYERS, "1f", names.iter().map(ToString::to_string))).unwrap();
             let reports = [dir.join(LAYERS).into()];
             staging.commit(&reports, &reports, &[dir.join("kept.tif")]).unwrap();
         };
         layers("a.tif", &["water.tif", "loose.tif", "kept.tif"]);
         layers("b.tif", &["loose.tif"]);
         assert_eq!(names(dir), set(&["a.tif", "b.tif", "loose.tif", "kept.tif", LAYERS]));
-        assert_eq!(listed(dir, LAYERS).as_deref(), Some("1f"));
+        assert_eq!(read_list_hash(dir, LAYERS).as_deref(), Some("1f"));
         // A world in the same folder neither overwrites the layers nor is removed with them.
-        let said = unclaimed(dir, "report.json", &["loose.tif".to_string()]).unwrap_err().to_string();
+        let said = check_unclaimed(dir, "report.json", &["loose.tif".to_string()]).unwrap_err().to_string();
         assert!(said.contains("loose.tif") && said.contains(LAYERS), "{said}");
     }
 
@@ -360,13 +373,13 @@ mod tests {
         for file in ["1.png", "2.png", "own.png"] {
             fs::write(dir.join(file), "old").unwrap();
         }
-        announce(dir, "list.json", "1f", named(&["1.png", "2.png", "3.png"]), true).unwrap();
+        write_file_list(dir, "list.json", "1f", named(&["1.png", "2.png", "3.png"]), true).unwrap();
         assert_eq!(names(dir), set(&["1.png", "2.png", "own.png", "list.json"]), "there was no list");
-        announce(dir, "list.json", "1f", named(&["1.png", "2.png", "3.png", "4.png"]), false).unwrap();
+        write_file_list(dir, "list.json", "1f", named(&["1.png", "2.png", "3.png", "4.png"]), false).unwrap();
         assert_eq!(names(dir), set(&["1.png", "2.png", "own.png", "list.json"]), "it goes on");
-        announce(dir, "list.json", "2e", named(&["1.png"]), true).unwrap();
+        write_file_list(dir, "list.json", "2e", named(&["1.png"]), true).unwrap();
         assert_eq!(names(dir), set(&["own.png", "list.json"]));
-        assert_eq!(listed(dir, "list.json").as_deref(), Some("2e"));
+        assert_eq!(read_list_hash(dir, "list.json").as_deref(), Some("2e"));
     }
 
     #[test]

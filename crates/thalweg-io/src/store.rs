@@ -28,14 +28,14 @@ pub enum FileStore {
 /// and all paths are relative to one root.
 ///
 /// ```
-/// use thalweg_io::{LoadOptions, MemoryFiles, SaveOptions, load, save};
+/// use thalweg_io::{LoadOptions, MemoryFiles, SaveOptions, load_terrain, save_terrain};
 /// use thalweg_core::terrain::grid::Grid;
 /// use thalweg_core::terrain::Terrain;
 ///
 /// let files = MemoryFiles::default();
 /// let terrain = Terrain::from_metres(Grid::new([2, 3], 30.0)?, &[5.0; 6])?;
-/// save(files.path("land/height.tif"), &terrain, &SaveOptions::default())?;
-/// assert_eq!(load(files.path("land/height.tif"), &LoadOptions::default())?.terrain.ground, terrain.ground);
+/// save_terrain(files.path("land/height.tif"), &terrain, &SaveOptions::default())?;
+/// assert_eq!(load_terrain(files.path("land/height.tif"), &LoadOptions::default())?.terrain.ground, terrain.ground);
 /// assert!(files.get("land/height.tif").is_some_and(|bytes| bytes.starts_with(b"II*\0")));
 /// # Ok::<(), thalweg_core::base::error::Error>(())
 /// ```
@@ -45,28 +45,28 @@ pub struct MemoryFiles(Arc<Mutex<BTreeMap<PathBuf, Arc<[u8]>>>>);
 impl MemoryFiles {
     /// Returns a path in this store; an empty path is its root.
     pub fn path(&self, path: impl Into<PathBuf>) -> FilePath {
-        FilePath { store: FileStore::Memory(self.clone()), path: key(&path.into()) }
+        FilePath { store: FileStore::Memory(self.clone()), path: normalize_path(&path.into()) }
     }
 
     /// Stores a file and replaces an existing one at this path.
     pub fn insert(&self, path: impl AsRef<Path>, bytes: impl Into<Arc<[u8]>>) {
-        self.files().insert(key(path.as_ref()), bytes.into());
+        self.lock_files().insert(normalize_path(path.as_ref()), bytes.into());
     }
 
     /// Returns the bytes of a file; `None` if there is no such file.
     pub fn get(&self, path: impl AsRef<Path>) -> Option<Arc<[u8]>> {
-        self.files().get(&key(path.as_ref())).cloned()
+        self.lock_files().get(&normalize_path(path.as_ref())).cloned()
     }
 
     /// Removes a file and returns its bytes; `None` if there is no such file.
     pub fn remove(&self, path: impl AsRef<Path>) -> Option<Arc<[u8]>> {
-        self.files().remove(&key(path.as_ref()))
+        self.lock_files().remove(&normalize_path(path.as_ref()))
     }
 
     /// Removes all files of a folder and of its subfolders. Returns their paths, relative to the folder and in order,
-    /// and their bytes.
+    /// and their bytes. For example, a web page offers the files of an export as a download and frees their memory.
     pub fn remove_folder(&self, folder: impl AsRef<Path>) -> Vec<(PathBuf, Arc<[u8]>)> {
-        let (folder, mut files) = (key(folder.as_ref()), self.files());
+        let (folder, mut files) = (normalize_path(folder.as_ref()), self.lock_files());
         let inside =
             files.keys().filter_map(|path| Some((path.clone(), path.strip_prefix(&folder).ok()?.to_path_buf())));
         let inside: Vec<_> = inside.collect();
@@ -74,21 +74,22 @@ impl MemoryFiles {
     }
 
     /// Returns the names in a folder.
-    pub(super) fn names_in(&self, folder: &Path) -> BTreeSet<OsString> {
-        let (folder, files) = (key(folder), self.files());
+    pub(super) fn list_names(&self, folder: &Path) -> BTreeSet<OsString> {
+        let (folder, files) = (normalize_path(folder), self.lock_files());
         let inside = files.keys().filter_map(|path| path.strip_prefix(&folder).ok()?.components().next());
         inside.map(|first| first.as_os_str().to_os_string()).collect()
     }
 
     /// Renames a file and replaces an existing one of the new name. Returns true if there was a file to rename.
     pub(super) fn rename(&self, from: &Path, to: &Path) -> bool {
-        let mut files = self.files();
-        let Some(bytes) = files.remove(&key(from)) else { return false };
-        files.insert(key(to), bytes);
+        let mut files = self.lock_files();
+        // Both changes are made under one lock, so no reader finds the file under neither name.
+        let Some(bytes) = files.remove(&normalize_path(from)) else { return false };
+        files.insert(normalize_path(to), bytes);
         true
     }
 
-    fn files(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Arc<[u8]>>> {
+    fn lock_files(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Arc<[u8]>>> {
         // Every change of the map is a single insertion or removal, so it is valid even after a panic elsewhere.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -96,17 +97,17 @@ impl MemoryFiles {
 
 impl fmt::Debug for MemoryFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.files().keys()).finish()
+        f.debug_set().entries(self.lock_files().keys()).finish()
     }
 }
 
 /// Normalizes a path, so that a file has one key however its path is written.
-fn key(path: &Path) -> PathBuf {
+fn normalize_path(path: &Path) -> PathBuf {
     path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir)).collect()
 }
 
 /// Returns the folder of a file.
-pub(super) fn folder_of(path: &Path) -> &Path {
+pub(super) fn parent_folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
@@ -158,14 +159,14 @@ impl FilePath {
 
     /// Returns the folder of the path.
     pub fn folder(&self) -> Self {
-        self.with_path(folder_of(&self.path))
+        self.with_path(parent_folder(&self.path))
     }
 
     /// Returns the absolute path; a path in memory is always relative to the one root and stays as it is.
     ///
     /// # Errors
     /// Returns an error if a path on the disk is empty or there is no current folder.
-    pub fn absolute(&self) -> Result<Self> {
+    pub fn to_absolute(&self) -> Result<Self> {
         if self.is_in_memory() {
             return Ok(self.clone());
         }
@@ -173,7 +174,7 @@ impl FilePath {
     }
 
     /// Returns the store in memory to which the path belongs; `None` for a path on the disk.
-    pub fn memory(&self) -> Option<&MemoryFiles> {
+    pub fn memory_store(&self) -> Option<&MemoryFiles> {
         match &self.store {
             FileStore::Memory(files) => Some(files),
             FileStore::Disk => None,
@@ -182,12 +183,12 @@ impl FilePath {
 
     /// Returns true if it is a path in memory.
     pub fn is_in_memory(&self) -> bool {
-        self.memory().is_some()
+        self.memory_store().is_some()
     }
 
     /// Returns true if a file, or a folder on the disk, exists at this path.
     pub fn exists(&self) -> bool {
-        self.memory().map_or_else(|| self.path.exists(), |files| files.get(&self.path).is_some())
+        self.memory_store().map_or_else(|| self.path.exists(), |files| files.get(&self.path).is_some())
     }
 }
 
@@ -245,7 +246,7 @@ from_paths!(&Path, &PathBuf, &str, String, &String, OsString, &OsStr);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{LoadOptions, SaveOptions, atomic, load, save};
+    use crate::{LoadOptions, SaveOptions, load_terrain, save_terrain, write_atomically};
     use thalweg_core::{Grid, Terrain};
 
     #[test]
@@ -256,14 +257,15 @@ mod tests {
         for name in ["a.tif", "a.png", "a.npy"] {
             let (here, there) = (FilePath::from(folder.path().join(name)), files.path(name));
             for path in [&here, &there] {
-                save(path, &terrain, &SaveOptions::default()).unwrap();
+                save_terrain(path, &terrain, &SaveOptions::default()).unwrap();
             }
             let bytes = files.get(name).unwrap();
             assert!(std::fs::read(&here).unwrap() == *bytes, "{name}");
-            let [from_disk, from_memory] = [&here, &there].map(|path| load(path, &LoadOptions::default()).unwrap());
+            let [from_disk, from_memory] =
+                [&here, &there].map(|path| load_terrain(path, &LoadOptions::default()).unwrap());
             assert_eq!(from_disk.terrain, from_memory.terrain, "{name}");
             assert!(files.remove(name).is_some() && files.get(name).is_none());
-            assert!(load(&there, &LoadOptions::default()).unwrap_err().to_string().contains(name));
+            assert!(load_terrain(&there, &LoadOptions::default()).unwrap_err().to_string().contains(name));
         }
     }
 
@@ -272,7 +274,7 @@ mod tests {
         let files = MemoryFiles::default();
         files.insert("some/where/b.txt", *b"old");
         let path = files.path("./some").join("where/b.txt");
-        assert!(atomic(&path, |_| Err(Error::file("b", "no more"))).is_err());
+        assert!(write_atomically(&path, |_| Err(Error::invalid_file("b", "no more"))).is_err());
         assert_eq!(&*files.get("some/where/b.txt").unwrap(), b"old");
         // Another store has its own files.
         assert!(path.exists() && !MemoryFiles::default().path("some/where/b.txt").exists());

@@ -7,9 +7,9 @@ use rayon::prelude::*;
 
 use super::heights::HeightReading;
 pub use super::heights::{DEFAULT_HEIGHT, LoadOptions};
-pub use super::save::{SaveOptions, save, save_layer, save_layer_as};
-use super::units::{self, Problem, Said, Unit};
-use super::{FilePath, Format, Raster, SampleType, Sidecar, deterrace, geokeys, read};
+pub use super::save::{SaveOptions, save_layer, save_layer_as, save_terrain};
+use super::units::{self, StatedUnit, Unit, UnitProblem};
+use super::{FilePath, Format, Raster, SampleType, Sidecar, deterrace, geokeys, read_raster};
 use thalweg_core::terrain::height::NO_HEIGHT;
 use thalweg_core::{Cell, Error, Field, Georeference, Grid, Height, Result, Terrain};
 
@@ -22,7 +22,8 @@ pub const DEFAULT_CELL: f64 = 10.0;
 pub struct Loaded {
     /// The terrain; cells without data have its lowest height and are masked.
     pub terrain: Terrain,
-    /// What was assumed, ignored or looks doubtful.
+    /// What was assumed, ignored or looks doubtful. For example, a file without a cell size gives a warning that 10 m
+    /// were assumed.
     pub warnings: Vec<String>,
     /// The file's format.
     pub format: Format,
@@ -49,18 +50,19 @@ pub struct Loaded {
 /// from all other heights.
 ///
 /// # Errors
-/// Returns the errors of [`read`]; an error for coordinates in degrees or feet, for Pseudo-Mercator, for rotated or
-/// oblong cells, for a sidecar of another size, for infinities and heights outside ±16 000 m (naming the cell), for a
-/// file without data, and for options out of range.
-pub fn load(path: impl Into<FilePath>, options: &LoadOptions) -> Result<Loaded> {
+/// Returns the errors of [`read_raster`]; an error for coordinates in degrees or feet, for Pseudo-Mercator, for rotated
+/// or oblong cells, for a sidecar of another size, for infinities and heights outside ±16 000 m (naming the cell), for
+/// a file without data, and for options out of range. For example, a model in degrees (EPSG:4326) must be reprojected
+/// to a system in metres first.
+pub fn load_terrain(path: impl Into<FilePath>, options: &LoadOptions) -> Result<Loaded> {
     let path = &path.into();
     check_options(options)?;
-    let raster = read(path)?;
+    let raster = read_raster(path)?;
     let sidecar = match needs_sidecar(&raster) {
-        true => Sidecar::beside(path)?,
+        true => Sidecar::read_for(path)?,
         false => None,
     };
-    terrain_of(path, raster, sidecar.as_ref(), options)
+    convert_to_terrain(path, raster, sidecar.as_ref(), options)
 }
 
 /// Rejects invalid heights in the options.
@@ -69,7 +71,7 @@ fn check_options(options: &LoadOptions) -> Result<()> {
     let (low_ok, high_ok) = (Height::from_metres(low).is_ok(), Height::from_metres(high).is_ok());
     if !low_ok || !high_ok || low >= high {
         let allowed = "two heights in rising order, -16000 to 16000 m";
-        return Err(Error::value("height", format!("{low},{high}"), allowed));
+        return Err(Error::invalid_value("height", format!("{low},{high}"), allowed));
     }
     Ok(())
 }
@@ -78,31 +80,31 @@ fn check_options(options: &LoadOptions) -> Result<()> {
 /// extension gives the format.
 ///
 /// # Errors
-/// Returns the errors of [`load`].
-pub fn terrain_of(
+/// Returns the errors of [`load_terrain`].
+pub fn convert_to_terrain(
     path: impl AsRef<Path>,
     mut raster: Raster,
     sidecar: Option<&Sidecar>,
     options: &LoadOptions,
 ) -> Result<Loaded> {
     let path = path.as_ref();
-    let format = Format::of(path)?;
-    let refuse = |problem: String| Error::file(path, problem);
+    let format = Format::from_path(path)?;
+    let refuse = |problem: String| Error::invalid_file(path, problem);
     raster.nodata = raster.nodata.or(sidecar.and_then(|sidecar| sidecar.nodata));
-    let Placed { grid, mut warnings, overridden } = placed_of(path, &mut raster, sidecar, options)?;
+    let PlacedGrid { grid, mut warnings, overridden } = determine_grid(path, &mut raster, sidecar, options)?;
     Grid::new(grid.size, grid.cell)?;
-    let reading = HeightReading::of(&raster, sidecar, options);
-    let look = reading.look(&raster, Cell::new(0, 0));
-    let (reading, said) = reading.settle(&look).map_err(refuse)?;
+    let reading = HeightReading::from_head(&raster, sidecar, options);
+    let look = reading.examine_piece(&raster, Cell::new(0, 0));
+    let (reading, said) = reading.resolve_nodata_and_scale(&look).map_err(refuse)?;
     warnings.extend(said);
     let all = || (0..raster.samples.len()).into_par_iter();
     let mask = all().any(|k| reading.is_missing(&raster, k));
     let mask: Option<Vec<bool>> = mask.then(|| all().map(|k| reading.is_missing(&raster, k)).collect());
 
-    let step = terrace(&raster, mask.as_deref()).map(|codes| codes * reading.step());
+    let step = find_terrace_step(&raster, mask.as_deref()).map(|codes| codes * reading.metres_per_code());
     let coarse = match raster.samples.kind() {
         SampleType::U8 => true,
-        SampleType::U16 => step.is_some_and(|s| s >= 128.0 * reading.step()), // 8 bits stretched to 16
+        SampleType::U16 => step.is_some_and(|s| s >= 128.0 * reading.metres_per_code()), // 8 bits stretched to 16
         _ => false,
     };
     if let Some(step) = step.filter(|_| coarse && !options.deterrace) {
@@ -110,12 +112,12 @@ pub fn terrain_of(
             "is stored in 8 bits, so its heights form terraces {step:.3} m apart; `deterrace` smooths them"
         ));
     }
-    let mut ground = ground(&raster, &reading).map_err(refuse)?;
+    let mut ground = convert_ground(&raster, &reading).map_err(refuse)?;
     let nodata_count = mask.as_ref().map_or(0, |m| m.iter().filter(|m| **m).count());
     let nodata = mask.map(|mask| Field::from_vec(raster.size, mask)).transpose()?;
     if options.deterrace {
         match step {
-            Some(step) => deterrace::deterrace(&mut ground, nodata.as_ref(), step),
+            Some(step) => deterrace::remove_terraces(&mut ground, nodata.as_ref(), step),
             None => warnings.push("has no terraces to smooth".to_string()),
         }
     }
@@ -126,7 +128,7 @@ pub fn terrain_of(
 
 /// The position of a file's cells, and warnings.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Placed {
+pub struct PlacedGrid {
     /// The grid, with open edges and no sea; it may have more cells than a terrain can have.
     pub grid: Grid,
     /// What was assumed, ignored or looks doubtful.
@@ -136,14 +138,19 @@ pub struct Placed {
 }
 
 /// Determines the grid of a file from its head, with or without samples. `sidecar` specifies what the file does not,
-/// and `path` is used in messages. It is the first half of [`terrain_of`], for files that are read in windows. The
+/// and `path` is used in messages. It is the first half of [`convert_to_terrain`], for files that are read in windows. The
 /// reader's warnings are moved from `head` to the result.
 ///
 /// # Errors
-/// Returns the errors of [`load`], except for those about samples.
-pub fn placed_of(path: &Path, head: &mut Raster, sidecar: Option<&Sidecar>, options: &LoadOptions) -> Result<Placed> {
+/// Returns the errors of [`load_terrain`], except for those about samples.
+pub fn determine_grid(
+    path: &Path,
+    head: &mut Raster,
+    sidecar: Option<&Sidecar>,
+    options: &LoadOptions,
+) -> Result<PlacedGrid> {
     check_options(options)?;
-    let refuse = |problem: String| Error::file(path, problem);
+    let refuse = |problem: String| Error::invalid_file(path, problem);
     let mut warnings = std::mem::take(&mut head.warnings);
     let kind = head.samples.kind();
     if let Some(sidecar) = sidecar
@@ -157,45 +164,50 @@ pub fn placed_of(path: &Path, head: &mut Raster, sidecar: Option<&Sidecar>, opti
     }
     let mut overridden = Vec::new();
     let unit = head.unit.as_deref().or(sidecar.map(|sidecar| sidecar.unit.as_str()));
+    // A requested unit replaces an unsuitable unit of the file, which is then reported.
     let heights = match (units::check_vertical(head.georeference.as_ref(), unit), options.unit) {
         (Ok(said), None) => said,
-        (Ok(_), Some(Unit::Metre)) => Said::Metre,
+        (Ok(_), Some(Unit::Metre)) => StatedUnit::Metre,
         (Err(problem), Some(Unit::Metre)) => {
-            overridden.push(said_only(&problem));
-            Said::Metre
+            overridden.push(strip_advice(&problem));
+            StatedUnit::Metre
         }
         (Err(problem), None) => return Err(refuse(problem)),
     };
     let cell = cell_size(head.georeference.as_ref(), sidecar, options, heights, [&mut warnings, &mut overridden])
         .map_err(refuse)?;
     warnings.extend(overridden.iter().map(|said| format!("is read as metres, as requested, although it {said}")));
-    let grid = Grid { georeference: head.georeference.clone(), ..Grid::of_windows(head.size, cell)? };
-    Ok(Placed { grid, warnings, overridden })
+    let grid = Grid { georeference: head.georeference.clone(), ..Grid::new_windowed(head.size, cell)? };
+    Ok(PlacedGrid { grid, warnings, overridden })
 }
 
 /// Returns true if a file lacks data that a sidecar specifies: the metres of its codes, or its cell size.
 pub fn needs_sidecar(raster: &Raster) -> bool {
-    let unscaled = raster.samples.kind().full().is_some() && !raster.scaled;
+    let unscaled = raster.samples.kind().max_code().is_some() && !raster.scaled;
     unscaled || raster.georeference.as_ref().is_none_or(|g| g.transform.is_none())
 }
 
 /// Returns the part of a problem that describes the file, without the advice.
-fn said_only(problem: &str) -> String {
+fn strip_advice(problem: &str) -> String {
     problem.split_once("; ").map_or(problem, |(said, _)| said).to_string()
 }
 
 /// Determines the side of a cell in metres on a map with this georeference, and returns it with warnings. `unit` is the
-/// unit of the heights according to the map. It does what [`load`] does for a file, for maps in memory; a map without a
-/// transform needs [`LoadOptions::cell_size`].
+/// unit of the heights according to the map. It does what [`load_terrain`] does for a file, for maps in memory; a map
+/// without a transform needs [`LoadOptions::cell_size`].
 ///
 /// # Errors
 /// Returns [`Error::Content`] for coordinates in degrees or feet, for Pseudo-Mercator, for rotated or oblong cells, or
 /// without a cell size; an error for a cell size that is not 0.001 to 100 000 m.
-pub fn cell_of(georeference: &Georeference, unit: Option<&str>, options: &LoadOptions) -> Result<(f64, Vec<String>)> {
-    let refuse = |problem: String| Error::content("map", problem);
+pub fn determine_cell_size(
+    georeference: &Georeference,
+    unit: Option<&str>,
+    options: &LoadOptions,
+) -> Result<(f64, Vec<String>)> {
+    let refuse = |problem: String| Error::invalid_content("map", problem);
     let heights = match (units::check_vertical(Some(georeference), unit), options.unit) {
         (Ok(said), _) => said,
-        (Err(_), Some(Unit::Metre)) => Said::Metre,
+        (Err(_), Some(Unit::Metre)) => StatedUnit::Metre,
         (Err(problem), None) => return Err(refuse(problem)),
     };
     if georeference.transform.is_none() && options.cell_size.is_none() {
@@ -204,7 +216,7 @@ pub fn cell_of(georeference: &Georeference, unit: Option<&str>, options: &LoadOp
     let (mut warnings, mut overridden) = (Vec::new(), Vec::new());
     let cell =
         cell_size(Some(georeference), None, options, heights, [&mut warnings, &mut overridden]).map_err(refuse)?;
-    Grid::of_windows([1, 1], cell)?;
+    Grid::new_windowed([1, 1], cell)?;
     warnings.extend(overridden.iter().map(|said| format!("is read as metres, as requested, although it {said}")));
     Ok((cell, warnings))
 }
@@ -214,29 +226,29 @@ fn cell_size(
     georeference: Option<&Georeference>,
     sidecar: Option<&Sidecar>,
     options: &LoadOptions,
-    heights: Said,
+    heights: StatedUnit,
     [warnings, overridden]: [&mut Vec<String>; 2],
 ) -> Result<f64, String> {
     if let Some(georeference) = georeference {
         geokeys::check_north_up(georeference)?;
         let mut unit = units::check_horizontal(georeference);
-        if let (Err(Problem::Linear(problem)), Some(Unit::Metre)) = (&unit, options.unit) {
-            overridden.push(said_only(problem));
+        if let (Err(UnitProblem::Linear(problem)), Some(Unit::Metre)) = (&unit, options.unit) {
+            overridden.push(strip_advice(problem));
             unit = Ok(());
         }
-        if let (Err(Problem::Linear(problem)), Some(_), Said::Nothing) = (&unit, options.cell_size, heights) {
+        if let (Err(UnitProblem::Linear(problem)), Some(_), StatedUnit::Nothing) = (&unit, options.cell_size, heights) {
             // If coordinates are in feet, heights usually are too, and a given cell size does not say anything about
             // them.
             return Err(format!(
                 "{} and does not state the unit of its heights; give them a unit (`gdal_edit.py -a_srs` with a \
                  vertical CRS, or a band unit), or `--unit metre` if they are metres",
-                said_only(problem)
+                strip_advice(problem)
             ));
         }
-        let square = geokeys::square(georeference);
-        match (options.cell_size, unit.map_err(Problem::words), square) {
+        let square = geokeys::square_cell_side(georeference);
+        match (options.cell_size, unit.map_err(UnitProblem::into_message), square) {
             (Some(cell), Err(problem), _) | (Some(cell), _, Err(problem)) => {
-                let problem = said_only(&problem);
+                let problem = strip_advice(&problem);
                 warnings.push(format!("is read with square cells of {cell} m, as requested, although it {problem}"));
                 return Ok(cell);
             }
@@ -253,8 +265,9 @@ fn cell_size(
 }
 
 /// Returns the heights; cells without data get the lowest of the others.
-fn ground(raster: &Raster, reading: &HeightReading) -> Result<Field<Height>, String> {
-    let mut heights = reading.heights(raster, Cell::new(0, 0))?;
+fn convert_ground(raster: &Raster, reading: &HeightReading) -> Result<Field<Height>, String> {
+    let mut heights = reading.convert_piece(raster, Cell::new(0, 0))?;
+    // Cells without data need some height for calculations that ignore the mask; the lowest makes no new peak.
     let known = heights.par_iter().filter(|height| height.0 != NO_HEIGHT);
     let lowest = known.min().copied().ok_or("has no data")?;
     heights.par_iter_mut().filter(|height| height.0 == NO_HEIGHT).for_each(|height| *height = lowest);
@@ -263,15 +276,17 @@ fn ground(raster: &Raster, reading: &HeightReading) -> Result<Field<Height>, Str
 
 /// Returns the greatest step of which all differences of valid samples are multiples (1 for arbitrary whole numbers,
 /// 257 for 8 bits stretched to 16); `None` if the samples are not whole numbers, or all equal.
-fn terrace(raster: &Raster, mask: Option<&[bool]>) -> Option<f64> {
+fn find_terrace_step(raster: &Raster, mask: Option<&[bool]>) -> Option<f64> {
     let mut valid = (0..raster.samples.len()).filter(|k| mask.is_none_or(|m| !m[*k])).map(|k| raster.samples.get(k));
     let first = valid.next()?;
     let mut step: u64 = 0;
     for v in valid {
         let difference = (v - first).abs();
+        // Fractions mean that the heights are not rounded to whole steps.
         if difference.fract() != 0.0 || difference > 1e9 {
             return None;
         }
+        // Euclid's algorithm computes the greatest common divisor of the differences so far.
         let (mut a, mut b) = (step, difference as u64);
         while b != 0 {
             (a, b) = (b, a % b);

@@ -1,6 +1,6 @@
 //! Trees as points: CSV tables and GeoJSON.
 //!
-//! Coordinates are those of the rasters that are written with them (see [`place`](super::place)). There is one line per
+//! Coordinates are those of the rasters that are written with them (see [`map_coordinates`](super::map_coordinates)). There is one line per
 //! tree, written one at a time, so that millions of trees need no memory in addition to their own.
 
 use std::io::{self, Read, Write};
@@ -9,8 +9,8 @@ use std::path::Path;
 use csv::StringRecord;
 
 use super::features::Collection;
-use super::place::{Place, unnamed};
-use super::{FilePath, atomic, plain};
+use super::map_coordinates::{MapTransform, warn_unnamed_crs};
+use super::{FilePath, plain, write_atomically};
 use thalweg_core::base::{memory, names};
 use thalweg_core::{Error, Grid, MapPoint, Result, Terrain};
 use thalweg_models::process::forest::{self, KINDS, Tree};
@@ -53,35 +53,37 @@ pub fn save_trees(path: impl Into<FilePath>, trees: &[Tree], terrain: &Terrain) 
     let path = &path.into();
     let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let write = match ending.as_str() {
-        "csv" => table,
-        "geojson" => geojson,
+        "csv" => write_table,
+        "geojson" => write_geojson,
         _ => {
-            return Err(Error::file(
+            return Err(Error::invalid_file(
                 path,
                 "does not have the extension of a format for points; known are .csv, .geojson",
             ));
         }
     };
-    let sheet = Sheet::of(terrain);
-    atomic(path, |file| write(file, trees, &sheet).map_err(Error::io(path, "write")))?;
-    Ok(if ending == "geojson" { unnamed(path, &terrain.grid) } else { Vec::new() })
+    let sheet = TreeCoordinates::from_terrain(terrain);
+    write_atomically(path, |file| write(file, trees, &sheet).map_err(Error::io(path, "write")))?;
+    Ok(if ending == "geojson" { warn_unnamed_crs(path, &terrain.grid) } else { Vec::new() })
 }
 
 /// The positions of trees, and how their coordinates are written.
-struct Sheet<'a> {
-    place: Place,
+struct TreeCoordinates<'a> {
+    place: MapTransform,
     terrain: &'a Terrain,
     /// The number of decimals of x and y, which resolve a thousandth of a cell.
     decimals: usize,
 }
 
-impl<'a> Sheet<'a> {
-    fn of(terrain: &'a Terrain) -> Self {
-        let place = Place::of(&terrain.grid);
+impl<'a> TreeCoordinates<'a> {
+    fn from_terrain(terrain: &'a Terrain) -> Self {
+        let place = MapTransform::from_grid(&terrain.grid);
+        // The determinant is the area of a cell in map units (metres or degrees), and its root is the side of the cell.
         let t = place.transform;
         let step = (t[1] * t[5] - t[2] * t[4]).abs().sqrt() / 1000.0;
         let mut decimals = 0;
         let mut unit = 1.0;
+        // A 64-bit float has about 16 significant digits, so more decimals would have no meaning.
         while unit > step && decimals < 12 {
             decimals += 1;
             unit /= 10.0;
@@ -90,19 +92,19 @@ impl<'a> Sheet<'a> {
     }
 
     /// Returns x, y and z of a tree.
-    fn point(&self, tree: &Tree) -> [f64; 3] {
-        let MapPoint { x, y } = self.place.at(tree.at());
-        [x, y, forest::ground_under(&self.terrain.ground, tree.at())]
+    fn tree_position(&self, tree: &Tree) -> [f64; 3] {
+        let MapPoint { x, y } = self.place.to_map_point(tree.position());
+        [x, y, forest::ground_under(&self.terrain.ground, tree.position())]
     }
 }
 
 /// Writes the table. Numbers and the names of kinds need no quotes, so the `csv` crate is not used: it would first make
 /// a string for each of the eight fields of millions of trees.
-fn table(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Result<()> {
+fn write_table(file: &mut impl Write, trees: &[Tree], sheet: &TreeCoordinates<'_>) -> io::Result<()> {
     writeln!(file, "{HEAD}")?;
     let d = sheet.decimals;
     for tree in trees {
-        let ([x, y, z], kind) = (sheet.point(tree), tree.kind().name);
+        let ([x, y, z], kind) = (sheet.tree_position(tree), tree.kind().name);
         let (height, crown) = (tree.height(), tree.crown());
         writeln!(file, "{},{x:.d$},{y:.d$},{z:.2},{kind},{height:.3},{crown:.2},{}", tree.number, tree.age)?;
     }
@@ -111,14 +113,14 @@ fn table(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Result
 
 /// Writes the features. They are formatted here and not by [`feature_text`](super::features::feature_text): serde_json
 /// cannot limit numbers to significant decimals, and each of millions of trees would need a map of its properties.
-fn geojson(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Result<()> {
+fn write_geojson(file: &mut impl Write, trees: &[Tree], sheet: &TreeCoordinates<'_>) -> io::Result<()> {
     let d = sheet.decimals;
     let mut collection = Collection::begin(file, "trees", &sheet.place)?;
     for tree in trees {
-        let ([x, y, z], kind) = (sheet.point(tree), tree.kind().name);
+        let ([x, y, z], kind) = (sheet.tree_position(tree), tree.kind().name);
         let (id, height, crown, age) = (tree.number, tree.height(), tree.crown(), tree.age);
         write!(
-            collection.feature()?,
+            collection.begin_feature()?,
             "{{\"type\":\"Feature\",\"properties\":{{\"id\":{id},\"kind\":\"{kind}\",\"height_m\":{height:.3},\"crown_m\":{crown:.2},\
              \"age_years\":{age}}},\"geometry\":{{\"type\":\"Point\",\"coordinates\":[{x:.d$},{y:.d$},{z:.2}]}}}}"
         )?;
@@ -135,7 +137,7 @@ fn geojson(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Resu
 /// 4096 bytes; an error with the line number for an invalid number or an unknown kind.
 pub fn load_trees(path: impl Into<FilePath>, grid: &Grid) -> Result<(Vec<Tree>, Vec<String>)> {
     let path = &path.into();
-    let (file, length) = plain::open(path)?;
+    let (file, length) = plain::open_plain_file(path)?;
     memory::check_memory(&path.display().to_string(), length.saturating_mul(TREE_BYTES))?;
     // Data that is appended while the file is read is ignored.
     parse_trees(file.take(length), path, grid)
@@ -156,21 +158,22 @@ pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<T
         .from_reader(reader);
     let mut head = StringRecord::new();
     next(&mut table, &mut head, path)?;
+    // Columns are found by name, so their order and further columns do not matter.
     let column = |name: &str| head.iter().position(|known| known == name);
     let needed = |name: &str| {
         let problem = format!(
             "is not a table of trees: its first line has no column `{name}`; required are x, y, kind, height_m"
         );
-        column(name).ok_or_else(|| Error::file(path, problem))
+        column(name).ok_or_else(|| Error::invalid_file(path, problem))
     };
     let (x, y, kind, height) = (needed("x")?, needed("y")?, needed("kind")?, needed("height_m")?);
     let (id, age) = (column("id"), column("age_years"));
-    let place = Place::of(grid);
+    let place = MapTransform::from_grid(grid);
     let (mut trees, mut outside, mut cells) = (Vec::new(), 0u64, StringRecord::new());
     while let Some(count) = next(&mut table, &mut cells, path)? {
         let wrong = |what: &str, at: usize, allowed: &str| {
-            let value = names::short(cells.get(at).unwrap_or_default());
-            Error::file(path, format!("line {count}: {what} `{value}`; allowed is {allowed}"))
+            let value = names::format_short(cells.get(at).unwrap_or_default());
+            Error::invalid_file(path, format!("line {count}: {what} `{value}`; allowed is {allowed}"))
         };
         let number = |what: &str, at: usize| {
             let value = cells.get(at).and_then(|text| text.parse::<f64>().ok()).filter(|value| value.is_finite());
@@ -182,19 +185,23 @@ pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<T
             value.ok_or_else(|| wrong(what, at, "a whole number"))
         };
         let known = || KINDS.map(|kind| kind.name).join(", ");
-        let named = cells.get(kind).and_then(forest::find).ok_or_else(|| wrong("kind", kind, &known()))?;
+        let named = cells.get(kind).and_then(forest::find_kind).ok_or_else(|| wrong("kind", kind, &known()))?;
         let tall = number("height_m", height)?;
         let point = MapPoint::new(number("x", x)?, number("y", y)?);
-        let Some((cell, part)) = Tree::placed(place.back(point), grid.size) else {
+        // The position is stored as a cell and a 16-bit fraction of it.
+        let Some((cell, part)) = Tree::split_position(place.to_cell_position(point), grid.size) else {
             outside += 1;
             continue;
         };
         let age = whole("age_years", age, 0)?.min(u32::MAX.into()) as u32;
         let number = whole("id", id, trees.len() as u64 + outside)?;
         let mut tree = Tree { number, cell, part, kind: named, size: 1.0, age, patch: 1.0 };
+        // A tree of size 1 has the full height of its kind and number; the size is the share of that height in the
+        // table.
         tree.size = (tall as f32 / tree.height()).clamp(1e-3, 1.0);
         trees.push(tree);
     }
+    // The sort is stable, so trees with the same number keep the order of the table.
     trees.sort_by_key(|tree: &Tree| tree.number);
     let said =
         (outside > 0).then(|| format!("{}: {outside} trees are outside the terrain and are left out", path.display()));
@@ -206,10 +213,10 @@ fn next(table: &mut csv::Reader<impl Read>, row: &mut StringRecord, path: &Path)
     loop {
         let there = table.read_record(row).map_err(|error| match error.into_kind() {
             csv::ErrorKind::Io(error) => Error::io(path, "read")(error),
-            _ => Error::file(path, "is not UTF-8 text"),
+            _ => Error::invalid_file(path, "is not UTF-8 text"),
         })?;
         if row.as_slice().len() + row.len() > MAX_LINE {
-            return Err(Error::file(
+            return Err(Error::invalid_file(
                 path,
                 format!("has a line of more than {MAX_LINE} bytes, so it is not a table of trees"),
             ));
@@ -229,7 +236,8 @@ mod tests {
 
     fn land(georeference: Option<Georeference>) -> Terrain {
         let grid = Grid { georeference, ..Grid::new([30, 40], 10.0).unwrap() };
-        Terrain::from_ground(grid, Field::generate([30, 40], |i, j| Height::saturating((i + 2 * j) as f64))).unwrap()
+        Terrain::from_ground(grid, Field::from_fn([30, 40], |i, j| Height::from_metres_clamped((i + 2 * j) as f64)))
+            .unwrap()
     }
 
     fn utm() -> Georeference {
@@ -265,7 +273,7 @@ mod tests {
             for (a, b) in read.iter().zip(wood()) {
                 assert_eq!((a.number, a.kind, a.age), (b.number, b.kind, b.age));
                 // The position is written to a centimetre, 1/1000 of the cell of 10 m, and the height to a millimetre.
-                assert!((0..2).all(|k| (a.at()[k] - b.at()[k]).abs() < 6e-4), "{a:?} {b:?}");
+                assert!((0..2).all(|k| (a.position()[k] - b.position()[k]).abs() < 6e-4), "{a:?} {b:?}");
                 assert!((a.height() - b.height()).abs() < 6e-4, "{a:?} {b:?}");
             }
         }
@@ -290,7 +298,7 @@ mod tests {
         assert_eq!(found["features"].as_array().unwrap().len(), 600);
         let tree = &found["features"][1];
         assert_eq!((&tree["properties"]["id"], &tree["properties"]["kind"]), (&json!(4), &json!("broadleaf")));
-        let at = wood()[1].at();
+        let at = wood()[1].position();
         let place = &tree["geometry"]["coordinates"];
         assert!((place[0].as_f64().unwrap() - (500_000.0 + 10.0 * at[1])).abs() < 0.006, "{place}");
         assert!((place[1].as_f64().unwrap() - (4_000_000.0 - 10.0 * at[0])).abs() < 0.006, "{place}");

@@ -8,9 +8,9 @@ use super::features::{WRITES_FLATGEOBUF, save_lakes, save_streams};
 use super::{FilePath, save_layer};
 use thalweg_core::terrain::{Cells, DISCHARGE, Lake, POOL, WETNESS};
 use thalweg_core::{Result, Terrain};
-use thalweg_render::products::lakes::{csv, outline_lakes};
-use thalweg_render::products::streams::{threshold, trace_streams};
-use thalweg_render::products::wetness::{WetnessRules, wetness};
+use thalweg_render::products::lakes::{format_csv, outline_lakes};
+use thalweg_render::products::streams::{choose_stream_threshold, trace_streams};
+use thalweg_render::products::wetness::{WetnessRules, compute_wetness};
 
 /// The files of [`save_water`].
 pub const FILES: [&str; 6] = ["lakes.geojson", "lakes.fgb", "lakes.csv", "rivers.geojson", "rivers.fgb", "wetness.tif"];
@@ -27,7 +27,7 @@ pub struct LakeSums {
 }
 
 impl LakeSums {
-    fn of(lakes: &[Lake]) -> Self {
+    fn from_lakes(lakes: &[Lake]) -> Self {
         let sum = |of: fn(&Lake) -> f64| lakes.iter().map(of).sum();
         Self { count: lakes.len(), area_m2: sum(|lake| lake.area), volume_m3: sum(|lake| lake.volume) }
     }
@@ -38,7 +38,8 @@ impl LakeSums {
 /// nothing for absent layers. Returns the totals of the lakes if there is a layer of pools.
 ///
 /// # Errors
-/// Returns an error if a file cannot be written; the errors of [`outline_lakes`], [`trace_streams`] and [`wetness`].
+/// Returns an error if a file cannot be written, and the errors of [`outline_lakes`], [`trace_streams`] and
+/// [`compute_wetness`].
 ///
 /// # Examples
 /// ```
@@ -48,8 +49,8 @@ impl LakeSums {
 /// use thalweg_io::water::save_water;
 ///
 /// let mut terrain = Terrain::new(Grid::new([4, 4], 10.0)?);
-/// let pools = Field::generate([4, 4], |i, j| Height::saturating(if (i, j) == (1, 1) { 2.0 } else { 0.0 }));
-/// terrain.insert(&POOL, Cells::Height(pools))?;
+/// let pools = Field::from_fn([4, 4], |i, j| Height::from_metres_clamped(if (i, j) == (1, 1) { 2.0 } else { 0.0 }));
+/// terrain.insert_layer(&POOL, Cells::Height(pools))?;
 /// let files = MemoryFiles::default();
 /// let (_, lakes) = save_water(files.path("world"), &terrain)?;
 /// assert_eq!(lakes.map(|sums| (sums.count, sums.volume_m3)), Some((1, 200.0)));
@@ -60,30 +61,31 @@ pub fn save_water(folder: impl Into<FilePath>, terrain: &Terrain) -> Result<(Sav
     let folder = folder.into();
     let [lakes_json, lakes_flat, table, rivers_json, rivers_flat, wet] = FILES.map(|name| folder.join(name));
     let (mut saved, mut sums) = (Saved::default(), None);
-    let pools = terrain.heights(&POOL);
+    let pools = terrain.height_layer(&POOL);
     if let Some(pools) = pools {
         let (found, _) = outline_lakes(terrain, pools)?;
         saved.said.extend(save_lakes(&lakes_json, &found, &terrain.grid)?);
-        write_text(&table, &csv(&found))?;
-        sums = Some(LakeSums::of(&found));
-        saved.add(lakes_json);
+        write_text(&table, &format_csv(&found))?;
+        sums = Some(LakeSums::from_lakes(&found));
+        saved.add_file(lakes_json);
         if WRITES_FLATGEOBUF {
             save_lakes(&lakes_flat, &found, &terrain.grid)?;
-            saved.add(lakes_flat);
+            saved.add_file(lakes_flat);
         }
-        saved.add(table);
+        saved.add_file(table);
     }
-    if let Some(discharge) = terrain.float(&DISCHARGE) {
-        let least = threshold(discharge);
+    if let Some(discharge) = terrain.float_layer(&DISCHARGE) {
+        // The threshold depends on the discharge of this terrain, so that dry and wet terrains both have streams.
+        let least = choose_stream_threshold(discharge);
         let found = least.map(|least| trace_streams(terrain, discharge, pools, least)).transpose()?.unwrap_or_default();
         saved.said.extend(save_streams(&rivers_json, &found.reaches, &terrain.grid)?);
-        saved.add(rivers_json);
+        saved.add_file(rivers_json);
         if WRITES_FLATGEOBUF {
             save_streams(&rivers_flat, &found.reaches, &terrain.grid)?;
-            saved.add(rivers_flat);
+            saved.add_file(rivers_flat);
         }
-        save_layer(&wet, terrain, WETNESS.name, &Cells::Float(wetness(terrain, &WetnessRules::default())?))?;
-        saved.add(wet);
+        save_layer(&wet, terrain, WETNESS.name, &Cells::Float(compute_wetness(terrain, &WetnessRules::default())?))?;
+        saved.add_file(wet);
     }
     Ok((saved, sums))
 }

@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use super::place::Place;
+use super::map_coordinates::MapTransform;
 use super::{FilePath, write_text};
 use thalweg_core::{Cell, Grid, MapPoint, Result, Size};
 use thalweg_render::pictures::picture::size_within;
@@ -23,7 +23,7 @@ pub struct MapPixels {
 impl MapPixels {
     /// Returns the position of the pixels of a [shaded map](thalweg_render::pictures::shade) of a terrain with this
     /// number of cells (rows, columns), with at most `most` pixels on its longer side, or one pixel per cell.
-    pub fn shaded(cells: Size, most: Option<usize>) -> Self {
+    pub fn for_shaded_map(cells: Size, most: Option<usize>) -> Self {
         let pixels = most.map_or(cells, |most| size_within(cells, most));
         let step = Cell::from_axes(|axis| cells[axis] as f64 / pixels[axis] as f64);
         Self { first: step.map(|step| 0.5 * step), step }
@@ -37,10 +37,10 @@ impl MapPixels {
 /// # Errors
 /// Returns an error if the file cannot be written.
 pub fn save_world_file(picture: impl Into<FilePath>, grid: &Grid, pixels: MapPixels) -> Result<PathBuf> {
-    let place = Place::of(grid);
+    let place = MapTransform::from_grid(grid);
     let MapPixels { first, step } = pixels;
     let [_, east_along, east_down, _, north_along, north_down] = place.transform;
-    let MapPoint { x, y } = place.at(first);
+    let MapPoint { x, y } = place.to_map_point(first);
     let lines = [east_along * step.col, north_along * step.col, east_down * step.row, north_down * step.row, x, y]
         .map(|n| format!("{n}\n"));
     let path = picture.into().with_extension("pgw");

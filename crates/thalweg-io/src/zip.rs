@@ -18,24 +18,24 @@ const PACKED: [&str; 4] = ["png", "tif", "exr", "fgb"];
 ///
 /// # Errors
 /// Returns an error if a path leads out of the archive or occurs twice, or if the archive does not fit into memory.
-pub fn zipped(files: &[(PathBuf, Arc<[u8]>)]) -> Result<Vec<u8>> {
+pub fn zip_files(files: &[(PathBuf, Arc<[u8]>)]) -> Result<Vec<u8>> {
     let bytes = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
     memory::check_memory("an archive", bytes)?;
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, bytes) in files {
-        let name = name_in(path).ok_or_else(|| Error::file(path, "is a path out of the archive"))?;
+        let name = archive_name(path).ok_or_else(|| Error::invalid_file(path, "is a path out of the archive"))?;
         let is_packed = path.extension().is_some_and(|ending| PACKED.iter().any(|packed| ending == *packed));
         let method = if is_packed { CompressionMethod::Stored } else { CompressionMethod::Deflated };
         let options = SimpleFileOptions::default().compression_method(method);
-        archive.start_file(name, options).map_err(|error| Error::file(path, error.to_string()))?;
+        archive.start_file(name, options).map_err(|error| Error::invalid_file(path, error.to_string()))?;
         archive.write_all(bytes).map_err(Error::io(path, "write"))?;
     }
-    let done = archive.finish().map_err(|error| Error::file("archive", error.to_string()))?;
+    let done = archive.finish().map_err(|error| Error::invalid_file("archive", error.to_string()))?;
     Ok(done.into_inner())
 }
 
 /// Joins a path's parts as archives do; `None` if the path has parts other than names.
-fn name_in(path: &Path) -> Option<String> {
+fn archive_name(path: &Path) -> Option<String> {
     use std::path::Component;
     let part = |part: Component<'_>| match part {
         Component::Normal(name) => name.to_str().map(String::from),
@@ -64,9 +64,9 @@ mod tests {
             file("empty.txt", b""),
             file("bär.txt", b"x"),
         ];
-        let archive = zipped(&files).unwrap();
+        let archive = zip_files(&files).unwrap();
         assert!(archive.len() < noise.len() + 1500, "{}", archive.len());
-        assert!(archive == zipped(&files).unwrap());
+        assert!(archive == zip_files(&files).unwrap());
         let mut read = zip::ZipArchive::new(Cursor::new(archive)).unwrap();
         assert_eq!(read.len(), files.len());
         for (k, (path, bytes)) in files.iter().enumerate() {
@@ -81,8 +81,8 @@ mod tests {
     #[test]
     fn no_path_leads_out_and_none_comes_twice() {
         for path in ["../a", "/a", ""] {
-            assert!(zipped(&[file(path, b"x")]).is_err(), "{path}");
+            assert!(zip_files(&[file(path, b"x")]).is_err(), "{path}");
         }
-        assert!(zipped(&[file("a", b"x"), file("a", b"y")]).is_err());
+        assert!(zip_files(&[file("a", b"x"), file("a", b"y")]).is_err());
     }
 }

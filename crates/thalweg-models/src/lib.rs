@@ -1,7 +1,7 @@
 //! The erosion and terrain models of thalweg, and the processes that they are made of.
 //!
-//! A model is a struct of declared parameters that implements [`Model`](model::Model); its [`Stepper`](model::Stepper) changes a
-//! terrain step by step and returns the mass balance of each step. [`models`] lists all of them.
+//! A model is a struct of declared parameters that implements [`Model`](model::Model); its [`Stepper`](model::Stepper)
+//! changes a terrain step by step and returns the mass balance of each step. [`models`] lists all of them.
 //!
 //! ```
 //! use thalweg_models::models::Models;

@@ -170,12 +170,13 @@ impl Rock {
     /// # Errors
     /// Returns an error that lists the known names if there is no such rock.
     pub fn find(name: &str) -> Result<&'static Self> {
-        ROCKS.iter().find(|rock| rock.name == name).ok_or_else(|| Error::unknown("rock", name, names()))
+        ROCKS.iter().find(|rock| rock.name == name).ok_or_else(|| Error::unknown_name("rock", name, list_rock_names()))
     }
 
     /// Returns the rock's property for a knob, in the unit of its field, with angles converted to rise over run.
     /// Returns 1 for a knob that does not depend on the rock. Parameters scale with the ratio of two rocks' values.
-    pub fn figure(&self, knob: Knob) -> f64 {
+    pub fn knob_value(&self, knob: Knob) -> f64 {
+        // Angles scale by their tangents, as slopes do.
         let tan = |degrees: f64| libm::tan(degrees.to_radians());
         match knob {
             Knob::Erodibility => self.erodibility,
@@ -189,17 +190,17 @@ impl Rock {
 }
 
 /// Returns the rocks' names, in the order of [`ROCKS`].
-pub fn names() -> impl Iterator<Item = &'static str> {
+pub fn list_rock_names() -> impl Iterator<Item = &'static str> {
     ROCKS.iter().map(|rock| rock.name)
 }
 
-/// The headings of the columns of [`Rock::row`].
-pub const HEADS: [&str; 7] =
+/// The headings of the columns of [`Rock::table_row`].
+pub const TABLE_HEADINGS: [&str; 7] =
     ["rock", "erodibility", "steepest slope", "repose of debris", "creep", "debris erodibility", "landforms"];
 
 impl Rock {
-    /// Returns the rock's properties with their units, in the order of [`HEADS`].
-    pub fn row(&self) -> [String; 7] {
+    /// Returns the rock's properties with their units, in the order of [`TABLE_HEADINGS`].
+    pub fn table_row(&self) -> [String; 7] {
         let Self { name, about, erodibility, slope, repose, creep, debris, .. } = self;
         [
             name.to_string(),
@@ -214,10 +215,10 @@ impl Rock {
 }
 
 /// Returns a Markdown table of the rocks and their properties, one row per rock, for the book.
-pub fn table() -> String {
-    let mut out = format!("| {} |\n{}|\n", HEADS.join(" | "), "|---".repeat(HEADS.len()));
+pub fn format_rock_table() -> String {
+    let mut out = format!("| {} |\n{}|\n", TABLE_HEADINGS.join(" | "), "|---".repeat(TABLE_HEADINGS.len()));
     for rock in &ROCKS {
-        let _ = writeln!(out, "| {} |", rock.row().join(" | "));
+        let _ = writeln!(out, "| {} |", rock.table_row().join(" | "));
     }
     out
 }
@@ -245,10 +246,10 @@ mod tests {
             assert!((1.0..=20.0).contains(&rock.erodibility), "{}", rock.name);
             assert!((10.0..=51.0).contains(&rock.slope) && (15.0..=40.0).contains(&rock.repose), "{}", rock.name);
             assert!((0.001..=0.02).contains(&rock.creep) && rock.debris >= 1.0, "{}", rock.name);
-            assert!(names().filter(|name| *name == rock.name).count() == 1);
+            assert!(list_rock_names().filter(|name| *name == rock.name).count() == 1);
         }
         assert!(ROCKS.windows(2).all(|pair| pair[0].erodibility < pair[1].erodibility));
-        assert!((Rock::usual().figure(Knob::Slope) - 38f64.to_radians().tan()).abs() < 1e-12);
+        assert!((Rock::usual().knob_value(Knob::Slope) - 38f64.to_radians().tan()).abs() < 1e-12);
     }
 
     #[test]
@@ -256,6 +257,6 @@ mod tests {
         assert_eq!(Rock::find("shale").unwrap().name, "shale");
         assert!(Rock::find("granit").unwrap_err().to_string().contains("did you mean `granite`"));
         let message = Rock::find("cheese").unwrap_err().to_string();
-        assert!(names().all(|name| message.contains(name)), "{message}");
+        assert!(list_rock_names().all(|name| message.contains(name)), "{message}");
     }
 }

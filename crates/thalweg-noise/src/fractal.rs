@@ -6,10 +6,10 @@
 
 use multiversion::multiversion;
 
-use crate::chunk::{CHUNK, Chunk, STILL, add, evaluate, for_chunks};
+use crate::chunk::{CHUNK, Chunk, NO_DISPLACEMENT, add_scaled, evaluate_octave, for_chunks};
 use crate::gradient::{DEVIATION, MEAN_ABS};
-use crate::octave::{Octave, Plane};
-use thalweg_core::base::rng::Key;
+use crate::octave::{NoisePlane, Octave};
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Grid, Point, choice};
 
 choice! {
@@ -30,13 +30,13 @@ choice! {
 /// # Examples
 /// ```
 /// use thalweg_core::Grid;
-/// use thalweg_core::base::rng::Key;
+/// use thalweg_core::base::rng::RandomKey;
 /// use thalweg_noise::fractal::{Fractal, FractalKind, FractalSettings};
 ///
 /// let settings = FractalSettings { kind: FractalKind::Ridged, ..FractalSettings::fbm(8, 2000.0, 0.5) };
 /// let grid = Grid::new([1, 64], 30.0)?;
 /// let mut row = vec![0.0; 64];
-/// Fractal::new(&settings, None, Key::new(1, "ridges"), &grid).row(&grid, 0, &mut row);
+/// Fractal::new(&settings, None, RandomKey::new(1, "ridges"), &grid).fill_row(&grid, 0, &mut row);
 /// // Ridged noise is never negative.
 /// assert!(row.iter().all(|value| *value >= 0.0));
 /// # Ok::<(), thalweg_core::Error>(())
@@ -51,7 +51,8 @@ pub struct FractalSettings {
     pub wavelength: f64,
     /// The ratio of each octave's wavelength to that of the next.
     pub lacunarity: f64,
-    /// The ratio of each octave's weight to that of the one before; the first weighs 1.
+    /// The ratio of each octave's weight to that of the one before; the first weighs 1. For example, with a gain of 0.5
+    /// the third octave has a weight of 0.25.
     pub gain: f64,
     /// Ridged: the absolute value of the noise (about 0 to 1) at which an octave contributes nothing.
     pub ridge_offset: f64,
@@ -66,7 +67,8 @@ pub struct FractalSettings {
 
 impl FractalSettings {
     /// Returns the parameters of plain fBm: the first of the `octaves` has `wavelength` metres, and each further one
-    /// has half the wavelength of the one before and `gain` times its weight.
+    /// has half the wavelength of the one before and `gain` times its weight. For example, 6 octaves from 2000 m on
+    /// have wavelengths of 2000, 1000, 500, 250, 125 and 62.5 m.
     pub fn fbm(octaves: u32, wavelength: f64, gain: f64) -> Self {
         Self {
             kind: FractalKind::Fbm,
@@ -87,18 +89,18 @@ impl FractalSettings {
 /// A window of a world has the same values as the world:
 ///
 /// ```
-/// use thalweg_core::base::rng::Key;
+/// use thalweg_core::base::rng::RandomKey;
 /// use thalweg_core::{CellRect, Grid};
 /// use thalweg_noise::fractal::{Fractal, FractalSettings};
 ///
 /// let world = Grid::new([64, 300], 30.0)?;
-/// let noise = Fractal::new(&FractalSettings::fbm(6, 2000.0, 0.5), None, Key::new(1, "hills"), &world);
+/// let noise = Fractal::new(&FractalSettings::fbm(6, 2000.0, 0.5), None, RandomKey::new(1, "hills"), &world);
 /// let mut row = vec![0.0; 300];
-/// noise.row(&world, 5, &mut row);
+/// noise.fill_row(&world, 5, &mut row);
 ///
 /// let window = world.window(CellRect::new([5, 100], [1, 50]));
 /// let mut part = vec![0.0; 50];
-/// noise.row(&window, 0, &mut part);
+/// noise.fill_row(&window, 0, &mut part);
 /// assert_eq!(part, row[100..150]);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
@@ -116,16 +118,16 @@ pub struct Fractal {
 /// # Examples
 /// ```
 /// use thalweg_core::Grid;
-/// use thalweg_core::base::rng::Key;
+/// use thalweg_core::base::rng::RandomKey;
 /// use thalweg_noise::fractal::{Fractal, FractalSettings, Warp};
 ///
 /// let grid = Grid::new([1, 64], 30.0)?;
-/// let key = Key::new(1, "hills");
-/// let warp = Warp::new(300.0, 1500.0, key.and(1), &grid);
+/// let key = RandomKey::new(1, "hills");
+/// let warp = Warp::new(300.0, 1500.0, key.derive_key(1), &grid);
 /// assert!(warp.is_some());
 /// let [straight, warped] = [None, warp].map(|warp| {
 ///     let mut row = vec![0.0; 64];
-///     Fractal::new(&FractalSettings::fbm(6, 2000.0, 0.5), warp, key, &grid).row(&grid, 0, &mut row);
+///     Fractal::new(&FractalSettings::fbm(6, 2000.0, 0.5), warp, key, &grid).fill_row(&grid, 0, &mut row);
 ///     row
 /// });
 /// assert_ne!(straight, warped);
@@ -147,19 +149,23 @@ const WARP_CELLS: f64 = 262_144.0;
 impl Warp {
     /// Creates a warp of about `metres` (three standard deviations), 262 144 cells at most, whose longest waves are
     /// `wavelength` metres. Returns `None` if `metres` is not above 0, or if `wavelength` is not finite and above 0.
-    pub fn new(metres: f64, wavelength: f64, key: Key, plane: impl Into<Plane>) -> Option<Self> {
+    /// For example, a warp of 300 m moves ridges sideways by up to about 300 m.
+    pub fn new(metres: f64, wavelength: f64, key: RandomKey, plane: impl Into<NoisePlane>) -> Option<Self> {
         let plane = plane.into();
         // NaN fails these comparisons. Without them `min` below would replace a NaN by the largest displacement.
         let is_there = metres > 0.0 && wavelength > 0.0 && wavelength.is_finite();
-        let [east, south] = [1, 2].map(|n| Octave::series(WARP_OCTAVES, wavelength, 2.0, 0.5, key.and(n), plane));
-        let metres = metres.min(WARP_CELLS * plane.cell) / deviation(&east);
+        let [east, south] =
+            [1, 2].map(|n| Octave::series(WARP_OCTAVES, wavelength, 2.0, 0.5, key.derive_key(n), plane));
+        // An octave of weight 1 has a standard deviation of 1/3. Dividing by the deviation of the sum makes `metres`
+        // three standard deviations of the displacement.
+        let metres = metres.min(WARP_CELLS * plane.cell) / combined_deviation(&east);
         (is_there && metres > 0.0).then_some(Self { east, south, metres: metres as f32 })
     }
 
     /// Returns the displacement east and south, in metres, of a whole chunk of samples. The first is at `anchor`;
     /// each of the others is `cell` metres further east.
-    pub fn chunk(&self, anchor: Point, cell: f64) -> [Chunk; 2] {
-        displacement_of(self, anchor, cell)
+    pub fn displace_chunk(&self, anchor: Point, cell: f64) -> [Chunk; 2] {
+        warp_displacement(self, anchor, cell)
     }
 
     #[inline(always)]
@@ -171,59 +177,62 @@ impl Warp {
     fn sum(&self, octaves: &[Octave], anchor: Point, cell: f64) -> Chunk {
         let mut sum = [0.0; CHUNK];
         for octave in octaves.iter().filter(|octave| octave.fade > 0.0) {
-            let [noise, ..] = evaluate::<false, false>(octave, anchor, cell, &STILL);
-            add(&mut sum, &noise, self.metres * octave.amplitude * octave.fade);
+            let [noise, ..] = evaluate_octave::<false, false>(octave, anchor, cell, &NO_DISPLACEMENT);
+            add_scaled(&mut sum, &noise, self.metres * octave.amplitude * octave.fade);
         }
         sum
     }
 }
 
 /// Returns the ratio of the standard deviation of a sum of octaves to that of a single octave of weight 1.
-fn deviation(octaves: &[Octave]) -> f64 {
+fn combined_deviation(octaves: &[Octave]) -> f64 {
     octaves.iter().map(|octave| f64::from(octave.amplitude).powi(2)).sum::<f64>().sqrt()
 }
 
 impl Fractal {
     /// Creates a sum of octaves whose lattices are keyed by `key`. `plane` is a grid or a cell size in metres.
-    pub fn new(settings: &FractalSettings, warp: Option<Warp>, key: Key, plane: impl Into<Plane>) -> Self {
+    pub fn new(settings: &FractalSettings, warp: Option<Warp>, key: RandomKey, plane: impl Into<NoisePlane>) -> Self {
         let plane = plane.into();
         let FractalSettings { octaves, wavelength, lacunarity, gain, .. } = *settings;
         let octaves = Octave::series(octaves, wavelength, lacunarity, gain, key, plane);
         let total: f64 = octaves.iter().map(|octave| f64::from(octave.amplitude)).sum();
+        // fBm is symmetric about 0 and is scaled by its standard deviation. Billow and ridged octaves are not negative
+        // and are scaled by their nominal maximum.
         let size = match settings.kind {
-            FractalKind::Fbm => deviation(&octaves),
+            FractalKind::Fbm => combined_deviation(&octaves),
             FractalKind::Billow => total,
             FractalKind::Ridged => total * settings.ridge_offset.powi(2),
         };
+        // The size is 0 without octaves or with a ridge offset of 0; the bound keeps the scale finite.
         Self { settings: *settings, octaves, warp, scale: (1.0 / size.max(1e-6)) as f32, cell: plane.cell }
     }
 
-    /// Stretches the sum along a direction: see [`Octave::drawn_out`].
-    pub fn drawn_out(mut self, direction: [f64; 2], times: f64) -> Self {
-        self.octaves = self.octaves.into_iter().map(|octave| octave.drawn_out(direction, times)).collect();
+    /// Stretches the sum along a direction: see [`Octave::with_stretch`].
+    pub fn with_stretch(mut self, direction: [f64; 2], times: f64) -> Self {
+        self.octaves = self.octaves.into_iter().map(|octave| octave.with_stretch(direction, times)).collect();
         self
     }
 
     /// Fills row `i` of the grid's window, one value in `out` per column. fBm has a standard deviation of 1/3 about 0
-    /// (less where damped). Billow and ridged noise lie within 0..1, except for some thousandths of the cells, which
-    /// lie above.
-    pub fn row(&self, grid: &Grid, i: usize, out: &mut [f32]) {
-        for_chunks(grid, i, out, |anchor, chunk| self.chunk(anchor, chunk));
+    /// (less where damped). Billow and ridged noise is within 0..1, except in some thousandths of the cells, where
+    /// it is greater.
+    pub fn fill_row(&self, grid: &Grid, i: usize, out: &mut [f32]) {
+        for_chunks(grid, i, out, |anchor, chunk| self.fill_chunk(anchor, chunk));
     }
 
     /// Computes a whole chunk. The first sample is at `anchor`; each of the others is one cell further east.
-    fn chunk(&self, anchor: Point, out: &mut Chunk) {
-        chunk_of(self, anchor, out);
+    fn fill_chunk(&self, anchor: Point, out: &mut Chunk) {
+        fill_fractal_chunk(self, anchor, out);
     }
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2+bmi1+bmi2", "aarch64+neon"))]
-fn displacement_of(warp: &Warp, anchor: Point, cell: f64) -> [Chunk; 2] {
+fn warp_displacement(warp: &Warp, anchor: Point, cell: f64) -> [Chunk; 2] {
     warp.displace(anchor, cell)
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl", "x86_64+avx2+bmi1+bmi2", "aarch64+neon"))]
-fn chunk_of(fractal: &Fractal, anchor: Point, out: &mut Chunk) {
+fn fill_fractal_chunk(fractal: &Fractal, anchor: Point, out: &mut Chunk) {
     let Fractal { settings, cell, .. } = fractal;
     let warp = fractal.warp.as_ref().map(|warp| warp.displace(anchor, *cell));
     let damped = settings.damping > 0.0;
@@ -232,18 +241,22 @@ fn chunk_of(fractal: &Fractal, anchor: Point, out: &mut Chunk) {
     let mut weight = [1.0f32; CHUNK];
     let mut slope = [[0.0f32; CHUNK]; 2];
     for octave in &fractal.octaves {
+        // An unresolved octave of fBm adds nothing. One of the other kinds adds its mean (see `shape_octave`), so all
+        // octaves are visited.
         if octave.fade == 0.0 && settings.kind == FractalKind::Fbm {
             break; // all further octaves are finer and add nothing
         }
+        // Each combination of warp and damping is compiled on its own, so that the loops over samples have no branch.
         let [mut noise, along_x, along_y] = match (octave.fade > 0.0, &warp, damped) {
             (false, ..) => [[0.0; CHUNK]; 3],
-            (_, None, false) => evaluate::<false, false>(octave, anchor, *cell, &STILL),
-            (_, None, true) => evaluate::<false, true>(octave, anchor, *cell, &STILL),
-            (_, Some(warp), false) => evaluate::<true, false>(octave, anchor, *cell, warp),
-            (_, Some(warp), true) => evaluate::<true, true>(octave, anchor, *cell, warp),
+            (_, None, false) => evaluate_octave::<false, false>(octave, anchor, *cell, &NO_DISPLACEMENT),
+            (_, None, true) => evaluate_octave::<false, true>(octave, anchor, *cell, &NO_DISPLACEMENT),
+            (_, Some(warp), false) => evaluate_octave::<true, false>(octave, anchor, *cell, warp),
+            (_, Some(warp), true) => evaluate_octave::<true, true>(octave, anchor, *cell, warp),
         };
-        shape(&mut noise, &mut weight, settings.kind, octave.fade, offset, gain);
+        shape_octave(&mut noise, &mut weight, settings.kind, octave.fade, offset, gain);
         if damped {
+            // The octave's own slope is added before the division: an octave is also damped by itself.
             let steepness = octave.steepness * octave.fade;
             for k in 0..CHUNK {
                 slope[0][k] += steepness * along_x[k];
@@ -251,7 +264,7 @@ fn chunk_of(fractal: &Fractal, anchor: Point, out: &mut Chunk) {
                 noise[k] /= 1.0 + damping * (slope[0][k] * slope[0][k] + slope[1][k] * slope[1][k]);
             }
         }
-        add(&mut sum, &noise, octave.amplitude);
+        add_scaled(&mut sum, &noise, octave.amplitude);
     }
     for k in 0..CHUNK {
         out[k] = fractal.scale * sum[k];
@@ -261,7 +274,7 @@ fn chunk_of(fractal: &Fractal, anchor: Point, out: &mut Chunk) {
 /// Turns noise into an octave of the given kind. Where the grid cannot resolve the octave (`fade` under 1), the
 /// missing share is replaced by the octave's mean, so that the surface does not sink on a coarser grid.
 #[inline(always)]
-fn shape(noise: &mut Chunk, weight: &mut Chunk, kind: FractalKind, fade: f32, offset: f32, gain: f32) {
+fn shape_octave(noise: &mut Chunk, weight: &mut Chunk, kind: FractalKind, fade: f32, offset: f32, gain: f32) {
     match kind {
         FractalKind::Fbm => {
             for n in noise {
@@ -274,10 +287,12 @@ fn shape(noise: &mut Chunk, weight: &mut Chunk, kind: FractalKind, fade: f32, of
             }
         }
         FractalKind::Ridged => {
+            // This is the expected value of (offset − |n|)², because the mean of n² is the squared deviation.
             let mean = offset * offset - 2.0 * offset * MEAN_ABS + DEVIATION * DEVIATION;
             for (n, w) in noise.iter_mut().zip(weight) {
                 let ridge = offset - n.abs();
                 let signal = *w * (fade * (ridge * ridge) + (1.0 - fade) * mean);
+                // The weight of the next octave follows from this one: valleys stay smooth and ridges become rough.
                 *w = (signal * gain).clamp(0.0, 1.0);
                 *n = signal;
             }
@@ -300,7 +315,7 @@ mod tests {
         let [x, y] = anchor.map(|cells| cells * grid.cell);
         let at = |octave: &Octave, [east, south]: [f32; 2], warped: bool| {
             let turn = |axis: usize| {
-                let (line, rest) = octave.place(x, y)[axis];
+                let (line, rest) = octave.to_lattice(x, y)[axis];
                 let mut u = rest as f32 + k as f32 * (octave.turn[axis][0] * grid.cell) as f32;
                 if warped {
                     u += east * octave.turn[axis][0] as f32 + south * octave.turn[axis][1] as f32;
@@ -350,15 +365,15 @@ mod tests {
     fn vector_code_has_the_bits_of_plain_code() {
         let mut grid = Grid::new([3, 301], 30.0).unwrap();
         grid.origin = Cell::new(1000, -70);
-        let key = Key::new(1, "fractal");
+        let key = RandomKey::new(1, "fractal");
         for kind in [FractalKind::Fbm, FractalKind::Billow, FractalKind::Ridged] {
             for (metres, damping) in [(0.0, 0.0), (0.0, 0.7), (900.0, 0.0), (900.0, 0.7)] {
                 let settings = FractalSettings { kind, damping, ..FractalSettings::fbm(9, 5000.0, 0.5) };
-                let warp = Warp::new(metres, 3000.0, key.and(1), grid.cell);
+                let warp = Warp::new(metres, 3000.0, key.derive_key(1), grid.cell);
                 let fractal = Fractal::new(&settings, warp, key, grid.cell);
                 for i in 0..3 {
                     let mut row = vec![0.0; 301];
-                    fractal.row(&grid, i, &mut row);
+                    fractal.fill_row(&grid, i, &mut row);
                     for (j, value) in row.iter().enumerate() {
                         let expected = plain(&fractal, &grid, i, j);
                         assert_eq!(value.to_bits(), expected.to_bits(), "{kind:?} {metres} {damping}: {i}, {j}");
@@ -370,7 +385,7 @@ mod tests {
 
     #[test]
     fn a_warp_of_no_number_is_none() {
-        let warp = |metres, wavelength| Warp::new(metres, wavelength, Key::ZERO, 30.0).is_some();
+        let warp = |metres, wavelength| Warp::new(metres, wavelength, RandomKey::ZERO, 30.0).is_some();
         assert!(warp(500.0, 3000.0) && warp(f64::INFINITY, 3000.0));
         assert!(![f64::NAN, 0.0, -1.0].iter().any(|metres| warp(*metres, 3000.0)));
         assert!(![f64::NAN, f64::INFINITY, 0.0, -1.0].iter().any(|wavelength| warp(500.0, *wavelength)));
@@ -380,23 +395,23 @@ mod tests {
     fn power(settings: &FractalSettings, side: usize, seeds: u64) -> Vec<Vec<f64>> {
         let grid = Grid::new([side, side], 1.0).unwrap();
         let hann = |k: usize| 0.5 - 0.5 * (std::f64::consts::TAU * (k as f64 + 0.5) / side as f64).cos();
-        let fft = Fourier::forward(side);
-        let mut scratch = vec![Wave::default(); fft.scratch()];
+        let fft = Fourier::plan_forward(side);
+        let mut scratch = vec![Wave::default(); fft.scratch_len()];
         let mut sum = vec![vec![0.0; side]; side];
         for seed in 0..seeds {
-            let fractal = Fractal::new(settings, None, Key::new(seed, "spectrum"), grid.cell);
+            let fractal = Fractal::new(settings, None, RandomKey::new(seed, "spectrum"), grid.cell);
             let mut columns = vec![vec![Wave::default(); side]; side];
             let mut row = vec![0.0; side];
             for i in 0..side {
-                fractal.row(&grid, i, &mut row);
+                fractal.fill_row(&grid, i, &mut row);
                 let weighed = row.iter().enumerate().map(|(j, z)| f64::from(*z) * hann(i) * hann(j));
                 let mut line: Vec<_> = weighed.map(|z| Wave::new(z, 0.0)).collect();
-                fft.run(&mut line, &mut scratch);
+                fft.transform_line(&mut line, &mut scratch);
                 (0..side).for_each(|j| columns[j][i] = line[j]);
             }
             for (kx, column) in columns.iter_mut().enumerate() {
-                fft.run(column, &mut scratch);
-                (0..side).for_each(|ky| sum[ky][kx] += column[ky].square() / seeds as f64);
+                fft.transform_line(column, &mut scratch);
+                (0..side).for_each(|ky| sum[ky][kx] += column[ky].squared_magnitude() / seeds as f64);
             }
         }
         sum

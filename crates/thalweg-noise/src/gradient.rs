@@ -27,35 +27,37 @@ const AXES: [u32; 2] = [0x9e37_79b1, 0x85eb_ca77];
 /// Returns the noise at offset (x, y), each in 0..1, from lattice point (i, j) in the direction of increasing i and
 /// j.
 #[inline(always)]
-pub fn noise(i: i32, j: i32, x: f32, y: f32, seed: u32) -> f32 {
-    noise_within(corners(i, j, seed), x, y)
+pub fn evaluate_noise(i: i32, j: i32, x: f32, y: f32, seed: u32) -> f32 {
+    noise_within(hash_corners(i, j, seed), x, y)
 }
 
 /// Returns the noise at offset (x, y), each in 0..1, in the square whose corners have the given random numbers, in
-/// the order of [`corners`].
+/// the order of [`hash_corners`].
 #[inline(always)]
 pub(crate) fn noise_within([a, b, c, d]: [u32; 4], x: f32, y: f32) -> f32 {
     let (u, v) = (fade(x), fade(y));
-    let near = lerp(dot(a, x, y), dot(b, x - 1.0, y), u);
-    let far = lerp(dot(c, x, y - 1.0), dot(d, x - 1.0, y - 1.0), u);
+    let near = lerp(dot_gradient(a, x, y), dot_gradient(b, x - 1.0, y), u);
+    let far = lerp(dot_gradient(c, x, y - 1.0), dot_gradient(d, x - 1.0, y - 1.0), u);
     SCALE * lerp(near, far, v)
 }
 
-/// Returns the value of [`noise()`] and its derivatives along x and y per lattice unit, in this order.
+/// Returns the value of [`evaluate_noise()`] and its derivatives along x and y per lattice unit, in this order.
 #[inline(always)]
 pub fn noise_and_slope(i: i32, j: i32, x: f32, y: f32, seed: u32) -> [f32; 3] {
-    noise_and_slope_within(corners(i, j, seed), x, y)
+    noise_and_slope_within(hash_corners(i, j, seed), x, y)
 }
 
 /// Like [`noise_within`], with the derivatives.
 #[inline(always)]
 pub(crate) fn noise_and_slope_within([a, b, c, d]: [u32; 4], x: f32, y: f32) -> [f32; 3] {
     let (u, v) = (fade(x), fade(y));
-    let [na, nb] = [dot(a, x, y), dot(b, x - 1.0, y)];
-    let [nc, nd] = [dot(c, x, y - 1.0), dot(d, x - 1.0, y - 1.0)];
+    let [na, nb] = [dot_gradient(a, x, y), dot_gradient(b, x - 1.0, y)];
+    let [nc, nd] = [dot_gradient(c, x, y - 1.0), dot_gradient(d, x - 1.0, y - 1.0)];
     let [near, far] = [lerp(na, nb, u), lerp(nc, nd, u)];
+    // By the product rule a derivative has two parts: the interpolated gradient, and the slope of the fade times the
+    // difference of the corners' values.
     let mean = |axis: usize| {
-        let [ga, gb, gc, gd] = [a, b, c, d].map(|hash| gradient(hash)[axis]);
+        let [ga, gb, gc, gd] = [a, b, c, d].map(|hash| decode_gradient(hash)[axis]);
         lerp(lerp(ga, gb, u), lerp(gc, gd, u), v)
     };
     let along_x = mean(0) + fade_slope(x) * lerp(nb - na, nd - nc, v);
@@ -65,16 +67,18 @@ pub(crate) fn noise_and_slope_within([a, b, c, d]: [u32; 4], x: f32, y: f32) -> 
 
 /// Returns the random numbers of the four surrounding lattice points: (i, j), (i+1, j), (i, j+1), (i+1, j+1).
 #[inline(always)]
-pub fn corners(i: i32, j: i32, seed: u32) -> [u32; 4] {
+pub fn hash_corners(i: i32, j: i32, seed: u32) -> [u32; 4] {
+    // A step along an axis adds a constant, so the other three corners cost an addition each. All sums wrap at 2³², as
+    // lattice coordinates do.
     let first = (i as u32).wrapping_mul(AXES[0]).wrapping_add((j as u32).wrapping_mul(AXES[1])).wrapping_add(seed);
     let [east, south] = AXES.map(|axis| first.wrapping_add(axis));
-    [first, east, south, east.wrapping_add(AXES[1])].map(mix)
+    [first, east, south, east.wrapping_add(AXES[1])].map(mix_bits)
 }
 
 /// Mixes the 32 bits of `h` so that each input bit affects every output bit (Wellons 2018, "Prospecting for hash
 /// functions", lowbias32).
 #[inline(always)]
-pub fn mix(mut h: u32) -> u32 {
+pub fn mix_bits(mut h: u32) -> u32 {
     h = (h ^ (h >> 16)).wrapping_mul(0x7feb_352d);
     h = (h ^ (h >> 15)).wrapping_mul(0x846c_a68b);
     h ^ (h >> 16)
@@ -82,30 +86,32 @@ pub fn mix(mut h: u32) -> u32 {
 
 /// Returns the random number of lattice point (i, j).
 #[inline(always)]
-pub fn point(i: i32, j: i32, seed: u32) -> u32 {
-    corners(i, j, seed)[0]
+pub fn hash_lattice_point(i: i32, j: i32, seed: u32) -> u32 {
+    hash_corners(i, j, seed)[0]
 }
 
 /// Returns the gradient, each component in ±2³¹, that a random number encodes: the whole number for x, its lower 16
 /// bits for y.
 #[inline(always)]
-fn gradient(hash: u32) -> [f32; 2] {
+fn decode_gradient(hash: u32) -> [f32; 2] {
     [hash as i32 as f32, (hash << 16) as i32 as f32]
 }
 
 #[inline(always)]
-fn dot(hash: u32, x: f32, y: f32) -> f32 {
-    let [gx, gy] = gradient(hash);
+fn dot_gradient(hash: u32, x: f32, y: f32) -> f32 {
+    let [gx, gy] = decode_gradient(hash);
     gx * x + gy * y
 }
 
 #[inline(always)]
 fn fade(t: f32) -> f32 {
+    // 6t⁵ − 15t⁴ + 10t³ has zero first and second derivatives at 0 and 1, so the noise has no creases at lattice lines.
     t * t * t * (t * (t * 6.0 - 15.0) + 10.0)
 }
 
 #[inline(always)]
 fn fade_slope(t: f32) -> f32 {
+    // This is the derivative of `fade`: 30t²(t − 1)².
     30.0 * t * t * (t * (t - 2.0) + 1.0)
 }
 
@@ -133,11 +139,11 @@ mod tests {
         // A step of 10⁻⁴ across a line changes the noise by at most 2·10⁻⁴ · the greatest slope, which is under 8.
         for n in 0..200 {
             let t = n as f32 / 200.0;
-            assert_eq!(noise(n, 3 - n, 0.0, 0.0, 5), 0.0);
-            let [west, east] = [noise(n, 7, 0.9999, t, 5), noise(n + 1, 7, 0.0001, t, 5)];
-            let [north, south] = [noise(7, n, t, 0.9999, 5), noise(7, n + 1, t, 0.0001, 5)];
+            assert_eq!(evaluate_noise(n, 3 - n, 0.0, 0.0, 5), 0.0);
+            let [west, east] = [evaluate_noise(n, 7, 0.9999, t, 5), evaluate_noise(n + 1, 7, 0.0001, t, 5)];
+            let [north, south] = [evaluate_noise(7, n, t, 0.9999, 5), evaluate_noise(7, n + 1, t, 0.0001, 5)];
             assert!((west - east).abs() < 1.6e-3 && (north - south).abs() < 1.6e-3);
-            assert!((noise(n, 7, 1.0, t, 5) - noise(n + 1, 7, 0.0, t, 5)).abs() < 1e-6);
+            assert!((evaluate_noise(n, 7, 1.0, t, 5) - evaluate_noise(n + 1, 7, 0.0, t, 5)).abs() < 1e-6);
         }
     }
 
@@ -149,7 +155,7 @@ mod tests {
         let n = 160_000.0;
         let (mut sum, mut distance, mut square) = (0.0, 0.0, 0.0);
         for (i, j, x, y) in samples() {
-            let value = f64::from(noise(i, j, x, y, 77));
+            let value = f64::from(evaluate_noise(i, j, x, y, 77));
             assert!(value.abs() <= f64::from(BOUND));
             sum += value / n;
             distance += value.abs() / n;
@@ -168,9 +174,9 @@ mod tests {
         for (i, j, x, y) in samples().step_by(97) {
             let (x, y) = (0.02 + 0.96 * x, 0.02 + 0.96 * y);
             let [value, along_x, along_y] = noise_and_slope(i, j, x, y, 3);
-            assert_eq!(value, noise(i, j, x, y, 3));
-            let dx = (noise(i, j, x + h, y, 3) - noise(i, j, x - h, y, 3)) / (2.0 * h);
-            let dy = (noise(i, j, x, y + h, 3) - noise(i, j, x, y - h, 3)) / (2.0 * h);
+            assert_eq!(value, evaluate_noise(i, j, x, y, 3));
+            let dx = (evaluate_noise(i, j, x + h, y, 3) - evaluate_noise(i, j, x - h, y, 3)) / (2.0 * h);
+            let dy = (evaluate_noise(i, j, x, y + h, 3) - evaluate_noise(i, j, x, y - h, 3)) / (2.0 * h);
             assert!((along_x - dx).abs() < 5e-3 && (along_y - dy).abs() < 5e-3, "{i} {j} {x} {y}");
         }
     }
@@ -178,6 +184,6 @@ mod tests {
     #[test]
     fn known_values_do_not_move() {
         // The hash as computed by an independent program: a change of it changes every world.
-        assert_eq!([0, 1, 0x1234_5678].map(mix), [0, 0x6889_90c0, 0xf5e7_1c96]);
+        assert_eq!([0, 1, 0x1234_5678].map(mix_bits), [0, 0x6889_90c0, 0xf5e7_1c96]);
     }
 }

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Cell, CellRect, Field, Grid};
 
 /// The points whose mean a new point starts from.
@@ -33,92 +33,98 @@ pub struct Lattice {
     /// The factor on the displacement from one level to the next.
     pub falling: f64,
     /// The key of all displacements.
-    pub key: Key,
+    pub key: RandomKey,
 }
 
 /// A rectangle of lattice points whose north-western point is `start`. Points in its margin may be unset.
 #[derive(Debug, Clone)]
-pub struct Patch {
+pub struct LatticePatch {
     start: Cell<i64>,
     values: Field<f32>,
 }
 
-impl Patch {
+impl LatticePatch {
     /// Returns the value in metres at a lattice point inside the patch, by row and column of the lattice.
     #[inline]
-    pub fn at(&self, i: i64, j: i64) -> f32 {
+    pub fn value_at(&self, i: i64, j: i64) -> f32 {
         self.values[((i - self.start.row) as usize, (j - self.start.col) as usize)]
     }
 }
 
 impl Lattice {
     /// Computes the points of `level` in these rows and columns, which must be within 0..=2^level.
-    pub fn patch(&self, level: u32, points: CellRect<i64>) -> Patch {
+    pub fn patch(&self, level: u32, points: CellRect<i64>) -> LatticePatch {
         // One more point on each side, because means are taken over neighbours.
-        let around = points.grown(1, CellRect::from_corners([0, 0], [(1 << level) + 1; 2]));
+        let around = points.grow_within(1, CellRect::from_corners([0, 0], [(1 << level) + 1; 2]));
         let (CellRect { start, end }, size) = (around, around.size());
-        let key = self.key.and(level.into());
+        let key = self.key.derive_key(level.into());
         if level == 0 {
-            let values = Field::generate(size, |r, c| {
+            let values = Field::from_fn(size, |r, c| {
                 let corner = Cell::new(start.row + r as i64, start.col + c as i64);
-                (self.corners * key.cell(corner).signed()) as f32
+                (self.corners * key.for_cell(corner).uniform_signed()) as f32
             });
-            return Patch { start, values };
+            return LatticePatch { start, values };
         }
+        // The coarser patch includes the point after the last one, because a new point has neighbours on both sides.
         let coarse = self.patch(level - 1, CellRect { start: start.map(|p| p >> 1), end: end.map(|p| (p >> 1) + 1) });
-        let reach = self.reach(level);
-        let shift = |i: i64, j: i64| reach * key.cell([i, j]).signed() as f32;
+        let reach = self.max_displacement(level);
+        let shift = |i: i64, j: i64| reach * key.for_cell([i, j]).uniform_signed() as f32;
         let world = |r: usize, c: usize| (start.row + r as i64, start.col + c as i64);
         // First the points kept from the coarser level and the new middles of squares; the second pass sets the
         // middles of edges.
-        let corners = Patch {
+        let corners = LatticePatch {
             start,
-            values: Field::generate(size, |r, c| {
+            values: Field::from_fn(size, |r, c| {
                 let (i, j) = world(r, c);
                 let (a, b) = (i >> 1, j >> 1);
                 match (i & 1, j & 1) {
-                    (0, 0) => coarse.at(a, b),
+                    (0, 0) => coarse.value_at(a, b),
                     (1, 1) => {
-                        let [north, south] = [a, a + 1].map(|a| coarse.at(a, b) + coarse.at(a, b + 1));
+                        let [north, south] = [a, a + 1].map(|a| coarse.value_at(a, b) + coarse.value_at(a, b + 1));
                         0.25 * (north + south) + shift(i, j)
                     }
+                    // Middles of edges are set in the second pass, which needs the middles of squares.
                     _ => 0.0,
                 }
             }),
         };
         let inside = |i: i64, j: i64| around.contains_cell([i, j]);
-        let values = Field::generate(size, |r, c| {
+        let values = Field::from_fn(size, |r, c| {
             let (i, j) = world(r, c);
             let [north, south, west, east] = [(i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)];
+            // On the lattice's border a neighbour is missing and the mean is over the others. In the patch's margin the
+            // mean is wrong for the same reason; the margin is not read.
             let across = |p: (i64, i64), q: (i64, i64)| match (inside(p.0, p.1), inside(q.0, q.1)) {
-                (true, true) => (corners.at(p.0, p.1) + corners.at(q.0, q.1), 2.0),
-                (true, false) => (corners.at(p.0, p.1), 1.0),
-                (false, true) => (corners.at(q.0, q.1), 1.0),
+                (true, true) => (corners.value_at(p.0, p.1) + corners.value_at(q.0, q.1), 2.0),
+                (true, false) => (corners.value_at(p.0, p.1), 1.0),
+                (false, true) => (corners.value_at(q.0, q.1), 1.0),
                 (false, false) => (0.0, 0.0),
             };
+            // `sum` is over the two ends of the edge, `other` over the middles of the squares on both sides of it.
             let ((sum, count), (other, others)) = match (i & 1, j & 1) {
                 (0, 1) => (across(west, east), across(north, south)),
                 (1, 0) => (across(north, south), across(west, east)),
-                _ => return corners.at(i, j),
+                _ => return corners.value_at(i, j),
             };
             match self.rule {
                 LatticeRule::DiamondSquare => (sum + other) / (count + others) + shift(i, j),
                 LatticeRule::Midpoint => 0.5 * sum + shift(i, j),
             }
         });
-        Patch { start, values }
+        LatticePatch { start, values }
     }
 
     /// Returns a function that fills row `i` of the window, which must be one of `rows`, with one value per column:
     /// the surface at the cell centres (bilinear interpolation) plus `offset`, in metres.
     pub fn sampler(&self, grid: &Grid, rows: Range<usize>, offset: f32) -> impl Fn(usize, &mut [f32]) + Sync + use<> {
-        let level = level(grid);
+        let level = find_level(grid);
         let cells = grid.world[0].max(grid.world[1]) as f64;
         let side = (1u64 << level) as f64;
         let origin = Cell::from_axes(|axis| grid.origin[axis] - grid.first[axis]);
         // In intervals of the lattice: the interval that contains the cell's centre, and the fraction within it.
         let place = move |cell: i64| {
             let at = ((cell as f64 + 0.5) * (side / cells)).clamp(0.0, side);
+            // A centre on the last lattice line belongs to the interval before it, whose fraction is then 1.
             let line = at.floor().min(side - 1.0);
             (line as i64, (at - line) as f32)
         };
@@ -132,26 +138,29 @@ impl Lattice {
             let (a, v) = place(origin.row + i as i64);
             for (j, value) in out.iter_mut().enumerate() {
                 let (b, u) = place(origin.col + j as i64);
-                let [north, south] = [a, a + 1].map(|a| patch.at(a, b) + u * (patch.at(a, b + 1) - patch.at(a, b)));
+                let [north, south] =
+                    [a, a + 1].map(|a| patch.value_at(a, b) + u * (patch.value_at(a, b + 1) - patch.value_at(a, b)));
                 *value = offset + (north + v * (south - north));
             }
         }
     }
 
     /// Returns the largest displacement of points that are new on `level` (1 or more), in metres.
-    fn reach(&self, level: u32) -> f32 {
+    fn max_displacement(&self, level: u32) -> f32 {
         (self.amplitude * libm::pow(self.falling, f64::from(level - 1))) as f32
     }
 }
 
 /// Returns the first level whose intervals are no wider than a cell.
-fn level(grid: &Grid) -> u32 {
+fn find_level(grid: &Grid) -> u32 {
     (grid.world[0].max(grid.world[1]).max(1) as u64).next_power_of_two().trailing_zeros()
 }
 
 /// Returns the approximate scratch memory in bytes for a grid of `cells` cells, at most `step` of which are computed
 /// at once: up to four points per cell, held twice while a level is computed, plus the level before.
 pub fn bytes(cells: u64, step: u64) -> u64 {
+    // A point has 4 bytes and a cell 4 points. The level is held twice and the level before has a quarter of its
+    // points: 2 + ¼ = 9/4.
     4 * 4 * 9 / 4 * cells.min(step)
 }
 
@@ -160,7 +169,7 @@ mod tests {
     use super::*;
 
     fn lattice(rule: LatticeRule, corners: f64, amplitude: f64) -> Lattice {
-        Lattice { rule, corners, amplitude, falling: 0.5, key: Key::new(3, "lattice") }
+        Lattice { rule, corners, amplitude, falling: 0.5, key: RandomKey::new(3, "lattice") }
     }
 
     /// The methods as in the literature: the whole lattice, in place, phase by phase.
@@ -168,14 +177,15 @@ mod tests {
         let side = 1usize << levels;
         let mut z = vec![vec![0.0f32; side + 1]; side + 1];
         for (i, j) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-            z[i * side][j * side] = (lattice.corners * lattice.key.and(0).cell([i as i64, j as i64]).signed()) as f32;
+            z[i * side][j * side] =
+                (lattice.corners * lattice.key.derive_key(0).for_cell([i as i64, j as i64]).uniform_signed()) as f32;
         }
         for level in 1..=levels {
             let step = side >> level;
             let reach = (lattice.amplitude * 0.5f64.powi(level as i32 - 1)) as f32;
             let shift = |i: usize, j: usize| {
                 let cell = [(i / step) as i64, (j / step) as i64];
-                reach * lattice.key.and(level.into()).cell(cell).signed() as f32
+                reach * lattice.key.derive_key(level.into()).for_cell(cell).uniform_signed() as f32
             };
             let lines: Vec<usize> = (0..=side).step_by(step).collect();
             let odd = |n: usize| (n / step) % 2 == 1;
@@ -207,7 +217,7 @@ mod tests {
             let patch = lattice.patch(4, CellRect::new([0, 0], [17, 17]));
             for (i, row) in plain(&lattice, 4).iter().enumerate() {
                 for (j, value) in row.iter().enumerate() {
-                    assert_eq!(patch.at(i as i64, j as i64), *value, "{rule:?} at {i}, {j}");
+                    assert_eq!(patch.value_at(i as i64, j as i64), *value, "{rule:?} at {i}, {j}");
                 }
             }
         }
@@ -222,7 +232,7 @@ mod tests {
                 let part = lattice.patch(6, CellRect::from_corners(first, last.map(|n| n + 1)));
                 for i in first[0]..=last[0] {
                     for j in first[1]..=last[1] {
-                        assert_eq!(part.at(i, j), whole.at(i, j), "{rule:?} at {i}, {j}");
+                        assert_eq!(part.value_at(i, j), whole.value_at(i, j), "{rule:?} at {i}, {j}");
                     }
                 }
             }
@@ -233,11 +243,11 @@ mod tests {
     fn without_displacement_the_midpoint_rule_interpolates_the_corners() {
         // Rounding of six levels of means of values under 100: 6 · 100 · 2⁻²⁴ < 4·10⁻⁵.
         let patch = lattice(LatticeRule::Midpoint, 100.0, 0.0).patch(6, CellRect::new([0, 0], [65, 65]));
-        let [nw, ne, sw, se] = [(0, 0), (0, 64), (64, 0), (64, 64)].map(|(i, j)| patch.at(i, j));
+        let [nw, ne, sw, se] = [(0, 0), (0, 64), (64, 0), (64, 64)].map(|(i, j)| patch.value_at(i, j));
         for (i, j) in [(0, 32), (1, 1), (17, 50), (64, 63), (32, 32)] {
             let (v, u) = (i as f32 / 64.0, j as f32 / 64.0);
             let exact = (1.0 - v) * ((1.0 - u) * nw + u * ne) + v * ((1.0 - u) * sw + u * se);
-            assert!((patch.at(i, j) - exact).abs() < 4e-5, "{i}, {j}");
+            assert!((patch.value_at(i, j) - exact).abs() < 4e-5, "{i}, {j}");
         }
     }
 
@@ -247,7 +257,7 @@ mod tests {
         let [coarse, fine] = [5, 6].map(|level| lattice.patch(level, CellRect::new([0, 0], [(1 << level) + 1; 2])));
         for i in 0..=32 {
             for j in 0..=32 {
-                assert_eq!(coarse.at(i, j), fine.at(2 * i, 2 * j));
+                assert_eq!(coarse.value_at(i, j), fine.value_at(2 * i, 2 * j));
             }
         }
     }

@@ -5,14 +5,14 @@
 //!
 //! # Examples
 //! ```
-//! use thalweg_core::base::rng::Key;
+//! use thalweg_core::base::rng::RandomKey;
 //! use thalweg_core::terrain::grid::Grid;
 //! use thalweg_noise::fractal::{Fractal, FractalSettings};
 //!
 //! let grid = Grid::new([64, 64], 30.0)?;
-//! let noise = Fractal::new(&FractalSettings::fbm(6, 1000.0, 0.5), None, Key::new(1, "example"), &grid);
+//! let noise = Fractal::new(&FractalSettings::fbm(6, 1000.0, 0.5), None, RandomKey::new(1, "example"), &grid);
 //! let mut row = vec![0.0; 64];
-//! noise.row(&grid, 0, &mut row);
+//! noise.fill_row(&grid, 0, &mut row);
 //! assert!(row.iter().all(|value| value.abs() < 2.0));
 //! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
@@ -23,8 +23,8 @@
 pub mod cellular;
 pub mod chunk;
 pub mod fractal;
-pub mod given;
 pub mod gradient;
+pub mod input_tables;
 pub mod lattice;
 pub mod octave;
 pub mod strata;

@@ -1,17 +1,17 @@
-//! [`Octave`]: one rotated, shifted and scaled copy of a noise lattice. [`Plane`]: the surface that it covers.
+//! [`Octave`]: one rotated, shifted and scaled copy of a noise lattice. [`NoisePlane`]: the surface that it covers.
 
 use thalweg_core::Grid;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 
 /// The golden angle in radians: small multiples of it are never close to each other, nor to a quarter turn.
 const GOLDEN_ANGLE: f64 = 2.399_963_229_728_653;
 
-/// The rotation of the first octave in radians.
+/// The rotation of the first octave in radians: 34°, away from the grid's axes and diagonals.
 const FIRST_ANGLE: f64 = 0.6;
 
 /// The surface that noise covers: its cell size, and the circumference of a looped world.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Plane {
+pub struct NoisePlane {
     /// The width of a cell in metres.
     pub cell: f64,
     /// The distance in metres, from north to south and from west to east, after which the noise repeats; `None` along
@@ -19,17 +19,20 @@ pub struct Plane {
     pub round: [Option<f64>; 2],
 }
 
-impl From<f64> for Plane {
+impl From<f64> for NoisePlane {
     /// Returns an unbounded plane with cells of `cell` metres.
     fn from(cell: f64) -> Self {
         Self { cell, round: [None; 2] }
     }
 }
 
-impl From<&Grid> for Plane {
+impl From<&Grid> for NoisePlane {
     fn from(grid: &Grid) -> Self {
         let extent = grid.extent();
-        Self { cell: grid.cell, round: [0, 1].map(|axis| Some(extent.along(axis)).filter(|_| grid.is_looped(axis))) }
+        Self {
+            cell: grid.cell,
+            round: [0, 1].map(|axis| Some(extent.axis_length(axis)).filter(|_| grid.is_looped(axis))),
+        }
     }
 }
 
@@ -51,7 +54,7 @@ pub struct Period {
 impl Period {
     /// Returns the representative of all the lattice points that are identical with (i, j).
     #[inline(always)]
-    pub fn same(self, i: i32, j: i32) -> (i32, i32) {
+    pub fn wrap_point(self, i: i32, j: i32) -> (i32, i32) {
         let [south, east] = self.rounds;
         let (mut u, mut v) = (f64::from(i), f64::from(j));
         // Integers far under 2⁵³: where a quotient is an integer it is exact, and no other quotient rounds up to an
@@ -104,13 +107,15 @@ impl Octave {
         wavelength: f64,
         lacunarity: f64,
         gain: f64,
-        key: Key,
-        plane: impl Into<Plane>,
+        key: RandomKey,
+        plane: impl Into<NoisePlane>,
     ) -> Vec<Self> {
         let plane = plane.into();
         let (mut length, mut amplitude) = (wavelength, 1.0);
         let octave = |n| {
             let here = Self::new(n, length, amplitude, key, plane);
+            // With many octaves and a large gain the factor grows without limit. The bound keeps the square of a slope
+            // finite in f32.
             let steepness = (amplitude * wavelength / length).min(1e6) as f32;
             length /= lacunarity;
             amplitude *= gain;
@@ -119,18 +124,22 @@ impl Octave {
         (0..count).map(octave).collect()
     }
 
-    fn new(n: u32, wavelength: f64, amplitude: f64, key: Key, Plane { cell, round }: Plane) -> Self {
-        let key = key.and(n.into());
+    fn new(n: u32, wavelength: f64, amplitude: f64, key: RandomKey, NoisePlane { cell, round }: NoisePlane) -> Self {
+        let key = key.derive_key(n.into());
         let (sin, cos) = libm::sincos(FIRST_ANGLE + f64::from(n) * GOLDEN_ANGLE);
-        let [east, south] = key.pair();
+        let [east, south] = key.uniform_pair();
         let turn = [[cos / wavelength, -sin / wavelength], [sin / wavelength, cos / wavelength]];
-        let (turn, period) = met(turn, round);
+        // A looped world may change angle and wavelength; the fade below still follows from the nominal wavelength.
+        let (turn, period) = fit_seamless_turn(turn, round);
         Self {
             turn,
             period,
+            // Noise is 0 at lattice points. The keyed shift keeps octaves from sharing such a point at the world's
+            // origin.
             shift: [1024.0 * east, 1024.0 * south],
-            seed: key.and(1).bits() as u32,
+            seed: key.derive_key(1).random_bits() as u32,
             amplitude: amplitude as f32,
+            // Four cells per wave give 1; two cells per wave, the Nyquist limit, give 0.
             fade: (wavelength / (2.0 * cell) - 1.0).clamp(0.0, 1.0) as f32,
             steepness: 1.0,
         }
@@ -139,9 +148,10 @@ impl Octave {
     /// Stretches the octave along a direction (a unit vector east and south): waves keep their length across it and
     /// become `times` as long along it. An octave with a period on a looped world is returned unchanged, because
     /// stretching would break its seam.
-    pub fn drawn_out(mut self, [east, south]: [f64; 2], times: f64) -> Self {
+    pub fn with_stretch(mut self, [east, south]: [f64; 2], times: f64) -> Self {
         if self.period.is_none() {
             let less = 1.0 - 1.0 / times;
+            // The part of each row along the direction is divided by `times`; the part across it is kept.
             self.turn = self.turn.map(|[u, v]| {
                 let along = less * (u * east + v * south);
                 [u - along * east, v - along * south]
@@ -153,8 +163,9 @@ impl Octave {
     /// Returns the lattice coordinates u and v of a point in world metres, each as the lattice line below it and the
     /// fraction in 0..1.
     #[inline(always)]
-    pub fn place(&self, x: f64, y: f64) -> [(i32, f64); 2] {
+    pub fn to_lattice(&self, x: f64, y: f64) -> [(i32, f64); 2] {
         [0, 1].map(|axis| {
+            // The parentheses fix the order of rounding; another order would change the bits of every world.
             let u = self.turn[axis][0] * x + (self.turn[axis][1] * y + self.shift[axis]);
             let line = u.floor();
             // Lattice lines are distinguished modulo 2³², which is enough for any grid.
@@ -165,7 +176,7 @@ impl Octave {
 
 /// Returns the nearest transform with which a lattice joins without a seam after each circumference of the world, and
 /// the resulting period.
-fn met(turn: [[f64; 2]; 2], round: [Option<f64>; 2]) -> ([[f64; 2]; 2], Option<Period>) {
+fn fit_seamless_turn(turn: [[f64; 2]; 2], round: [Option<f64>; 2]) -> ([[f64; 2]; 2], Option<Period>) {
     // The lattice steps of one circumference, rounded to whole steps, at least one.
     let steps = |axis: usize, metres: f64| {
         let [u, v] = turn.map(|row| row[1 - axis] * metres);
@@ -208,12 +219,12 @@ mod tests {
         {
             for n in 0..12u32 {
                 let wavelength = 1200.0 / f64::from(1u32 << n);
-                let plane = Plane { cell: 1.0, round };
-                let octave = &Octave::series(1, wavelength, 2.0, 0.5, Key::new(n.into(), "octave"), plane)[0];
+                let plane = NoisePlane { cell: 1.0, round };
+                let octave = &Octave::series(1, wavelength, 2.0, 0.5, RandomKey::new(n.into(), "octave"), plane)[0];
                 let period = octave.period.unwrap();
                 let place = |x: f64, y: f64| {
-                    let [(i, u), (j, v)] = octave.place(x, y);
-                    (period.same(i, j), period.same(i + 1, j), [u, v])
+                    let [(i, u), (j, v)] = octave.to_lattice(x, y);
+                    (period.wrap_point(i, j), period.wrap_point(i + 1, j), [u, v])
                 };
                 for (axis, metres) in round.iter().enumerate().filter_map(|(axis, metres)| Some((axis, (*metres)?))) {
                     for (x, y) in [(3.25, 4.5), (-77.0, 130.125)] {
@@ -240,10 +251,10 @@ mod tests {
 
     #[test]
     fn points_are_one_only_by_whole_rounds() {
-        let plane = Plane { cell: 1.0, round: [Some(50.0), Some(70.0)] };
-        let octave = &Octave::series(1, 9.0, 2.0, 0.5, Key::ZERO, plane)[0];
+        let plane = NoisePlane { cell: 1.0, round: [Some(50.0), Some(70.0)] };
+        let octave = &Octave::series(1, 9.0, 2.0, 0.5, RandomKey::ZERO, plane)[0];
         let period = octave.period.unwrap();
-        let mut all: Vec<_> = (-40..40).flat_map(|i| (-40..40).map(move |j| period.same(i, j))).collect();
+        let mut all: Vec<_> = (-40..40).flat_map(|i| (-40..40).map(move |j| period.wrap_point(i, j))).collect();
         all.sort_unstable();
         all.dedup();
         assert_eq!(all.len() as f64, period.points.abs());

@@ -9,28 +9,29 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{CellType, Cells};
 use thalweg_core::{Cell, Error, Field, Grid, Height, Terrain};
 
-use crate::error::raised;
-use crate::pool::work;
+use crate::error::to_python_error;
+use crate::pool::run_on_pool;
 
 /// A type of number that an array may contain.
-trait Number: Element + Copy + Sync + Send {
-    fn real(self) -> f64;
+trait ArrayNumber: Element + Copy + Sync + Send {
+    fn to_real(self) -> f64;
 }
 
 macro_rules! numbers {
     ($($type:ident $name:ident),*) => {
-        $(impl Number for $type {
-            fn real(self) -> f64 {
+        $(impl ArrayNumber for $type {
+            fn to_real(self) -> f64 {
                 self.into()
             }
         })*
 
         /// A two-dimensional array that is read without a copy. The package's Python converts arrays of other types,
         /// byte orders and alignments to one of these.
-        enum Given<'py> { $($name(PyReadonlyArray2<'py, $type>)),* }
+        enum ArrayInput<'py> { $($name(PyReadonlyArray2<'py, $type>)),* }
 
-        impl<'py> Given<'py> {
-            fn of(array: &Bound<'py, PyAny>) -> PyResult<Self> {
+        impl<'py> ArrayInput<'py> {
+            // The types are tried in order; each attempt compares only the type and dimensions of the array.
+            fn from_python(array: &Bound<'py, PyAny>) -> PyResult<Self> {
                 $(if let Ok(array) = array.extract() {
                     return Ok(Self::$name(array));
                 })*
@@ -46,7 +47,7 @@ macro_rules! numbers {
             fn rows<T: Send>(&self, py: Python<'_>, what: impl FnOnce(&(dyn Fn(usize, &mut [f64]) + Sync)) -> thalweg_core::base::error::Result<T> + Send) -> PyResult<T> {
                 match self { $(Self::$name(array) => {
                     let view = array.as_array();
-                    work(py, move || what(&|i, row: &mut [f64]| fill(&view, i, row)))
+                    run_on_pool(py, move || what(&|i, row: &mut [f64]| fill(&view, i, row)))
                 }),* }
             }
         }
@@ -55,26 +56,27 @@ macro_rules! numbers {
 
 numbers!(f32 F32, f64 F64, i16 I16, u16 U16, i32 I32, u32 U32, u8 U8, i8 I8);
 
-fn fill<T: Number>(view: &ArrayView2<'_, T>, i: usize, row: &mut [f64]) {
+fn fill<T: ArrayNumber>(view: &ArrayView2<'_, T>, i: usize, row: &mut [f64]) {
     let from = view.row(i);
     match from.as_slice() {
-        Some(from) => row.iter_mut().zip(from).for_each(|(to, from)| *to = from.real()),
-        None => row.iter_mut().zip(from.iter()).for_each(|(to, from)| *to = from.real()),
+        // A contiguous row is a slice, over which the loop is faster than over a strided view.
+        Some(from) => row.iter_mut().zip(from).for_each(|(to, from)| *to = from.to_real()),
+        None => row.iter_mut().zip(from.iter()).for_each(|(to, from)| *to = from.to_real()),
     }
 }
 
 /// Returns the numbers of rows and columns of an array.
-pub fn size_of(array: &Bound<'_, PyAny>) -> PyResult<[usize; 2]> {
-    Ok(Given::of(array)?.size())
+pub fn array_size(array: &Bound<'_, PyAny>) -> PyResult<[usize; 2]> {
+    Ok(ArrayInput::from_python(array)?.size())
 }
 
 /// Creates a terrain from an array of heights in metres. NaN means no data, and so does `nodata`.
-pub fn terrain_of(array: &Bound<'_, PyAny>, grid: Grid, nodata: Option<f64>) -> PyResult<Terrain> {
-    let given = Given::of(array)?;
+pub fn build_terrain(array: &Bound<'_, PyAny>, grid: Grid, nodata: Option<f64>) -> PyResult<Terrain> {
+    let given = ArrayInput::from_python(array)?;
     let ([rows, cols], [want_rows, want_cols]) = (given.size(), grid.size);
     if given.size() != grid.size {
         let allowed = format!("{want_rows} × {want_cols} (rows × columns)");
-        return Err(raised(Error::value("height", format!("{rows} × {cols} cells"), allowed)));
+        return Err(to_python_error(Error::invalid_value("height", format!("{rows} × {cols} cells"), allowed)));
     }
     given.rows(array.py(), move |rows| match nodata {
         None => Terrain::from_rows(grid, rows),
@@ -86,8 +88,8 @@ pub fn terrain_of(array: &Bound<'_, PyAny>, grid: Grid, nodata: Option<f64>) -> 
 }
 
 /// Reads an array as real numbers.
-pub fn reals(array: &Bound<'_, PyAny>) -> PyResult<Field<f64>> {
-    let given = Given::of(array)?;
+pub fn read_reals(array: &Bound<'_, PyAny>) -> PyResult<Field<f64>> {
+    let given = ArrayInput::from_python(array)?;
     let size = given.size();
     given.rows(array.py(), move |rows| {
         let mut field = Field::new(size, 0.0);
@@ -97,19 +99,19 @@ pub fn reals(array: &Bound<'_, PyAny>) -> PyResult<Field<f64>> {
 }
 
 /// Reads an array of bytes, such as flow directions.
-pub fn bytes(array: &Bound<'_, PyAny>) -> PyResult<Field<u8>> {
+pub fn read_bytes(array: &Bound<'_, PyAny>) -> PyResult<Field<u8>> {
     let array: PyReadonlyArray2<'_, u8> = array.extract()?;
     let view = array.as_array();
     let (rows, cols) = view.dim();
-    Field::from_vec([rows, cols], view.iter().copied().collect()).map_err(raised)
+    Field::from_vec([rows, cols], view.iter().copied().collect()).map_err(to_python_error)
 }
 
 /// Converts an array to the cells of a layer of this type. Heights are clamped to their range; NaN becomes 0.
-pub fn cells(array: &Bound<'_, PyAny>, kind: CellType) -> PyResult<Cells> {
-    let reals = reals(array)?;
-    work(array.py(), move || {
+pub fn to_layer_cells(array: &Bound<'_, PyAny>, kind: CellType) -> PyResult<Cells> {
+    let reals = read_reals(array)?;
+    run_on_pool(array.py(), move || {
         Ok(match kind {
-            CellType::Height => Cells::Height(reals.map(|metres| Height::saturating(*metres))),
+            CellType::Height => Cells::Height(reals.map(|metres| Height::from_metres_clamped(*metres))),
             CellType::Float => Cells::Float(reals.map(|x| *x as f32)),
             CellType::Count => Cells::Count(reals.map(|x| *x as u32)),
         })
@@ -117,13 +119,13 @@ pub fn cells(array: &Bound<'_, PyAny>, kind: CellType) -> PyResult<Cells> {
 }
 
 /// Converts a field to an array.
-pub fn array<'py, T: Element>(py: Python<'py>, field: Field<T>) -> PyResult<Bound<'py, PyAny>> {
+pub fn field_to_array<'py, T: Element>(py: Python<'py>, field: Field<T>) -> PyResult<Bound<'py, PyAny>> {
     let [rows, cols] = field.size();
     Ok(PyArray1::from_vec(py, field.into_vec()).reshape([rows, cols])?.into_any())
 }
 
 /// Converts heights to an array of metres, with NaN in no-data cells: f32 if `narrow`, otherwise f64, which is exact.
-pub fn metres<'py>(
+pub fn heights_to_array<'py>(
     py: Python<'py>,
     heights: &Field<Height>,
     nodata: Option<&Field<bool>>,
@@ -131,26 +133,28 @@ pub fn metres<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let one = |k: usize| match nodata {
         Some(mask) if mask[k] => f64::NAN,
+        // The unit is a power of two, so the product is exact in 64 bits.
         _ => f64::from(heights[k].0) * (1.0 / UNITS),
     };
+    // Both branches write each value once, in parallel, into the memory that NumPy then takes over without a copy.
     if narrow {
-        let values = work(py, || Ok((0..heights.len()).into_par_iter().map(|k| one(k) as f32).collect()))?;
-        return shaped(py, values, heights.size());
+        let values = run_on_pool(py, || Ok((0..heights.len()).into_par_iter().map(|k| one(k) as f32).collect()))?;
+        return reshape_values(py, values, heights.size());
     }
-    let values = work(py, || Ok((0..heights.len()).into_par_iter().map(one).collect()))?;
-    shaped(py, values, heights.size())
+    let values = run_on_pool(py, || Ok((0..heights.len()).into_par_iter().map(one).collect()))?;
+    reshape_values(py, values, heights.size())
 }
 
-fn shaped<'py, T: Element>(py: Python<'py>, values: Vec<T>, size: [usize; 2]) -> PyResult<Bound<'py, PyAny>> {
+fn reshape_values<'py, T: Element>(py: Python<'py>, values: Vec<T>, size: [usize; 2]) -> PyResult<Bound<'py, PyAny>> {
     Ok(PyArray1::from_vec(py, values).reshape(size)?.into_any())
 }
 
 /// Converts the cells of a layer to an array without loss: heights to f64 in metres, reals to f32, counts to u32.
-pub fn layer<'py>(py: Python<'py>, cells: &Cells) -> PyResult<Bound<'py, PyAny>> {
+pub fn layer_to_array<'py>(py: Python<'py>, cells: &Cells) -> PyResult<Bound<'py, PyAny>> {
     match cells {
-        Cells::Height(field) => metres(py, field, None, false),
-        Cells::Float(field) => array(py, field.clone()),
-        Cells::Count(field) => array(py, field.clone()),
+        Cells::Height(field) => heights_to_array(py, field, None, false),
+        Cells::Float(field) => field_to_array(py, field.clone()),
+        Cells::Count(field) => field_to_array(py, field.clone()),
     }
 }
 
@@ -160,7 +164,7 @@ pub fn cells_of_pairs(pairs: Vec<[usize; 2]>) -> Vec<Cell> {
 }
 
 /// Converts cells to an array with the columns row and column.
-pub fn places<'py>(py: Python<'py>, cells: &[Cell]) -> PyResult<Bound<'py, PyArray2<i64>>> {
+pub fn cells_to_array<'py>(py: Python<'py>, cells: &[Cell]) -> PyResult<Bound<'py, PyArray2<i64>>> {
     let flat: Vec<i64> = cells.iter().flat_map(|cell| [cell.row as i64, cell.col as i64]).collect();
     PyArray1::from_vec(py, flat).reshape([cells.len(), 2])
 }

@@ -7,28 +7,28 @@ use thalweg_core::Error;
 use thalweg_core::declare::operation::{Arity, OptionKind, OptionSpec, WorkForm, options_for};
 use thalweg_core::declare::params::{Param, ParamKind, Value};
 use thalweg_core::terrain::LayerSpec;
-use thalweg_export::operations;
+use thalweg_export::export_operations;
 use thalweg_models::model::{Family, Model};
 use thalweg_models::rocks::ROCKS;
 use thalweg_sim::presets::PRESETS;
 
-use crate::error::raised;
+use crate::error::to_python_error;
 
 /// A value of a parameter, for Python.
 #[derive(IntoPyObject)]
-pub enum Plain {
+pub enum PythonValue {
     Real(f64),
     Whole(u32),
     Switch(bool),
     Word(&'static str),
 }
 
-pub fn plain(value: Value) -> Plain {
+pub fn value_to_python(value: Value) -> PythonValue {
     match value {
-        Value::Number(x) => Plain::Real(x),
-        Value::Count(n) => Plain::Whole(n),
-        Value::Switch(b) => Plain::Switch(b),
-        Value::Choice(word) => Plain::Word(word),
+        Value::Number(x) => PythonValue::Real(x),
+        Value::Count(n) => PythonValue::Whole(n),
+        Value::Switch(b) => PythonValue::Switch(b),
+        Value::Choice(word) => PythonValue::Word(word),
     }
 }
 
@@ -37,54 +37,54 @@ type Spec = (&'static str, &'static str, &'static str);
 
 /// The declaration of a parameter.
 #[derive(IntoPyObject)]
-pub struct Declared {
+pub struct ParameterDeclaration {
     name: &'static str,
     meaning: &'static str,
     unit: &'static str,
     allowed: String,
     kind: &'static str,
-    default: Plain,
+    default: PythonValue,
     words: Vec<(&'static str, &'static str)>,
     source: &'static str,
 }
 
 /// The declaration of a model.
 #[derive(IntoPyObject)]
-pub struct Page {
+pub struct ModelPage {
     name: &'static str,
     summary: &'static str,
     page: &'static str,
     source: &'static str,
     family: &'static str,
-    parameters: Vec<Declared>,
+    parameters: Vec<ParameterDeclaration>,
     needs: Vec<Spec>,
     uses: Vec<Spec>,
     writes: Vec<Spec>,
 }
 
-fn declared(param: &Param) -> Declared {
+fn describe_parameter(param: &Param) -> ParameterDeclaration {
     let (kind, words) = match param.kind {
         ParamKind::Number { .. } => ("float", Vec::new()),
         ParamKind::Count { .. } => ("int", Vec::new()),
         ParamKind::Switch => ("bool", Vec::new()),
         ParamKind::Choice(words) => ("str", words.to_vec()),
     };
-    Declared {
+    ParameterDeclaration {
         name: param.name,
         meaning: param.meaning,
         unit: param.unit,
         allowed: param.kind.to_string(),
         kind,
-        default: plain(param.default),
+        default: value_to_python(param.default),
         words,
         source: param.source,
     }
 }
 
-fn page(model: &dyn Model) -> Page {
+fn describe_model(model: &dyn Model) -> ModelPage {
     let about = model.about();
     let specs = |specs: &'static [LayerSpec]| specs.iter().map(|spec| (spec.name, spec.unit, spec.meaning)).collect();
-    Page {
+    ModelPage {
         name: about.name,
         summary: about.summary,
         page: model.page(),
@@ -94,7 +94,7 @@ fn page(model: &dyn Model) -> Page {
             Family::Erosion => "erosion",
             Family::Analysis => "analysis",
         },
-        parameters: model.declared().iter().map(declared).collect(),
+        parameters: model.declared().iter().map(describe_parameter).collect(),
         needs: specs(about.needs),
         uses: specs(about.uses),
         writes: specs(about.writes),
@@ -103,8 +103,8 @@ fn page(model: &dyn Model) -> Page {
 
 /// Returns the declarations of all models.
 #[pyfunction]
-pub fn models() -> Vec<Page> {
-    thalweg_models::models::all_models().map(|model| page(&*model)).collect()
+pub fn models() -> Vec<ModelPage> {
+    thalweg_models::models::all_models().map(|model| describe_model(&*model)).collect()
 }
 
 /// The declaration of an option of an operation.
@@ -115,7 +115,7 @@ pub struct DeclaredOption {
     unit: &'static str,
     allowed: String,
     kind: String,
-    default: Option<Plain>,
+    default: Option<PythonValue>,
     words: Vec<(&'static str, &'static str)>,
 }
 
@@ -151,15 +151,16 @@ fn python_type(option: &OptionSpec) -> String {
 }
 
 /// Converts a default to Python; lists are empty, and an optional value is None.
-fn default_of(option: &OptionSpec) -> Option<Plain> {
+fn convert_default(option: &OptionSpec) -> Option<PythonValue> {
     match (&option.default, option.kind) {
-        (Json::Bool(b), _) => Some(Plain::Switch(*b)),
+        (Json::Bool(b), _) => Some(PythonValue::Switch(*b)),
         (Json::Number(n), OptionKind::Count { .. } | OptionKind::OneOf(_)) => {
-            n.as_u64().and_then(|n| n.try_into().ok()).map(Plain::Whole)
+            // JSON has only one type of number; the kind of the option decides whether Python receives an int.
+            n.as_u64().and_then(|n| n.try_into().ok()).map(PythonValue::Whole)
         }
-        (Json::Number(x), _) => x.as_f64().map(Plain::Real),
+        (Json::Number(x), _) => x.as_f64().map(PythonValue::Real),
         (Json::String(default), OptionKind::Choice(words)) => {
-            words.iter().find(|(word, _)| word == default).map(|(word, _)| Plain::Word(word))
+            words.iter().find(|(word, _)| word == default).map(|(word, _)| PythonValue::Word(word))
         }
         _ => None,
     }
@@ -168,18 +169,19 @@ fn default_of(option: &OptionSpec) -> Option<Plain> {
 /// Returns the declaration of the operation `name`, with the options that have an effect with arrays, or with a store.
 #[pyfunction]
 pub fn operation(name: &str, in_store: bool) -> PyResult<OperationPage> {
-    let operations = operations();
+    let operations = export_operations();
     let found = operations.iter().find(|operation| operation.name() == name);
-    let unknown = || raised(Error::unknown("operation", name, operations.iter().map(|one| one.name())));
+    let unknown = || to_python_error(Error::unknown_name("operation", name, operations.iter().map(|one| one.name())));
     let operation = found.ok_or_else(unknown)?;
+    // Some options have no effect on arrays in memory, others none in a store, so each function offers its own.
     let form = if in_store { WorkForm::Store } else { WorkForm::Arrays };
     let options = options_for(&**operation, form).into_iter().map(|option| DeclaredOption {
         name: option.name,
         meaning: option.meaning,
         unit: option.unit,
-        allowed: option.allowed(),
+        allowed: option.describe_allowed(),
         kind: python_type(&option),
-        default: default_of(&option),
+        default: convert_default(&option),
         words: if let OptionKind::Choice(words) = option.kind { words.to_vec() } else { Vec::new() },
     });
     Ok(OperationPage { page: operation.page(), options: options.collect() })
@@ -200,6 +202,6 @@ pub fn rocks() -> Vec<&'static str> {
 /// Returns the TypeError for an unknown keyword of a Python function; it names the nearest known one.
 #[pyfunction]
 pub fn unknown_keyword(function: &str, name: &str, known: Vec<String>) -> PyErr {
-    let error = Error::unknown("keyword", name, known.iter().map(String::as_str));
+    let error = Error::unknown_name("keyword", name, known.iter().map(String::as_str));
     PyTypeError::new_err(format!("{function}(): {error}"))
 }

@@ -8,10 +8,10 @@ use pyo3::types::PyDict;
 use thalweg_export::export::{Export, ExportOptions, ExportTarget, TARGETS};
 use thalweg_io::LoadOptions;
 
-use crate::error::raised;
+use crate::error::to_python_error;
 use crate::land::Terrain;
-use crate::pool::work;
-use crate::recipe::operation_of;
+use crate::pool::run_on_pool;
+use crate::recipe::parse_operation;
 
 /// Returns the names of the target programs.
 #[pyfunction]
@@ -21,7 +21,7 @@ pub fn export_targets() -> Vec<&'static str> {
 
 /// The source of an export: a terrain, or the path of a file or of a folder.
 #[derive(FromPyObject)]
-pub enum Source<'py> {
+pub enum TerrainSource<'py> {
     /// A terrain in memory.
     Held(PyRef<'py, Terrain>),
     /// A path.
@@ -32,26 +32,28 @@ pub enum Source<'py> {
 #[pyfunction]
 pub fn export(
     py: Python<'_>,
-    source: Source<'_>,
+    source: TerrainSource<'_>,
     target: &str,
     folder: PathBuf,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<(String, Vec<String>)> {
-    let target = ExportTarget::find(target).map_err(raised)?;
-    let options: ExportOptions = operation_of(options)?;
+    let target = ExportTarget::find(target).map_err(to_python_error)?;
+    let options: ExportOptions = parse_operation(options)?;
+    // The terrain is shared, not copied: its Python object may be released while the work runs.
     let (held, path) = match source {
-        Source::Held(terrain) => (Some(Arc::clone(&terrain.0)), None),
-        Source::Path(path) => (None, Some(path)),
+        TerrainSource::Held(terrain) => (Some(Arc::clone(&terrain.0)), None),
+        TerrainSource::Path(path) => (None, Some(path)),
     };
-    let mut export = work(py, || match (held, path) {
-        (Some(terrain), _) => Export::of(terrain, &folder, target, options),
+    let mut export = run_on_pool(py, || match (held, path) {
+        (Some(terrain), _) => Export::from_terrain(terrain, &folder, target, options),
         (None, path) => Export::open(&path.unwrap_or_default(), &LoadOptions::default(), &folder, target, options),
     })?;
     let mut said = export.warnings().to_vec();
     // The interpreter handles signals between two steps.
     loop {
-        let (back, progress) = work(py, move || {
-            let progress = export.step()?;
+        // The export moves into each step and back, because the work runs on another thread.
+        let (back, progress) = run_on_pool(py, move || {
+            let progress = export.advance()?;
             Ok((export, progress))
         })?;
         export = back;
@@ -60,7 +62,7 @@ pub fn export(
             break;
         }
     }
-    let done = work(py, || export.finish())?;
+    let done = run_on_pool(py, || export.finish())?;
     said.extend(done.warnings);
     Ok((done.manifest.to_string(), said))
 }

@@ -13,10 +13,10 @@ use thalweg_core::{Cell, Error, Georeference, Grid, Height};
 use thalweg_io::{self as io, LoadOptions, SampleType, SaveOptions, Unit};
 use thalweg_models::models::Models;
 
-use crate::array::{self, cells, metres, size_of, terrain_of};
-use crate::error::{raised, unfit};
-use crate::pool::work;
-use crate::recipe::{edges_of, sides_of};
+use crate::array::{self, array_size, build_terrain, heights_to_array, to_layer_cells};
+use crate::error::{make_map_error, to_python_error};
+use crate::pool::run_on_pool;
+use crate::recipe::{edges_to_words, parse_edges};
 
 /// An immutable terrain: heights, layers, tables and georeference.
 #[pyclass(frozen, module = "thalweg._core")]
@@ -25,7 +25,7 @@ pub struct Terrain(pub Arc<thalweg_core::terrain::Terrain>);
 /// The georeference of a map: an affine transform in GDAL's order, the EPSG code and the name of the reference system.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Place {
+pub struct MapGeoreference {
     transform: Option<[f64; 6]>,
     epsg: Option<u16>,
     geographic: Option<bool>,
@@ -33,18 +33,21 @@ pub struct Place {
 }
 
 /// The GeoTIFF keys that the library reads: the kind of reference system and its code.
-const MODEL: u16 = 1024;
-const GEOGRAPHIC: u16 = 2048;
-const PROJECTED: u16 = 3072;
+const MODEL_TYPE_KEY: u16 = 1024;
+const GEOGRAPHIC_TYPE_KEY: u16 = 2048;
+const PROJECTED_TYPE_KEY: u16 = 3072;
 
-impl Place {
-    fn georeference(self) -> Georeference {
+impl MapGeoreference {
+    fn into_georeference(self) -> Georeference {
         let mut keys = Vec::new();
         if let Some(geographic) = self.geographic {
-            keys.push([MODEL, 0, 1, if geographic { 2 } else { 1 }]);
-            let code = if geographic { GEOGRAPHIC } else { PROJECTED };
+            // An entry is a key, its location (0 for the entry itself), its count and its value; model type 1 is
+            // projected, 2 geographic.
+            keys.push([MODEL_TYPE_KEY, 0, 1, if geographic { 2 } else { 1 }]);
+            let code = if geographic { GEOGRAPHIC_TYPE_KEY } else { PROJECTED_TYPE_KEY };
             keys.extend(self.epsg.map(|epsg| [code, 0, 1, epsg]));
         }
+        // The header gives the version of the directory, the revision 1.0 of the keys, and their number.
         let head = [1, 1, 0, keys.len() as u16];
         let keys = if keys.is_empty() { Vec::new() } else { [&[head], &keys[..]].concat().concat() };
         let ascii = self.words.unwrap_or_default();
@@ -52,11 +55,11 @@ impl Place {
     }
 }
 
-fn unit_of(word: Option<&str>) -> PyResult<Option<Unit>> {
+fn parse_unit(word: Option<&str>) -> PyResult<Option<Unit>> {
     match word {
         None => Ok(None),
         Some("metre") => Ok(Some(Unit::Metre)),
-        Some(other) => Err(raised(Error::value("unit", other, "metre, or None for the file's unit"))),
+        Some(other) => Err(to_python_error(Error::invalid_value("unit", other, "metre, or None for the file's unit"))),
     }
 }
 
@@ -64,15 +67,15 @@ fn unit_of(word: Option<&str>) -> PyResult<Option<Unit>> {
 #[pyfunction]
 pub fn cell_of(
     what: &str,
-    place: Place,
+    place: MapGeoreference,
     heights: Option<&str>,
     cell_size: Option<f64>,
     unit: Option<&str>,
 ) -> PyResult<(f64, Vec<String>)> {
-    let options = LoadOptions { cell_size, unit: unit_of(unit)?, ..LoadOptions::default() };
-    io::cell_of(&place.georeference(), heights, &options).map_err(|error| match error {
-        Error::Content { problem, .. } => unfit(what, problem),
-        other => raised(other),
+    let options = LoadOptions { cell_size, unit: parse_unit(unit)?, ..LoadOptions::default() };
+    io::determine_cell_size(&place.into_georeference(), heights, &options).map_err(|error| match error {
+        Error::Content { problem, .. } => make_map_error(what, problem),
+        other => to_python_error(other),
     })
 }
 
@@ -91,63 +94,77 @@ pub fn load(
     edges: Option<&Bound<'_, PyAny>>,
     sea_level: Option<f64>,
 ) -> PyResult<(Terrain, Vec<String>)> {
-    let options = LoadOptions { height, cell_size, infinite_is_nodata, deterrace, unit: unit_of(unit)? };
-    let edges = edges.map(edges_of).transpose()?;
-    let (mut terrain, warnings) = work(py, || match path.is_dir() {
-        true => thalweg_export::world_folder::read_shown(&path, &options),
-        false => io::load(&path, &options).map(|loaded| (loaded.terrain, loaded.warnings)),
+    let options = LoadOptions { height, cell_size, infinite_is_nodata, deterrace, unit: parse_unit(unit)? };
+    let edges = edges.map(parse_edges).transpose()?;
+    // A folder is a world that the program wrote, with its layers; a file has heights alone.
+    let (mut terrain, warnings) = run_on_pool(py, || match path.is_dir() {
+        true => thalweg_export::world_folder::read_displayed_terrain(&path, &options),
+        false => io::load_terrain(&path, &options).map(|loaded| (loaded.terrain, loaded.warnings)),
     })?;
-    framed(&mut terrain.grid, edges, sea_level)?;
+    set_boundaries(&mut terrain.grid, edges, sea_level)?;
     Ok((Terrain(Arc::new(terrain)), warnings))
 }
 
-fn framed(grid: &mut Grid, edges: Option<Edges>, sea_level: Option<f64>) -> PyResult<()> {
+fn set_boundaries(grid: &mut Grid, edges: Option<Edges>, sea_level: Option<f64>) -> PyResult<()> {
     grid.edges = edges.unwrap_or(grid.edges);
-    grid.sea_level = sea_level.map(Height::from_metres).transpose().map_err(raised)?.or(grid.sea_level);
-    grid.check().map_err(raised)
+    // Arguments take precedence over values from the file.
+    grid.sea_level = sea_level.map(Height::from_metres).transpose().map_err(to_python_error)?.or(grid.sea_level);
+    grid.check().map_err(to_python_error)
 }
 
 /// Returns the declaration of the layer of that name.
-fn spec_of(name: &str) -> PyResult<LayerSpec> {
+fn find_layer_spec(name: &str) -> PyResult<LayerSpec> {
     let models = Models::default();
     let known = [GROUND, LOOSE].into_iter().find(|spec| spec.name == name).or_else(|| models.layer(name));
     known.ok_or_else(|| {
         let mut names: Vec<&str> = models.layers().map(|spec| spec.name).chain([LOOSE.name]).collect();
+        // Several models may declare the same layer, so the names are sorted to remove duplicates.
         names.sort_unstable();
         names.dedup();
-        raised(Error::unknown("layer", name, names))
+        to_python_error(Error::unknown_name("layer", name, names))
     })
 }
 
 /// Inserts an array into a terrain as the layer of that name.
-pub fn put(terrain: &mut thalweg_core::terrain::Terrain, name: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
-    let spec = spec_of(name)?;
+pub fn insert_layer(
+    terrain: &mut thalweg_core::terrain::Terrain,
+    name: &str,
+    values: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let spec = find_layer_spec(name)?;
     if spec == GROUND {
         let nodata = terrain.nodata.clone();
-        let new = terrain_of(values, terrain.grid.clone(), None)?;
+        let new = build_terrain(values, terrain.grid.clone(), None)?;
+        // The mask of no-data cells is fixed when the terrain is created, so new heights have to agree with it.
         if new.ground.size() != terrain.grid.size || new.nodata.is_some() && new.nodata != nodata {
-            return Err(unfit("height", "must have data in exactly the cells in which the terrain has data"));
+            return Err(make_map_error("height", "must have data in exactly the cells in which the terrain has data"));
         }
         terrain.ground = new.ground;
         return Ok(());
     }
-    terrain.insert(&spec, cells(values, spec.cells)?).map_err(raised)
+    terrain.insert_layer(&spec, to_layer_cells(values, spec.cells)?).map_err(to_python_error)
 }
 
 /// Returns the cells of a layer, which may be `loose`.
-pub fn layer_of<'a>(terrain: &'a thalweg_core::terrain::Terrain, name: &str) -> PyResult<std::borrow::Cow<'a, Cells>> {
+pub fn find_layer<'a>(
+    terrain: &'a thalweg_core::terrain::Terrain,
+    name: &str,
+) -> PyResult<std::borrow::Cow<'a, Cells>> {
     use std::borrow::Cow;
     if name == LOOSE.name
         && let Some(loose) = &terrain.loose
     {
+        // Sediment is a field of its own in the terrain; only it has to be copied to look like a layer.
         return Ok(Cow::Owned(Cells::Height(loose.clone())));
     }
     let found = terrain.layers.get(name).map(|layer| Cow::Borrowed(&layer.cells));
-    found.ok_or_else(|| raised(Error::unknown("layer", name, names(terrain).iter().map(String::as_str))))
+    found.ok_or_else(|| {
+        to_python_error(Error::unknown_name("layer", name, list_layer_names(terrain).iter().map(String::as_str)))
+    })
 }
 
 /// Returns the names of a terrain's layers, including `loose`.
-pub fn names(terrain: &thalweg_core::terrain::Terrain) -> Vec<String> {
+pub fn list_layer_names(terrain: &thalweg_core::terrain::Terrain) -> Vec<String> {
     let loose = terrain.loose.iter().map(|_| LOOSE.name.to_string());
     loose.chain(terrain.layers.keys().cloned()).collect()
 }
@@ -164,19 +181,22 @@ impl Terrain {
         nodata: Option<f64>,
         sea_level: Option<f64>,
         edges: Option<&Bound<'_, PyAny>>,
-        place: Option<Place>,
+        place: Option<MapGeoreference>,
         georeference: Option<&str>,
         layers: Option<BTreeMap<String, Bound<'_, PyAny>>>,
         origin: Option<[i64; 2]>,
     ) -> PyResult<Self> {
-        let mut grid = Grid::new(size_of(height)?, cell_size).map_err(raised)?;
-        framed(&mut grid, edges.map(edges_of).transpose()?, sea_level)?;
+        let mut grid = Grid::new(array_size(height)?, cell_size).map_err(to_python_error)?;
+        set_boundaries(&mut grid, edges.map(parse_edges).transpose()?, sea_level)?;
+        // A georeference that comes from another terrain contains more than a transform and a code; a given `place`
+        // replaces it.
         let kept = georeference.and_then(|text| serde_json::from_str(text).ok());
-        grid.georeference = place.map(Place::georeference).or(kept).filter(|place| *place != Georeference::default());
+        grid.georeference =
+            place.map(MapGeoreference::into_georeference).or(kept).filter(|place| *place != Georeference::default());
         grid.origin = origin.map_or(grid.origin, Cell::from);
-        let mut terrain = terrain_of(height, grid, nodata)?;
+        let mut terrain = build_terrain(height, grid, nodata)?;
         for (name, values) in layers.into_iter().flatten() {
-            put(&mut terrain, &name, &values)?;
+            insert_layer(&mut terrain, &name, &values)?;
         }
         Ok(Self(Arc::new(terrain)))
     }
@@ -191,8 +211,8 @@ impl Terrain {
         sea_level: Option<f64>,
         edges: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let mut grid = Grid::new([rows, cols], cell_size).map_err(raised)?;
-        framed(&mut grid, edges.map(edges_of).transpose()?, sea_level)?;
+        let mut grid = Grid::new([rows, cols], cell_size).map_err(to_python_error)?;
+        set_boundaries(&mut grid, edges.map(parse_edges).transpose()?, sea_level)?;
         Ok(Self(Arc::new(thalweg_core::terrain::Terrain::new(grid))))
     }
 
@@ -223,7 +243,7 @@ impl Terrain {
     /// Returns the edges by side.
     #[getter]
     fn edges(&self) -> BTreeMap<&'static str, String> {
-        sides_of(&self.0.grid.edges)
+        edges_to_words(&self.0.grid.edges)
     }
 
     /// Returns the affine transform in GDAL's order, the EPSG code and the name of the reference system, as far as they
@@ -249,24 +269,25 @@ impl Terrain {
     /// Returns the heights in metres; NaN in no-data cells.
     #[pyo3(signature = (narrow=false))]
     fn height<'py>(&self, py: Python<'py>, narrow: bool) -> PyResult<Bound<'py, PyAny>> {
-        metres(py, &self.0.ground, self.0.nodata.as_ref(), narrow)
+        heights_to_array(py, &self.0.ground, self.0.nodata.as_ref(), narrow)
     }
 
     /// Returns the names of the layers.
     #[getter]
     fn layers(&self) -> Vec<String> {
-        names(&self.0)
+        list_layer_names(&self.0)
     }
 
     /// Returns the values of a layer.
     fn layer<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        array::layer(py, &*layer_of(&self.0, name)?)
+        array::layer_to_array(py, &*find_layer(&self.0, name)?)
     }
 
     /// Returns the unit and meaning of a layer.
     fn about(&self, name: &str) -> (String, String) {
-        let declared =
-            || spec_of(name).map_or_else(|_| Default::default(), |spec| (spec.unit.into(), spec.meaning.into()));
+        let declared = || {
+            find_layer_spec(name).map_or_else(|_| Default::default(), |spec| (spec.unit.into(), spec.meaning.into()))
+        };
         self.0.layers.get(name).map_or_else(declared, |layer| (layer.unit.clone(), layer.meaning.clone()))
     }
 
@@ -289,7 +310,7 @@ impl Terrain {
 
     /// Returns the fingerprint of each layer and table, as in the command's reports.
     fn fingerprints(&self, py: Python<'_>) -> PyResult<BTreeMap<String, String>> {
-        work(py, || Ok(self.0.fingerprints()))
+        run_on_pool(py, || Ok(self.0.fingerprints()))
     }
 
     /// Writes the heights to a file, whose extension determines the format; returns warnings about losses and changes.
@@ -299,20 +320,24 @@ impl Terrain {
         let sample = sample.map(|word| {
             let names = kinds.map(|kind| kind.to_string()).join(", ");
             let found = kinds.into_iter().find(|kind| kind.to_string() == word);
-            found.ok_or_else(|| raised(Error::value("type", word, format!("one of {names}"))))
+            found.ok_or_else(|| to_python_error(Error::invalid_value("type", word, format!("one of {names}"))))
         });
         let options = SaveOptions { sample: sample.transpose()?, ..SaveOptions::default() };
-        work(py, || io::save(&path, &self.0, &options))
+        run_on_pool(py, || io::save_terrain(&path, &self.0, &options))
     }
 
     /// Writes a layer to a file.
     fn save_layer(&self, py: Python<'_>, path: PathBuf, name: &str) -> PyResult<()> {
-        let cells = layer_of(&self.0, name)?;
-        work(py, || io::save_layer(&path, &self.0, name, &cells))
+        let cells = find_layer(&self.0, name)?;
+        run_on_pool(py, || io::save_layer(&path, &self.0, name, &cells))
     }
 
     fn __repr__(&self) -> String {
         let [rows, cols] = self.0.grid.size;
-        format!("<thalweg terrain of {rows} × {cols} cells of {} m: {}>", self.0.grid.cell, names(&self.0).join(", "))
+        format!(
+            "<thalweg terrain of {rows} × {cols} cells of {} m: {}>",
+            self.0.grid.cell,
+            list_layer_names(&self.0).join(", ")
+        )
     }
 }

@@ -60,6 +60,7 @@ mod _core {
 
     #[pymodule_init]
     fn begin(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // The hook is installed before any work can panic.
         crate::pool::note_panics();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

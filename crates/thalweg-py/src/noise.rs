@@ -2,14 +2,14 @@
 
 use pyo3::prelude::*;
 use thalweg_core::base::range::check_range;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::declare::params::{ParamType, Written};
 use thalweg_core::{Error, Field, Grid};
 use thalweg_noise::fractal::{Fractal, FractalKind, FractalSettings};
 
-use crate::array::array;
-use crate::error::raised;
-use crate::pool::work;
+use crate::array::field_to_array;
+use crate::error::to_python_error;
+use crate::pool::run_on_pool;
 
 /// Computes a sum of octaves of gradient noise.
 #[pyfunction]
@@ -26,25 +26,27 @@ pub fn fractal<'py>(
     seed: u64,
     origin: [i64; 2],
 ) -> PyResult<Bound<'py, PyAny>> {
-    check_range("octaves", f64::from(octaves), 1.0..=24.0).map_err(raised)?;
-    check_range("wavelength", wavelength, 1e-2..=1e8).map_err(raised)?;
-    check_range("gain", gain, 0.0..=1.0).map_err(raised)?;
-    check_range("lacunarity", lacunarity, 1.1..=8.0).map_err(raised)?;
+    check_range("octaves", f64::from(octaves), 1.0..=24.0).map_err(to_python_error)?;
+    check_range("wavelength", wavelength, 1e-2..=1e8).map_err(to_python_error)?;
+    check_range("gain", gain, 0.0..=1.0).map_err(to_python_error)?;
+    check_range("lacunarity", lacunarity, 1.1..=8.0).map_err(to_python_error)?;
+    // Within these bounds the coordinates are exact as floats of 64 bits.
     for n in origin {
-        check_range("origin", n as f64, -1e9..=1e9).map_err(raised)?;
+        check_range("origin", n as f64, -1e9..=1e9).map_err(to_python_error)?;
     }
     let allowed = FractalKind::kind(..);
     let kind = FractalKind::parse(&Written::from(kind), &allowed)
-        .ok_or_else(|| raised(Error::value("kind", kind, allowed.to_string())))?;
-    let mut grid = Grid::new(shape, cell_size).map_err(raised)?;
+        .ok_or_else(|| to_python_error(Error::invalid_value("kind", kind, allowed.to_string())))?;
+    let mut grid = Grid::new(shape, cell_size).map_err(to_python_error)?;
     grid.origin = origin.into();
     let settings = FractalSettings { kind, lacunarity, ..FractalSettings::fbm(octaves, wavelength, gain) };
-    let noise = work(py, || {
-        let fractal = Fractal::new(&settings, None, Key::new(seed, "noise"), cell_size);
+    let noise = run_on_pool(py, || {
+        let fractal = Fractal::new(&settings, None, RandomKey::new(seed, "noise"), cell_size);
         let mut field = Field::new(shape, 0.0f32);
         use rayon::prelude::*;
-        field.par_rows_mut().for_each(|(i, row)| fractal.row(&grid, i, row));
+        // Each value depends on its position alone, so the rows may be computed in any order.
+        field.par_rows_mut().for_each(|(i, row)| fractal.fill_row(&grid, i, row));
         Ok(field)
     })?;
-    array(py, noise)
+    field_to_array(py, noise)
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use numpy::{PyArray1, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
 use thalweg_core::Error;
-use thalweg_io::atomic;
+use thalweg_io::write_atomically;
 use thalweg_render::pictures::light::Sun;
 use thalweg_render::pictures::perspective::{self, ViewOptions};
 use thalweg_render::pictures::picture::Picture;
@@ -14,20 +14,22 @@ use thalweg_render::pictures::ramps::Ramp;
 use thalweg_render::pictures::shade::{self as shading, ShadeOptions};
 use thalweg_render::pictures::water::Water;
 
-use crate::error::raised;
+use crate::error::to_python_error;
 use crate::land::Terrain;
-use crate::pool::work;
+use crate::pool::run_on_pool;
 
 type Pixels<'py> = Bound<'py, PyArray3<u8>>;
 
 /// Writes a picture to a file if there is a path, and returns its pixels: rows, columns, and red, green and blue.
-fn given<'py>(py: Python<'py>, picture: Picture, path: Option<PathBuf>) -> PyResult<Pixels<'py>> {
-    let pixels = work(py, || {
+fn save_picture<'py>(py: Python<'py>, picture: Picture, path: Option<PathBuf>) -> PyResult<Pixels<'py>> {
+    let pixels = run_on_pool(py, || {
         if let Some(path) = &path {
-            let bytes = picture.png().map_err(Error::io(path, "encode"))?;
-            atomic(path, |file| file.write_all(&bytes).map_err(Error::io(path, "write")))?;
+            // The file appears under its name only when it is complete.
+            let bytes = picture.to_png().map_err(Error::io(path, "encode"))?;
+            write_atomically(path, |file| file.write_all(&bytes).map_err(Error::io(path, "write")))?;
         }
         let [rows, cols] = picture.size();
+        // The pixels are copied in the pool, without the interpreter lock.
         let flat: Vec<u8> = picture.rgb.as_slice().as_flattened().to_vec();
         Ok((flat, [rows, cols, 3]))
     });
@@ -35,11 +37,11 @@ fn given<'py>(py: Python<'py>, picture: Picture, path: Option<PathBuf>) -> PyRes
     PyArray1::from_vec(py, flat).reshape(size)
 }
 
-fn ramp_of(name: Option<&str>) -> PyResult<&'static Ramp> {
-    name.map_or(Ok(Ramp::land()), Ramp::find).map_err(raised)
+fn parse_ramp(name: Option<&str>) -> PyResult<&'static Ramp> {
+    name.map_or(Ok(Ramp::land()), Ramp::find).map_err(to_python_error)
 }
 
-fn sun_of(sun: Option<[f64; 2]>) -> Sun {
+fn parse_sun(sun: Option<[f64; 2]>) -> Sun {
     sun.map_or_else(Sun::default, |[azimuth, altitude]| Sun { azimuth, altitude })
 }
 
@@ -68,14 +70,14 @@ pub fn view<'py>(
         elevation: elevation.unwrap_or(usual.elevation),
         zoom: zoom.unwrap_or(usual.zoom),
         exaggeration,
-        ramp: ramp_of(ramp)?,
-        sun: sun_of(sun),
-        water: Water::of(ground),
+        ramp: parse_ramp(ramp)?,
+        sun: parse_sun(sun),
+        water: Water::from_terrain(ground),
         title,
         ..usual
     };
-    let picture = work(py, || perspective::draw_view(ground, &options))?;
-    given(py, picture, path)
+    let picture = run_on_pool(py, || perspective::draw_view(ground, &options))?;
+    save_picture(py, picture, path)
 }
 
 /// Draws a terrain as a shaded map.
@@ -95,15 +97,15 @@ pub fn shade<'py>(
 ) -> PyResult<Pixels<'py>> {
     let ground = &terrain.0;
     let options = ShadeOptions {
-        ramp: ramp_of(ramp)?,
-        sun: sun_of(sun),
+        ramp: parse_ramp(ramp)?,
+        sun: parse_sun(sun),
         exaggeration,
-        water: Water::of(ground),
+        water: Water::from_terrain(ground),
         scale_bar,
         legend,
         max_size,
         ..ShadeOptions::default()
     };
-    let picture = work(py, || shading::draw_map(ground, &options))?;
-    given(py, picture, path)
+    let picture = run_on_pool(py, || shading::draw_map(ground, &options))?;
+    save_picture(py, picture, path)
 }

@@ -15,10 +15,10 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use thalweg_core::base::memory;
 use thalweg_core::{Error, Progress, ProgressReport};
 
-use crate::error::raised;
+use crate::error::to_python_error;
 
 /// The pool, and the process that its threads belong to: a forked process has none of them and creates its own pool.
-struct Pool {
+struct ProcessPool {
     process: u32,
     threads: Option<usize>,
     pool: Option<Arc<ThreadPool>>,
@@ -26,23 +26,25 @@ struct Pool {
 
 /// The pool of the process. It is locked only by a thread that has the interpreter lock, and never while that is
 /// released, so that no fork can happen while the mutex is locked.
-static POOL: Mutex<Pool> = Mutex::new(Pool { process: 0, threads: None, pool: None });
+// The process is 0 at first, which no process has, so the first use sets it.
+static POOL: Mutex<ProcessPool> = Mutex::new(ProcessPool { process: 0, threads: None, pool: None });
 
 /// The location and the message of the last panic.
 static PANIC: Mutex<String> = Mutex::new(String::new());
 
 /// The greatest number of threads.
-const MOST: usize = 1024;
+const MAX_THREADS: usize = 1024;
 
 /// The interval at which work that can be stopped is checked for signals.
-const LOOK: Duration = Duration::from_millis(50);
+// A shorter interval takes the interpreter lock more often; a longer one delays the reaction to Ctrl+C.
+const SIGNAL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_despite_poison<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn pool() -> PyResult<Arc<ThreadPool>> {
-    let mut own = held(&POOL);
+fn ensure_pool() -> PyResult<Arc<ThreadPool>> {
+    let mut own = lock_despite_poison(&POOL);
     if own.process != process::id() {
         // The threads of an inherited pool do not run in this process; it must not wait for them or stop them.
         std::mem::forget(own.pool.take());
@@ -52,7 +54,8 @@ fn pool() -> PyResult<Arc<ThreadPool>> {
         return Ok(Arc::clone(pool));
     }
     let count = own.threads.unwrap_or(0);
-    memory::threads(count).map_err(raised)?;
+    // A thread for which there is no address space would abort the process, so this is checked first.
+    memory::check_thread_memory(count).map_err(to_python_error)?;
     let named = |n: usize| format!("thalweg {n}");
     let made = ThreadPoolBuilder::new().num_threads(count).thread_name(named).build();
     let made = Arc::new(made.map_err(|error| PyRuntimeError::new_err(format!("cannot start threads: {error}")))?);
@@ -64,12 +67,17 @@ fn pool() -> PyResult<Arc<ThreadPool>> {
 #[pyfunction]
 #[pyo3(signature = (count=None))]
 pub fn set_threads(count: Option<usize>) -> PyResult<()> {
-    if let Some(count) = count.filter(|count| !(1..=MOST).contains(count)) {
-        return Err(raised(Error::value("threads", count, format!("1 to {MOST}, whole, or None for all cores"))));
+    if let Some(count) = count.filter(|count| !(1..=MAX_THREADS).contains(count)) {
+        return Err(to_python_error(Error::invalid_value(
+            "threads",
+            count,
+            format!("1 to {MAX_THREADS}, whole, or None for all cores"),
+        )));
     }
-    let mut own = held(&POOL);
+    let mut own = lock_despite_poison(&POOL);
     own.threads = count;
     match own.process == process::id() {
+        // Dropping a pool stops its threads when their work is done; those of another process do not exist here.
         true => drop(own.pool.take()),
         false => std::mem::forget(own.pool.take()),
     }
@@ -79,17 +87,18 @@ pub fn set_threads(count: Option<usize>) -> PyResult<()> {
 /// Returns the number of worker threads.
 #[pyfunction]
 pub fn threads() -> PyResult<usize> {
-    Ok(pool()?.current_num_threads())
+    Ok(ensure_pool()?.current_num_threads())
 }
 
 /// Executes work on the pool, without the interpreter lock.
-pub fn work<T: Send>(
+pub fn run_on_pool<T: Send>(
     py: Python<'_>,
     what: impl FnOnce() -> thalweg_core::base::error::Result<T> + Send,
 ) -> PyResult<T> {
-    let pool = pool()?;
+    let pool = ensure_pool()?;
+    // The panic is caught on the pool's thread; it must not unwind through the interpreter.
     let done = py.detach(|| pool.install(|| catch_unwind(AssertUnwindSafe(what))));
-    done.map_err(|panic| failed(&*panic))?.map_err(raised)
+    done.map_err(|panic| panic_to_error(&*panic))?.map_err(to_python_error)
 }
 
 /// Executes work that may take long on the pool, without the interpreter lock. After a signal, the progress that `what`
@@ -98,19 +107,23 @@ pub fn work_watched<T: Send>(
     py: Python<'_>,
     what: impl FnOnce(&mut dyn Progress) -> thalweg_core::base::error::Result<T> + Send,
 ) -> PyResult<T> {
-    let pool = pool()?;
+    let pool = ensure_pool()?;
     let stop = AtomicBool::new(false);
     let (done, signal) = py.detach(|| {
         let (told, hears) = channel();
+        // The work runs on the pool while this thread waits and looks for signals, because Python handles them in its
+        // main thread only.
         pool.in_place_scope(|scope| {
             let mut progress = |_: &ProgressReport<'_>| match stop.load(Ordering::Relaxed) {
+                // Relaxed order is enough: the flag carries no other data, and a report more or less does no harm.
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             };
             scope.spawn(move |_| drop(told.send(catch_unwind(AssertUnwindSafe(|| what(&mut progress))))));
+            // After a signal the loop goes on until the work has stopped, because the scope borrows its data.
             let mut signal = None;
             loop {
-                match hears.recv_timeout(LOOK) {
+                match hears.recv_timeout(SIGNAL_CHECK_INTERVAL) {
                     Ok(done) => break (Some(done), signal),
                     Err(RecvTimeoutError::Disconnected) => break (None, signal),
                     Err(RecvTimeoutError::Timeout) => {
@@ -125,20 +138,21 @@ pub fn work_watched<T: Send>(
     });
     match (done, signal) {
         (_, Some(signal)) => Err(signal),
-        (Some(done), None) => done.map_err(|panic| failed(&*panic))?.map_err(raised),
-        (None, None) => Err(failed(&"the work ended without a result")),
+        (Some(done), None) => done.map_err(|panic| panic_to_error(&*panic))?.map_err(to_python_error),
+        (None, None) => Err(panic_to_error(&"the work ended without a result")),
     }
 }
 
 /// Records panics instead of printing them.
 pub fn note_panics() {
-    std::panic::set_hook(Box::new(|panic| *held(&PANIC) = panic.to_string()));
+    std::panic::set_hook(Box::new(|panic| *lock_despite_poison(&PANIC) = panic.to_string()));
 }
 
-fn failed(panic: &(dyn Any + Send)) -> PyErr {
+fn panic_to_error(panic: &(dyn Any + Send)) -> PyErr {
     let said = panic.downcast_ref::<&str>().map(|said| (*said).to_string());
     let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-    let noted = std::mem::take(&mut *held(&PANIC));
+    // The recorded message includes the location in the source; that of the payload does not.
+    let noted = std::mem::take(&mut *lock_despite_poison(&PANIC));
     let words = if noted.is_empty() { said } else { noted };
     PyRuntimeError::new_err(format!("thalweg failed because of a bug; please report it: {words}"))
 }
@@ -146,5 +160,5 @@ fn failed(panic: &(dyn Any + Send)) -> PyErr {
 /// Panics on the pool, for the tests.
 #[pyfunction]
 pub fn _panic(py: Python<'_>, words: String) -> PyResult<()> {
-    work(py, move || -> thalweg_core::base::error::Result<()> { std::panic::panic_any(words) })
+    run_on_pool(py, move || -> thalweg_core::base::error::Result<()> { std::panic::panic_any(words) })
 }

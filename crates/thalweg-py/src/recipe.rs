@@ -12,7 +12,7 @@ use thalweg_core::base::names::to_text;
 use thalweg_core::declare::operation::{Operation, OptionType};
 use thalweg_core::declare::params::Written;
 use thalweg_core::terrain::grid::{Edges, SIDES};
-use thalweg_io::output::absolute;
+use thalweg_io::output::absolute_path;
 use thalweg_models::model::set_parameters;
 use thalweg_models::models::{self, Models};
 use thalweg_models::rocks::Rock;
@@ -20,8 +20,8 @@ use thalweg_sim::knobs::Knobs;
 use thalweg_sim::presets;
 use thalweg_sim::recipe::Start;
 
-use crate::declared::{Plain, plain};
-use crate::error::raised;
+use crate::declared::{PythonValue, value_to_python};
+use crate::error::to_python_error;
 
 /// A recipe: an extent or an elevation model, a seed, and stages.
 #[pyclass(frozen, module = "thalweg._core")]
@@ -32,13 +32,16 @@ pub struct Recipe {
 }
 
 /// Converts a Python value to a written value of a parameter.
-pub fn written(value: &Bound<'_, PyAny>) -> PyResult<Written> {
+pub fn to_written_value(value: &Bound<'_, PyAny>) -> PyResult<Written> {
+    // Booleans come first: in Python they are also integers. NumPy's type is recognized by its name, which begins with
+    // "bool".
     if value.is_instance_of::<PyBool>() || value.get_type().name()?.to_string().starts_with("bool") {
         return Ok(Written::Switch(value.is_truthy()?));
     }
     if let Ok(word) = value.cast::<PyString>() {
         return Ok(Written::Word(word.to_string()));
     }
+    // A float is never read as an integer, even if it is whole; NumPy's integers are.
     if !value.is_instance_of::<PyFloat>()
         && let Ok(whole) = value.extract::<i64>()
     {
@@ -51,21 +54,22 @@ pub fn written(value: &Bound<'_, PyAny>) -> PyResult<Written> {
 const MAX_DEPTH: usize = 4;
 
 /// Converts a value of an option to JSON; an infinite number becomes the text `inf`.
-fn json_of(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Json> {
+fn to_json_value(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Json> {
     if value.is_none() {
         return Ok(Json::Null);
     }
+    // The limit excludes endless recursion in a list that contains itself. A string is iterable, but not a list.
     if depth < MAX_DEPTH && !value.is_instance_of::<PyString>() {
         if let Ok(table) = value.cast::<PyDict>() {
-            let items = table.iter().map(|(name, value)| Ok((name.extract()?, json_of(&value, depth + 1)?)));
+            let items = table.iter().map(|(name, value)| Ok((name.extract()?, to_json_value(&value, depth + 1)?)));
             return items.collect::<PyResult<Map<String, Json>>>().map(Json::Object);
         }
         // Arrays without dimensions have no items, and are numbers.
         if let Ok(items) = value.try_iter() {
-            return items.map(|item| json_of(&item?, depth + 1)).collect();
+            return items.map(|item| to_json_value(&item?, depth + 1)).collect();
         }
     }
-    Ok(match written(value)? {
+    Ok(match to_written_value(value)? {
         Written::Number(x) => OptionType::to_json(&x),
         Written::Whole(n) => n.into(),
         Written::Switch(b) => b.into(),
@@ -75,28 +79,28 @@ fn json_of(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Json> {
 }
 
 /// Converts keyword arguments to the options of an operation.
-pub fn operation_of<T: Operation + Default>(keywords: &Bound<'_, PyDict>) -> PyResult<T> {
+pub fn parse_operation<T: Operation + Default>(keywords: &Bound<'_, PyDict>) -> PyResult<T> {
     let mut options = T::default();
-    options.set_all(&options_of(keywords)?).map_err(raised)?;
+    options.set_all(&options_to_json(keywords)?).map_err(to_python_error)?;
     Ok(options)
 }
 
 /// Converts a dict of options to JSON; those that are None keep their defaults.
-fn options_of(keywords: &Bound<'_, PyDict>) -> PyResult<Map<String, Json>> {
+fn options_to_json(keywords: &Bound<'_, PyDict>) -> PyResult<Map<String, Json>> {
     let given = keywords.iter().filter(|(_, value)| !value.is_none());
-    given.map(|(name, value)| Ok((name.extract()?, json_of(&value, 0)?))).collect()
+    given.map(|(name, value)| Ok((name.extract()?, to_json_value(&value, 0)?))).collect()
 }
 
 /// Converts a value of a dict to TOML.
-fn toml_of(value: &Bound<'_, PyAny>) -> PyResult<toml::Value> {
+fn to_toml_value(value: &Bound<'_, PyAny>) -> PyResult<toml::Value> {
     if let Ok(table) = value.cast::<PyDict>() {
-        return Ok(toml::Value::Table(table_of(table)?));
+        return Ok(toml::Value::Table(to_toml_table(table)?));
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        let items = value.try_iter()?.map(|item| toml_of(&item?)).collect::<PyResult<_>>()?;
+        let items = value.try_iter()?.map(|item| to_toml_value(&item?)).collect::<PyResult<_>>()?;
         return Ok(toml::Value::Array(items));
     }
-    Ok(match written(value)? {
+    Ok(match to_written_value(value)? {
         Written::Number(x) => toml::Value::Float(x),
         Written::Whole(n) => toml::Value::Integer(n),
         Written::Switch(b) => toml::Value::Boolean(b),
@@ -114,30 +118,31 @@ fn toml_of(value: &Bound<'_, PyAny>) -> PyResult<toml::Value> {
     })
 }
 
-fn table_of(table: &Bound<'_, PyDict>) -> PyResult<toml::Table> {
+fn to_toml_table(table: &Bound<'_, PyDict>) -> PyResult<toml::Table> {
     let items = table.iter().filter(|(_, value)| !value.is_none());
-    items.map(|(key, value)| Ok((key.extract::<String>()?, toml_of(&value)?))).collect()
+    items.map(|(key, value)| Ok((key.extract::<String>()?, to_toml_value(&value)?))).collect()
 }
 
-fn text_of(table: &toml::Table) -> PyResult<String> {
+fn table_to_text(table: &toml::Table) -> PyResult<String> {
     toml::to_string(table).map_err(|error| PyValueError::new_err(format!("recipe: {error}")))
 }
 
 /// Reads edges from a word or a dict of sides, as in a recipe.
-pub fn edges_of(value: &Bound<'_, PyAny>) -> PyResult<Edges> {
+pub fn parse_edges(value: &Bound<'_, PyAny>) -> PyResult<Edges> {
+    // The recipe's own parser reads the edges, so that the words and the messages are the same.
     let mut table = toml::Table::new();
     table.insert("extent".into(), toml::Value::Array(vec![toml::Value::Float(1.0); 2]));
-    table.insert("edges".into(), toml_of(value)?);
-    Ok(thalweg_sim::recipe::Recipe::parse(&text_of(&table)?).map_err(raised)?.edges)
+    table.insert("edges".into(), to_toml_value(value)?);
+    Ok(thalweg_sim::recipe::Recipe::parse(&table_to_text(&table)?).map_err(to_python_error)?.edges)
 }
 
 /// Returns edges by side, as words.
-pub fn sides_of(edges: &Edges) -> BTreeMap<&'static str, String> {
+pub fn edges_to_words(edges: &Edges) -> BTreeMap<&'static str, String> {
     let word = |edge| serde_json::to_value(edge).ok().and_then(|word| Some(word.as_str()?.to_string()));
     SIDES.iter().zip(edges).filter_map(|(side, edge)| Some((*side, word(edge)?))).collect()
 }
 
-fn plainly(recipe: thalweg_sim::recipe::Recipe) -> Recipe {
+fn wrap_recipe(recipe: thalweg_sim::recipe::Recipe) -> Recipe {
     Recipe { recipe, own_model: false }
 }
 
@@ -146,23 +151,26 @@ impl Recipe {
     /// Returns the recipe of a preset.
     #[staticmethod]
     fn preset(name: &str) -> PyResult<Self> {
-        let recipe = presets::find_preset(name).map_err(raised)?;
+        let recipe = presets::find_preset(name).map_err(to_python_error)?;
         Ok(Self { own_model: recipe.dem().is_some(), recipe })
     }
 
     /// Reads a recipe from a file; for an elevation model, returns a recipe in which water flows over it.
     #[staticmethod]
     fn read(path: PathBuf) -> PyResult<Self> {
-        thalweg_sim::recipe::Recipe::open(&path).map(plainly).map_err(raised)
+        thalweg_sim::recipe::Recipe::open(&path).map(wrap_recipe).map_err(to_python_error)
     }
 
     /// Reads a recipe from a text; it may have no start of its own, if it is to run over a given terrain.
     #[staticmethod]
     #[pyo3(signature = (text, folder=None, own_model=false))]
     fn parse(text: &str, folder: Option<PathBuf>, own_model: bool) -> PyResult<Self> {
-        let mut recipe = thalweg_sim::recipe::Recipe::parse_stages(text, &Models::default()).map_err(raised)?;
+        let mut recipe =
+            thalweg_sim::recipe::Recipe::parse_stages(text, &Models::default()).map_err(to_python_error)?;
+        // A recipe with a start is read again by the stricter parser, which also refuses contradictions between
+        // settings.
         if recipe.start != Start::Given {
-            recipe = thalweg_sim::recipe::Recipe::parse(text).map_err(raised)?;
+            recipe = thalweg_sim::recipe::Recipe::parse(text).map_err(to_python_error)?;
         }
         recipe.folder = folder.unwrap_or_default().into();
         Ok(Self { recipe, own_model })
@@ -172,7 +180,7 @@ impl Recipe {
     #[staticmethod]
     #[pyo3(signature = (table, folder=None))]
     fn table(table: &Bound<'_, PyDict>, folder: Option<PathBuf>) -> PyResult<Self> {
-        Self::parse(&text_of(&table_of(table)?)?, folder, false)
+        Self::parse(&table_to_text(&to_toml_table(table)?)?, folder, false)
     }
 
     /// Creates a recipe of one model that runs over a given terrain.
@@ -185,15 +193,17 @@ impl Recipe {
         sea_level: Option<f64>,
         edges: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let mut model = models::find_model(model).map_err(raised)?;
+        let mut model = models::find_model(model).map_err(to_python_error)?;
         let items = parameters.iter();
-        let given: Vec<_> =
-            items.map(|(name, value)| Ok((name.extract::<String>()?, written(&value)?))).collect::<PyResult<_>>()?;
-        set_parameters(&mut *model, given.iter().map(|(name, value)| (name.as_str(), value))).map_err(raised)?;
-        let mut recipe = thalweg_sim::recipe::Recipe::single(model, seed);
+        let given: Vec<_> = items
+            .map(|(name, value)| Ok((name.extract::<String>()?, to_written_value(&value)?)))
+            .collect::<PyResult<_>>()?;
+        set_parameters(&mut *model, given.iter().map(|(name, value)| (name.as_str(), value)))
+            .map_err(to_python_error)?;
+        let mut recipe = thalweg_sim::recipe::Recipe::with_single_stage(model, seed);
         recipe.sea_level = sea_level;
-        recipe.edges = edges.map(edges_of).transpose()?.unwrap_or(recipe.edges);
-        Ok(plainly(recipe))
+        recipe.edges = edges.map(parse_edges).transpose()?.unwrap_or(recipe.edges);
+        Ok(wrap_recipe(recipe))
     }
 
     /// Returns the same recipe with other cells, seed, elevation model and last stage, and with the knobs applied.
@@ -214,13 +224,15 @@ impl Recipe {
         rock: Option<&str>,
     ) -> PyResult<Self> {
         let (mut recipe, mut own_model) = (self.recipe.clone(), self.own_model);
+        // The order matters: the knobs change the recipe with its new cells and seed, and the preview follows from the
+        // result.
         let turn = || {
             if let Some(from) = from_file {
                 let Some(dem) = recipe.dem_mut() else {
                     let problem = "only applies to a recipe that begins with an elevation model, such as `aged`";
                     return Err(Error::conflict("from_file", problem));
                 };
-                *dem = absolute(&from)?;
+                *dem = absolute_path(&from)?;
                 own_model = false;
             }
             recipe.cells = cells.unwrap_or(recipe.cells);
@@ -228,28 +240,28 @@ impl Recipe {
             let one = |factor: Option<f64>| factor.unwrap_or(1.0);
             let rock = rock.map(Rock::find).transpose()?;
             let knobs = Knobs { age: one(age), rain: one(rain), relief: one(relief), size: one(size), sea, rock };
-            knobs.turn(&mut recipe)?;
-            until.map_or(Ok(()), |label| recipe.end_at(label))?;
+            knobs.apply_to(&mut recipe)?;
+            until.map_or(Ok(()), |label| recipe.truncate_after(label))?;
             if preview {
-                recipe.cells = recipe.preview()?;
+                recipe.cells = recipe.preview_cells()?;
             }
             Ok(())
         };
-        turn().map_err(raised)?;
+        turn().map_err(to_python_error)?;
         Ok(Self { recipe, own_model })
     }
 
     /// Returns the same recipe with another value of a parameter of a stage.
     fn set(&self, label: &str, parameter: &str, value: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut recipe = self.recipe.clone();
-        recipe.set(label, parameter, &written(value)?).map_err(raised)?;
+        recipe.set_parameter(label, parameter, &to_written_value(value)?).map_err(to_python_error)?;
         Ok(Self { recipe, own_model: self.own_model })
     }
 
     /// Returns the parameters of a stage by name.
-    fn parameters(&self, label: &str) -> PyResult<Vec<(&'static str, Plain)>> {
-        let model = &self.recipe.stages[self.recipe.stage_of(label).map_err(raised)?].model;
-        let one = |name: &'static str| Some((name, plain(model.get(name)?)));
+    fn parameters(&self, label: &str) -> PyResult<Vec<(&'static str, PythonValue)>> {
+        let model = &self.recipe.stages[self.recipe.stage_index(label).map_err(to_python_error)?].model;
+        let one = |name: &'static str| Some((name, value_to_python(model.get(name)?)));
         Ok(model.declared().iter().filter_map(|param| one(param.name)).collect())
     }
 
@@ -298,7 +310,7 @@ impl Recipe {
     /// Returns the edges by side.
     #[getter]
     fn edges(&self) -> BTreeMap<&'static str, String> {
-        sides_of(&self.recipe.edges)
+        edges_to_words(&self.recipe.edges)
     }
 
     /// Returns the folder to which its paths are relative.
@@ -325,6 +337,6 @@ impl Recipe {
 
     /// Writes the recipe to a file.
     fn save(&self, path: PathBuf) -> PyResult<()> {
-        self.recipe.save(&path).map_err(raised)
+        self.recipe.save(&path).map_err(to_python_error)
     }
 }

@@ -9,11 +9,11 @@ use serde_json::Value as Json;
 use thalweg_core::terrain::GROUND;
 use thalweg_sim::presets;
 
-use crate::array::{layer, metres};
-use crate::error::{broken, busy, raised};
-use crate::land::{Terrain, layer_of, names, put};
-use crate::pool::work;
-use crate::recipe::{Recipe, written};
+use crate::array::{heights_to_array, layer_to_array};
+use crate::error::{make_broken_error, make_busy_error, to_python_error};
+use crate::land::{Terrain, find_layer, insert_layer, list_layer_names};
+use crate::pool::run_on_pool;
+use crate::recipe::{Recipe, to_written_value};
 
 /// The execution of a recipe.
 #[pyclass(frozen, module = "thalweg._core")]
@@ -24,14 +24,15 @@ pub struct Run(Mutex<thalweg_sim::run::Run>);
 type Step = (String, Option<usize>, [usize; 2], [u32; 2], [u64; 2], Option<f64>, String);
 
 impl Run {
-    fn held(&self) -> PyResult<MutexGuard<'_, thalweg_sim::run::Run>> {
+    fn lock_run(&self) -> PyResult<MutexGuard<'_, thalweg_sim::run::Run>> {
+        // Waiting for the lock could deadlock, because the thread that has it may need the interpreter lock.
         self.0.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => busy("run"),
-            TryLockError::Poisoned(_) => broken("run"),
+            TryLockError::WouldBlock => make_busy_error("run"),
+            TryLockError::Poisoned(_) => make_broken_error("run"),
         })
     }
 
-    fn of(run: thalweg_sim::run::Run) -> Self {
+    fn from_run(run: thalweg_sim::run::Run) -> Self {
         Self(Mutex::new(run))
     }
 }
@@ -44,54 +45,58 @@ impl Run {
     fn new(py: Python<'_>, recipe: &Recipe, terrain: Option<&Terrain>) -> PyResult<Self> {
         let (recipe, own_model) = (recipe.recipe.clone(), recipe.own_model);
         let terrain = terrain.map(|terrain| Arc::clone(&terrain.0));
-        let run = work(py, move || match terrain {
+        let run = run_on_pool(py, move || match terrain {
             Some(terrain) => {
+                // The check comes before the terrain is copied.
                 recipe.check_memory(&terrain.grid)?;
-                thalweg_sim::run::Run::over(recipe, Arc::unwrap_or_clone(terrain))
+                thalweg_sim::run::Run::with_terrain(recipe, Arc::unwrap_or_clone(terrain))
             }
-            None if own_model => presets::run_over_model(recipe),
+            None if own_model => presets::create_run_on_model(recipe),
             None => {
                 if recipe.dem().is_none() {
-                    recipe.check_memory(&recipe.grid()?)?;
+                    // The size of an elevation model is known only after it has been read; the run checks the memory
+                    // then.
+                    recipe.check_memory(&recipe.last_grid()?)?;
                 }
                 thalweg_sim::run::Run::new(recipe)
             }
         })?;
-        Ok(Self::of(run))
+        Ok(Self::from_run(run))
     }
 
     /// Resumes a run from its file.
     #[staticmethod]
     fn resume(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        work(py, || thalweg_sim::run::Run::resume(&path)).map(|(run, _)| Self::of(run))
+        run_on_pool(py, || thalweg_sim::run::Run::resume(&path)).map(|(run, _)| Self::from_run(run))
     }
 
     /// Resumes a run from the bytes of its file.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
-        work(py, || thalweg_sim::run::Run::resume_bytes(bytes)).map(|(run, _)| Self::of(run))
+        run_on_pool(py, || thalweg_sim::run::Run::resume_bytes(bytes)).map(|(run, _)| Self::from_run(run))
     }
 
     /// Saves the run to a file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let mut held = self.held()?;
+        let mut held = self.lock_run()?;
+        // The guard cannot move to another thread, but the reference in it can.
         let run: &mut thalweg_sim::run::Run = &mut held;
-        work(py, move || run.save(&path, &Json::Null))
+        run_on_pool(py, move || run.save(&path, &Json::Null))
     }
 
     /// Returns the bytes of the file to which the run would be saved.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let mut held = self.held()?;
+        let mut held = self.lock_run()?;
         let run: &mut thalweg_sim::run::Run = &mut held;
-        let bytes = work(py, move || run.to_checkpoint(&Json::Null))?;
+        let bytes = run_on_pool(py, move || run.to_checkpoint(&Json::Null))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     /// Takes the next step; returns None if all steps are done.
     fn step(&self, py: Python<'_>) -> PyResult<Option<Step>> {
-        let mut held = self.held()?;
+        let mut held = self.lock_run()?;
         let run: &mut thalweg_sim::run::Run = &mut held;
-        let done = work(py, || run.step());
+        let done = run_on_pool(py, || run.take_step());
         let Some(progress) = done? else { return Ok(None) };
         let budget = serde_json::to_string(&progress.budget).unwrap_or_default();
         let steps = held.steps();
@@ -108,90 +113,90 @@ impl Run {
 
     /// Sets a parameter of a stage that is not done.
     fn set(&self, label: &str, parameter: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.held()?.set(label, parameter, &written(value)?).map_err(raised)
+        self.lock_run()?.set_parameter(label, parameter, &to_written_value(value)?).map_err(to_python_error)
     }
 
     /// Returns the number of steps done, and the total number of steps.
     #[getter]
     fn steps(&self) -> PyResult<[u64; 2]> {
-        Ok(self.held()?.steps())
+        Ok(self.lock_run()?.steps())
     }
 
     /// Returns true if all steps are done.
     #[getter]
     fn is_done(&self) -> PyResult<bool> {
-        Ok(self.held()?.is_done())
+        Ok(self.lock_run()?.is_done())
     }
 
     /// Returns the simulated years so far.
     #[getter]
     fn years(&self) -> PyResult<Option<f64>> {
-        Ok(self.held()?.years())
+        Ok(self.lock_run()?.years())
     }
 
     /// Returns the recipe, including parameters that were set.
     #[getter]
     fn recipe(&self) -> PyResult<Recipe> {
-        Ok(Recipe { recipe: self.held()?.recipe().clone(), own_model: false })
+        Ok(Recipe { recipe: self.lock_run()?.recipe().clone(), own_model: false })
     }
 
     /// Returns warnings about the input.
     #[getter]
     fn warnings(&self) -> PyResult<Vec<String>> {
-        Ok(self.held()?.input().warnings.clone())
+        Ok(self.lock_run()?.input().warnings.clone())
     }
 
     /// Returns the labels of the stages that never run.
     #[getter]
     fn idle(&self) -> PyResult<Vec<String>> {
-        Ok(self.held()?.idle().into_iter().map(String::from).collect())
+        Ok(self.lock_run()?.idle_stages().into_iter().map(String::from).collect())
     }
 
     /// Returns the numbers of rows and columns of the present level.
     #[getter]
     fn shape(&self) -> PyResult<(usize, usize)> {
-        Ok(self.held()?.terrain().grid.size.into())
+        Ok(self.lock_run()?.terrain().grid.size.into())
     }
 
     /// Returns the names of the present layers.
     #[getter]
     fn layers(&self) -> PyResult<Vec<String>> {
-        Ok(names(self.held()?.terrain()))
+        Ok(list_layer_names(self.lock_run()?.terrain()))
     }
 
     /// Returns the heights in metres.
     #[pyo3(signature = (narrow=false))]
     fn height<'py>(&self, py: Python<'py>, narrow: bool) -> PyResult<Bound<'py, PyAny>> {
-        let run = self.held()?;
-        metres(py, &run.terrain().ground, run.terrain().nodata.as_ref(), narrow)
+        let run = self.lock_run()?;
+        heights_to_array(py, &run.terrain().ground, run.terrain().nodata.as_ref(), narrow)
     }
 
     /// Returns the values of a layer.
     fn layer<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        let run = self.held()?;
-        let cells = layer_of(run.terrain(), name)?;
-        layer(py, &cells)
+        let run = self.lock_run()?;
+        let cells = find_layer(run.terrain(), name)?;
+        layer_to_array(py, &cells)
     }
 
     /// Replaces the heights or a layer of the terrain between two steps.
     #[pyo3(signature = (name, values))]
     fn put(&self, name: Option<&str>, values: &Bound<'_, PyAny>) -> PyResult<()> {
-        let mut run = self.held()?;
-        put(run.terrain_mut(), name.unwrap_or(GROUND.name), values)
+        let mut run = self.lock_run()?;
+        insert_layer(run.terrain_mut(), name.unwrap_or(GROUND.name), values)
     }
 
     /// Returns a copy of the present terrain.
     fn terrain(&self) -> PyResult<Terrain> {
-        Ok(Terrain(Arc::new(self.held()?.terrain().clone())))
+        Ok(Terrain(Arc::new(self.lock_run()?.terrain().clone())))
     }
 
     /// Returns a copy of the present terrain, without the margin around the map.
     fn map(&self) -> PyResult<Terrain> {
-        Ok(Terrain(Arc::new(self.held()?.map().into_owned())))
+        Ok(Terrain(Arc::new(self.lock_run()?.terrain_without_margin().into_owned())))
     }
 
     /// Returns the report so far as JSON.
     fn report(&self) -> PyResult<String> {
-        Ok(self.held()?.report().to_string())
+        Ok(self.lock_run()?.report().to_string())
     }
 }

@@ -8,11 +8,11 @@ use pyo3::types::PyDict;
 use thalweg_core::{Edge, Error};
 use thalweg_export::survey::DrainOptions;
 use thalweg_io::{LoadOptions, Unit};
-use thalweg_sim::recipe::{From, LayerSource};
-use thalweg_store::{Access, ApplyJob, BuildJob, DrainJob, Job, Level, Outcome, Plan, Store, Task};
+use thalweg_sim::recipe::{LayerOrigin, LayerSource};
+use thalweg_store::{Access, ApplyJob, BuildJob, DrainJob, Job, Outcome, Plan, Store, Task, VerifyLevel};
 
-use crate::pool::work;
-use crate::recipe::{Recipe, operation_of};
+use crate::pool::run_on_pool;
+use crate::recipe::{Recipe, parse_operation};
 
 /// Writes the plan of an elevation model's drainage, and returns its hash; `options` are those of the operation
 /// `drain`.
@@ -32,12 +32,12 @@ pub fn plan_drain(
     cell_size: Option<f64>,
     metres: bool,
 ) -> PyResult<String> {
-    let options: DrainOptions = operation_of(options)?;
-    work(py, || {
+    let options: DrainOptions = parse_operation(options)?;
+    run_on_pool(py, || {
         let load = LoadOptions { height, cell_size, unit: metres.then_some(Unit::Metre), ..LoadOptions::default() };
         let edges = [if closed { Edge::Closed } else { Edge::Open }; 4];
         let job = DrainJob { edges, sea_level, ..DrainJob::new(&source, load, options)? };
-        written(Job::Drain(job), &store, &plan, tile)
+        write_plan(Job::Drain(job), &store, &plan, tile)
     })
 }
 
@@ -53,7 +53,9 @@ pub fn plan_build(
     level: Option<u32>,
     rect: Option<[f64; 4]>,
 ) -> PyResult<String> {
-    work(py, || written(Job::Build(BuildJob::part(&recipe.recipe, level, rect)?), &store, &plan, tile))
+    run_on_pool(py, || {
+        write_plan(Job::Build(BuildJob::from_recipe_part(&recipe.recipe, level, rect)?), &store, &plan, tile)
+    })
 }
 
 /// Writes the plan of a recipe of one model over an elevation model, with layers from files, and returns its hash.
@@ -72,43 +74,45 @@ pub fn plan_apply(
     cell_size: Option<f64>,
     metres: bool,
 ) -> PyResult<String> {
-    work(py, || {
+    run_on_pool(py, || {
         let load = LoadOptions { height, cell_size, unit: metres.then_some(Unit::Metre), ..LoadOptions::default() };
         let mut recipe = recipe.recipe.clone();
         for stage in &mut recipe.stages {
             let about = stage.model.about();
             for (name, path) in &layers {
+                // The model reads no other layers than these; the message lists them.
                 let known = || about.needs.iter().chain(about.uses).map(|spec| spec.name);
                 if !known().any(|known| known == name) {
-                    return Err(Error::unknown("input layer", name, known()));
+                    return Err(Error::unknown_name("input layer", name, known()));
                 }
-                stage.layers.insert(name.clone(), LayerSource { from: From::File(path.clone()), scale: None });
+                stage.layers.insert(name.clone(), LayerSource { from: LayerOrigin::File(path.clone()), scale: None });
             }
         }
-        written(Job::Apply(ApplyJob::of(&recipe, &source, load)?), &store, &plan, tile)
+        write_plan(Job::Apply(ApplyJob::from_recipe(&recipe, &source, load)?), &store, &plan, tile)
     })
 }
 
-fn written(
+fn write_plan(
     job: Job,
     store: &std::path::Path,
     plan: &std::path::Path,
     tile: usize,
 ) -> thalweg_core::base::error::Result<String> {
-    let made = Plan::of(job, store, tile)?;
+    let made = Plan::from_job(job, store, tile)?;
     made.write(plan)?;
     Ok(made.hash)
 }
 
 /// A plan with its store, shared with other processes that execute other tasks of it.
 #[pyclass(frozen, module = "thalweg._core")]
-pub struct Work(thalweg_store::Work);
+pub struct Work(thalweg_store::PlannedWork);
 
 #[pymethods]
 impl Work {
     #[new]
     fn new(py: Python<'_>, plan: PathBuf) -> PyResult<Self> {
-        work(py, || thalweg_store::Work::open(Plan::read(&plan)?, Access::Shared)).map(Self)
+        // Shared access lets several processes execute tasks of one plan at the same time.
+        run_on_pool(py, || thalweg_store::PlannedWork::open(Plan::read(&plan)?, Access::Shared)).map(Self)
     }
 
     /// Returns the names of the stages.
@@ -125,36 +129,37 @@ impl Work {
 
     /// Computes a tile of a stage; if that is not possible yet, returns the missing prerequisite.
     fn tile(&self, py: Python<'_>, stage: usize, tile: usize) -> PyResult<Option<String>> {
-        self.part(py, Task::Tile { stage, tile })
+        self.execute_task(py, Task::Tile { stage, tile })
     }
 
     /// Solves a stage from its tiles; if that is not possible yet, returns the missing prerequisite.
     fn solve(&self, py: Python<'_>, stage: usize) -> PyResult<Option<String>> {
-        self.part(py, Task::Solve { stage })
+        self.execute_task(py, Task::Solve { stage })
     }
 
     /// Returns the report as JSON, and writes it next to the store.
     fn report(&self, py: Python<'_>) -> PyResult<String> {
-        work(py, || {
+        run_on_pool(py, || {
             self.0.write_report()?;
-            Ok(serde_json::Value::Object(self.0.report()?).to_string())
+            Ok(serde_json::Value::Object(self.0.collect_report()?).to_string())
         })
     }
 
     /// Recomputes finished tiles that are missing or altered, and returns their number.
     fn mend(&self, py: Python<'_>) -> PyResult<usize> {
-        work(py, || {
-            let faults = self.0.verify(Level::Bytes)?;
-            self.0.mend(&faults)?;
+        run_on_pool(py, || {
+            let faults = self.0.verify_tiles(VerifyLevel::Bytes)?;
+            self.0.repair_tiles(&faults)?;
             Ok(faults.len())
         })
     }
 }
 
 impl Work {
-    fn part(&self, py: Python<'_>, task: Task) -> PyResult<Option<String>> {
-        work(py, || self.0.carry_out(task)).map(|outcome| match outcome {
+    fn execute_task(&self, py: Python<'_>, task: Task) -> PyResult<Option<String>> {
+        run_on_pool(py, || self.0.execute_task(task)).map(|outcome| match outcome {
             Outcome::Done => None,
+            // A task that comes too early is not an error: the caller can try another one first.
             Outcome::Waits(missing) => Some(missing),
         })
     }
@@ -163,6 +168,6 @@ impl Work {
 /// Returns the tiles of a store that are missing or altered: layer, tile and problem.
 #[pyfunction]
 pub fn verify(py: Python<'_>, store: PathBuf) -> PyResult<Vec<(String, usize, String)>> {
-    let faults = work(py, || Store::open_read(&store)?.verify(Level::Bytes));
+    let faults = run_on_pool(py, || Store::open_read(&store)?.verify_tiles(VerifyLevel::Bytes));
     Ok(faults?.into_iter().map(|fault| (fault.layer.clone(), fault.tile, fault.to_string())).collect())
 }

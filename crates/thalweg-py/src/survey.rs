@@ -6,10 +6,10 @@ use pyo3::types::PyDict;
 use thalweg_export::survey::{DrainOptions, Survey};
 use thalweg_flow::streams;
 
-use crate::array::{array, metres, places};
+use crate::array::{cells_to_array, field_to_array, heights_to_array};
 use crate::land::Terrain;
-use crate::pool::{work, work_watched};
-use crate::recipe::operation_of;
+use crate::pool::{run_on_pool, work_watched};
+use crate::recipe::parse_operation;
 
 /// A channel reach: number, order, magnitude, cells (row, column), length and drop in metres, slope, drainage area in
 /// m², and the number of the reach downstream.
@@ -38,17 +38,18 @@ pub fn drain<'py>(
     options: &Bound<'py, PyDict>,
     narrow: bool,
 ) -> PyResult<Drained<'py>> {
-    let (ground, options) = (&terrain.0, operation_of::<DrainOptions>(options)?);
+    let (ground, options) = (&terrain.0, parse_operation::<DrainOptions>(options)?);
     let (survey, summary) = work_watched(py, |progress| {
-        let survey = Survey::of(ground, &options, progress)?;
-        let summary = serde_json::to_string(&survey.summary(&ground.grid)).unwrap_or_default();
+        let survey = Survey::from_terrain(ground, &options, progress)?;
+        let summary = serde_json::to_string(&survey.summarize(&ground.grid)).unwrap_or_default();
         Ok((survey, summary))
     })?;
-    let area = work(py, || Ok(survey.drainage_area(&ground.grid)))?;
-    let codes = work(py, || Ok(streams::to_esri_codes(&survey.directions)))?;
+    // Conversions of whole fields run on the pool too; only the objects of Python are made with the interpreter lock.
+    let area = run_on_pool(py, || Ok(survey.drainage_area(&ground.grid)))?;
+    let codes = run_on_pool(py, || Ok(streams::to_esri_codes(&survey.directions)))?;
     let mask = ground.nodata.as_ref();
     let reaches = survey.channels.reaches.iter().map(|reach| {
-        let cells = places(py, &reach.cells)?;
+        let cells = cells_to_array(py, &reach.cells)?;
         Ok((
             reach.id,
             reach.order,
@@ -63,14 +64,14 @@ pub fn drain<'py>(
     });
     let reaches = reaches.collect::<PyResult<_>>()?;
     Ok((
-        metres(py, &survey.filled, mask, narrow)?,
-        metres(py, &survey.lake_depth, mask, narrow)?,
-        survey.cut.as_ref().map(|cut| metres(py, cut, mask, narrow)).transpose()?,
-        array(py, codes)?,
-        array(py, survey.angles)?,
-        array(py, area)?,
-        array(py, survey.basins)?,
-        array(py, survey.orders)?,
+        heights_to_array(py, &survey.filled, mask, narrow)?,
+        heights_to_array(py, &survey.lake_depth, mask, narrow)?,
+        survey.cut.as_ref().map(|cut| heights_to_array(py, cut, mask, narrow)).transpose()?,
+        field_to_array(py, codes)?,
+        field_to_array(py, survey.angles)?,
+        field_to_array(py, area)?,
+        field_to_array(py, survey.basins)?,
+        field_to_array(py, survey.orders)?,
         reaches,
         summary,
     ))

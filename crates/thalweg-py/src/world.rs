@@ -8,11 +8,11 @@ use pyo3::prelude::*;
 use thalweg_core::CellRect;
 use thalweg_core::terrain::{CATCHMENT, Cells, RECEIVER};
 use thalweg_export::world_files::terrain_of_window;
-use thalweg_sim::world::End;
+use thalweg_sim::world::PathEnd;
 
-use crate::error::raised;
+use crate::error::to_python_error;
 use crate::land::Terrain;
-use crate::pool::{work, work_watched};
+use crate::pool::{run_on_pool, work_watched};
 use crate::recipe::Recipe;
 
 /// A world with all its levels.
@@ -31,7 +31,7 @@ type Vertex = [f64; 5];
 /// A river: its number, that of the river that it joins, its vertices.
 type River = (u64, Option<u64>, Vec<Vertex>);
 
-fn opened(
+fn open_world(
     recipe: &thalweg_sim::recipe::Recipe,
     tile: usize,
 ) -> thalweg_core::base::error::Result<thalweg_sim::world::World> {
@@ -41,30 +41,33 @@ fn opened(
 impl World {
     /// Returns the world, which shares its caches. The mutex is locked only briefly, by a thread with the interpreter
     /// lock.
-    fn world(&self) -> PyResult<thalweg_sim::world::World> {
+    fn clone_world(&self) -> PyResult<thalweg_sim::world::World> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.0 != process::id() {
-            let new = (process::id(), opened(&self.recipe, self.tile).map_err(raised)?);
+            let new = (process::id(), open_world(&self.recipe, self.tile).map_err(to_python_error)?);
             // Resources that the parent's threads had locked can never be released in this process.
             std::mem::forget(std::mem::replace(&mut *open, new));
         }
         Ok(open.1.clone())
     }
 
-    fn part(
+    fn compute_rect(
         &self,
         py: Python<'_>,
         level: u32,
         of: impl Fn(&thalweg_sim::world::World) -> thalweg_core::base::error::Result<CellRect<i64>>,
     ) -> PyResult<Terrain> {
-        let world = self.world()?;
-        let rect = of(&world).map_err(raised)?;
+        let world = self.clone_world()?;
+        let rect = of(&world).map_err(to_python_error)?;
         let made = work_watched(py, |progress| {
+            // Level 0 is solved first, because this step reports progress and can be stopped.
             world.solve(level, rect, progress)?;
             let window = world.window(level, rect)?;
             let mut land = terrain_of_window(world.frame(), &window, world.runoff())?;
-            land.insert(&RECEIVER, Cells::Count(window.receivers.map(|to| u32::from(*to))))?;
-            land.insert(&CATCHMENT, Cells::Float(window.area.clone()))?;
+            // These layers come from the world: drainage derived from the window's heights would lack inflow from
+            // outside.
+            land.insert_layer(&RECEIVER, Cells::Count(window.receivers.map(|to| u32::from(*to))))?;
+            land.insert_layer(&CATCHMENT, Cells::Float(window.area.clone()))?;
             Ok(land)
         })?;
         Ok(Terrain(Arc::new(made)))
@@ -77,7 +80,7 @@ impl World {
     #[new]
     fn new(recipe: &Recipe, tile: usize) -> PyResult<Self> {
         let recipe = recipe.recipe.clone();
-        let open = Mutex::new((process::id(), opened(&recipe, tile).map_err(raised)?));
+        let open = Mutex::new((process::id(), open_world(&recipe, tile).map_err(to_python_error)?));
         Ok(Self { recipe, tile, open })
     }
 
@@ -95,33 +98,35 @@ impl World {
 
     /// Returns the width of a level's cells in metres.
     fn width(&self, level: u32) -> PyResult<f64> {
-        let world = self.world()?;
-        world.frame().check(level).map_err(raised)?;
-        Ok(world.frame().width(level))
+        let world = self.clone_world()?;
+        world.frame().check(level).map_err(to_python_error)?;
+        Ok(world.frame().cell_width(level))
     }
 
     /// Returns the first row and column of a level, and the row and column after its last.
     fn bounds(&self, level: u32) -> PyResult<([i64; 2], [i64; 2])> {
-        let world = self.world()?;
-        world.frame().check(level).map_err(raised)?;
-        let rect = world.frame().world(level);
+        let world = self.clone_world()?;
+        world.frame().check(level).map_err(to_python_error)?;
+        let rect = world.frame().world_rect(level);
         Ok((rect.start.into(), rect.end.into()))
     }
 
     /// Computes the tile of a level that contains a point in world metres, eastward and southward.
     fn tile(&self, py: Python<'_>, level: u32, x: f64, y: f64) -> PyResult<Terrain> {
-        self.part(py, level, |world| Ok(world.rect_of(level, world.tile_of(world.cell_at(level, x, y)?))))
+        self.compute_rect(py, level, |world| {
+            Ok(world.tile_rect(level, world.containing_tile(world.cell_at(level, x, y)?)))
+        })
     }
 
     /// Computes a rectangle of a level, from its first row and column and its numbers of rows and columns.
     fn window(&self, py: Python<'_>, level: u32, start: [i64; 2], size: [usize; 2]) -> PyResult<Terrain> {
-        self.part(py, level, |_| Ok(CellRect::new(start, size)))
+        self.compute_rect(py, level, |_| Ok(CellRect::new(start, size)))
     }
 
     /// Returns the elevation at a point in metres.
     fn height_at(&self, py: Python<'_>, x: f64, y: f64, level: u32) -> PyResult<f64> {
-        let world = self.world()?;
-        work(py, || world.height_at(x, y, level))
+        let world = self.clone_world()?;
+        run_on_pool(py, || world.height_at(x, y, level))
     }
 
     /// Computes the flow path from a point to its end, with at most `most` cells; returns x, y and height of each cell,
@@ -134,15 +139,15 @@ impl World {
         y: f64,
         most: usize,
     ) -> PyResult<(Bound<'py, PyAny>, Option<&'static str>)> {
-        let world = self.world()?;
-        let (flat, end) = work(py, || {
+        let world = self.clone_world()?;
+        let (flat, end) = run_on_pool(py, || {
             let (mut flat, mut end) = (Vec::new(), None);
-            for footing in world.follow(level, x, y)?.take(most) {
+            for footing in world.trace_flow_path(level, x, y)?.take(most) {
                 let footing = footing?;
                 flat.extend([footing.place.x, footing.place.y, footing.height]);
                 end = footing.end.map(|end| match end {
-                    End::Sea => "sea",
-                    End::Rim => "rim",
+                    PathEnd::Sea => "sea",
+                    PathEnd::Rim => "rim",
                     _ => "inland",
                 });
             }
@@ -162,8 +167,8 @@ impl World {
         size: [usize; 2],
         least: f64,
     ) -> PyResult<Vec<River>> {
-        let world = self.world()?;
-        let rivers = work(py, || world.rivers(level, CellRect::new(start, size), least))?;
+        let world = self.clone_world()?;
+        let rivers = run_on_pool(py, || world.rivers(level, CellRect::new(start, size), least))?;
         let vertex = |v: &thalweg_sim::world::RiverVertex| [v.place.x, v.place.y, v.height, v.area, v.discharge];
         Ok(rivers.iter().map(|river| (river.id, river.into, river.vertices.iter().map(vertex).collect())).collect())
     }

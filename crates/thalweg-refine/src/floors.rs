@@ -1,8 +1,8 @@
 //! The steepest slope of the terrain: the rock's limit, and a gentler one on the valley floors along rivers.
 
-use crate::paths::RIVER;
-use crate::plane::{Part, Plane};
-use crate::rock::Rock;
+use crate::cell_flags::RIVER;
+use crate::plane::{PaddedPlane, PlanePart};
+use crate::rock::RockBeds;
 use crate::{Rules, beds};
 use thalweg_core::terrain::height::UNITS_F32;
 use thalweg_flow::D8;
@@ -15,41 +15,44 @@ const WIDTHS: [f32; 2] = [1.6, 2.6];
 const EDGE: f32 = 1.5;
 
 /// The largest fall from cell to cell, in units: sums with walls stay below 2³¹.
-const STEEPEST: f32 = 536_870_912.0;
+const MAX_FALL_UNITS: f32 = 536_870_912.0;
 
 /// How far floors reach, in cells.
 pub(super) const REACH: i64 = 4;
 
 /// Computes the steepest slope of each cell of `part`, in units from cell to cell: the rock's, or nearly the present
 /// one if that is more; less on floors. Rivers are searched for in `beyond`, [`REACH`] cells around the part.
-pub(super) fn steepness(
+pub(super) fn compute_steepest_slopes(
     rules: &Rules,
     width: f32,
-    (ground, flags, codes): (&Plane<i32>, &Plane<u8>, &Plane<u8>),
-    (area, slope): (&Plane<f32>, &Plane<f32>),
-    (part, beyond): (&Part, &Part),
-    drop: &mut Plane<f32>,
+    (ground, flags, codes): (&PaddedPlane<i32>, &PaddedPlane<u8>, &PaddedPlane<u8>),
+    (area, slope): (&PaddedPlane<f32>, &PaddedPlane<f32>),
+    (part, beyond): (&PlanePart, &PlanePart),
+    drop: &mut PaddedPlane<f32>,
 ) {
     let unit = width * UNITS_F32;
     for i in part.rows.clone() {
         let slopes = slope.span(i, &part.cols);
         for (out, slope) in drop.span_mut(i, &part.cols).iter_mut().zip(slopes) {
-            *out = (unit * rules.limit.max(0.95 * slope)).min(STEEPEST);
+            // Terrain that is already steeper than the rock's limit loses a twentieth of its slope on each level
+            // instead of all the excess.
+            *out = (unit * rules.limit.max(0.95 * slope)).min(MAX_FALL_UNITS);
         }
     }
     for i in beyond.rows.clone() {
-        for j in beyond.cols.clone().filter(|j| flags.at(i, *j) & RIVER != 0) {
-            let half = rules.floor * area.at(i, j).sqrt() / width;
+        for j in beyond.cols.clone().filter(|j| flags.value_at(i, *j) & RIVER != 0) {
+            let half = rules.floor * area.value_at(i, j).sqrt() / width;
             if half < WIDTHS[0] {
                 continue;
             }
             let half = half.min(WIDTHS[1]);
-            let [di, dj] = D8::from_code(codes.at(i, j)).map(D8::offset).unwrap_or_default();
-            let receiver = ground.at(i.wrapping_add_signed(di), j.wrapping_add_signed(dj));
-            let fall = ground.at(i, j).wrapping_sub(receiver) as f32;
+            let [di, dj] = D8::from_code(codes.value_at(i, j)).map(D8::offset).unwrap_or_default();
+            let receiver = ground.value_at(i.wrapping_add_signed(di), j.wrapping_add_signed(dj));
+            let fall = ground.value_at(i, j).wrapping_sub(receiver) as f32;
+            // A floor is at least half as steep again as its river, so that a steep river keeps a valley.
             let floor = (unit * rules.rise).max(1.5 * fall);
-            let bank = beds::depth(area.at(i, j), width) as f32;
-            lay(drop, part, [i, j], half, [floor, unit * rules.limit, bank]);
+            let bank = beds::incision_depth(area.value_at(i, j), width) as f32;
+            limit_floor_slope(drop, part, [i, j], half, [floor, unit * rules.limit, bank]);
         }
     }
 }
@@ -57,20 +60,22 @@ pub(super) fn steepness(
 /// Scales the steepest slope of each cell of a part by the bed of rock at its elevation. `limit` is the slope of rock
 /// of softness 1, in units from cell to cell; floors stay floors. Terrain that is steeper slides: otherwise hard beds
 /// would rise relative to their rivers, and more so on each level.
-pub(super) fn by_beds(
-    rock: &Rock<'_>,
-    (even, limit): (&Plane<f32>, f32),
-    ground: &Plane<i32>,
-    part: &Part,
-    drop: &mut Plane<f32>,
+pub(super) fn scale_by_beds(
+    rock: &RockBeds<'_>,
+    (even, limit): (&PaddedPlane<f32>, f32),
+    ground: &PaddedPlane<i32>,
+    part: &PlanePart,
+    drop: &mut PaddedPlane<f32>,
 ) {
     for i in part.rows.clone() {
         let row = drop.span_mut(i, &part.cols);
-        rock.row(ground, i, part, row);
+        rock.compute_softness_row(ground, i, part, row);
         for (out, even) in row.iter_mut().zip(even.span(i, &part.cols)) {
             let bears = limit / *out;
+            // Where the limit is below that of rock there is a floor or sand, which soft beds may lower but hard beds
+            // do not raise.
             let steep = if *even < limit { even.min(bears) } else { bears };
-            *out = steep.min(STEEPEST);
+            *out = steep.min(MAX_FALL_UNITS);
         }
     }
 }
@@ -78,7 +83,13 @@ pub(super) fn by_beds(
 /// Lowers the limit around a river cell: it is `floor` up to about the half width `half` (in cells), and then
 /// increases to `limit`. Next to the bed the height of its `bank` is added: otherwise the whole floor would sink with
 /// the bed, level by level, to a trench with sharp edges.
-fn lay(drop: &mut Plane<f32>, part: &Part, [i, j]: [usize; 2], half: f32, [floor, limit, bank]: [f32; 3]) {
+fn limit_floor_slope(
+    drop: &mut PaddedPlane<f32>,
+    part: &PlanePart,
+    [i, j]: [usize; 2],
+    half: f32,
+    [floor, limit, bank]: [f32; 3],
+) {
     let reach = (EDGE * half) as usize;
     for r in part.rows.start.max(i.saturating_sub(reach))..part.rows.end.min(i + reach + 1) {
         let from = part.cols.start.max(j.saturating_sub(reach));

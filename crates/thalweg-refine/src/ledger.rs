@@ -11,17 +11,17 @@ pub enum Operator {
     /// The next octaves of noise.
     Noise,
     /// Beds along the flow paths of rivers and hills, and the raising of adjacent cells.
-    Ways,
+    Paths,
     /// Incision of rivers' beds.
     Beds,
     /// One step of uplift.
     Uplift,
     /// Stream-power incision on hills.
-    Cuts,
+    Incision,
     /// Reversal of most of the change that uplift and incision made to whole coarse cells.
-    Held,
+    Means,
     /// Hillslope diffusion of soil.
-    Creep,
+    Diffusion,
     /// Sand that returns where wind has piled it up.
     Sand,
     /// Alluvial fans of streams.
@@ -30,8 +30,8 @@ pub enum Operator {
     Floods,
     /// Slides to the steepest slope, and valley floors.
     Slides,
-    /// Operators that are not the kernel's own ([`Join`](crate::Join)).
-    Joined,
+    /// Custom operators ([`RefinementOperator`](crate::RefinementOperator)).
+    Custom,
     /// Ground under water, reset to its elevation before the flow paths were carved.
     Seabed,
 }
@@ -40,25 +40,25 @@ pub enum Operator {
 pub const OPERATORS: [Operator; 14] = [
     Operator::Smooth,
     Operator::Noise,
-    Operator::Ways,
+    Operator::Paths,
     Operator::Beds,
     Operator::Uplift,
-    Operator::Cuts,
-    Operator::Held,
-    Operator::Creep,
+    Operator::Incision,
+    Operator::Means,
+    Operator::Diffusion,
     Operator::Sand,
     Operator::Fans,
     Operator::Floods,
     Operator::Slides,
-    Operator::Joined,
+    Operator::Custom,
     Operator::Seabed,
 ];
 
 impl Operator {
     /// Returns true if the operator moves material: rivers, diffusion and slides erode it; diffusion, sand, streams
     /// and floods deposit it. The others add the relief that finer cells resolve.
-    fn moves(self) -> bool {
-        !matches!(self, Self::Smooth | Self::Noise | Self::Ways | Self::Uplift | Self::Held | Self::Seabed)
+    fn is_transport(self) -> bool {
+        !matches!(self, Self::Smooth | Self::Noise | Self::Paths | Self::Uplift | Self::Means | Self::Seabed)
     }
 
     /// Returns its name in a report: one word.
@@ -83,8 +83,9 @@ pub struct Ledger {
 
 impl Ledger {
     /// Records the change from the elevations `seen` to the elevations `now`, and sets `seen` to `now`.
-    pub(super) fn book(&mut self, operator: Operator, seen: &mut [Height], now: impl Iterator<Item = i32>) {
+    pub(super) fn record_change(&mut self, operator: Operator, seen: &mut [Height], now: impl Iterator<Item = i32>) {
         for (seen, now) in seen.iter_mut().zip(now) {
+            // Sums have 128 bits, so 2²⁸ cells of any change cannot overflow them.
             let change = i128::from(now) - i128::from(seen.0);
             let side = if change > 0 { &mut self.given } else { &mut self.taken };
             side[operator as usize] += change.abs();
@@ -99,28 +100,29 @@ impl Ledger {
 
     /// Returns the amount that rivers, wind, diffusion and slides removed from the wanted cells.
     pub fn eroded(&self) -> i128 {
-        moved(&self.taken)
+        sum_transport(&self.taken)
     }
 
     /// Returns the amount that they deposited on the wanted cells.
     pub fn deposited(&self) -> i128 {
-        moved(&self.given)
+        sum_transport(&self.given)
     }
 
     /// Returns the amount that left over the cells' border, below 0 if more came in: the eroded amount less the
     /// deposited one.
-    pub fn carried_out(&self) -> i128 {
+    pub fn exported(&self) -> i128 {
         self.eroded() - self.deposited()
     }
 
     /// Returns the amount that the terrain has gained on finer cells without any material being moved: all change
     /// that is neither erosion nor deposition.
     pub fn added(&self) -> i128 {
-        self.after() - self.before + self.carried_out()
+        self.after() - self.before + self.exported()
     }
 }
 
 /// Returns the sum over the operators that move material of one side of a mass balance.
-fn moved(side: &[i128; OPERATORS.len()]) -> i128 {
-    OPERATORS.iter().filter(|operator| operator.moves()).map(|operator| side[*operator as usize]).sum()
+fn sum_transport(side: &[i128; OPERATORS.len()]) -> i128 {
+    // The operators' numbers are their positions in the list, because both are in the same order.
+    OPERATORS.iter().filter(|operator| operator.is_transport()).map(|operator| side[*operator as usize]).sum()
 }

@@ -1,11 +1,12 @@
-//! The steepest slope, independent of direction, in sweeps: Godunov's scheme on two stencils (as in
-//! `slopes::limit_slopes`).
+//! The steepest slope, independent of direction, in sweeps: Godunov's scheme on two stencils (as in `limit_slopes` of
+//! `thalweg-models`).
 
 use multiversion::multiversion;
 
 use crate::active::Active;
-use crate::paths::{MOUTH, RIVER, SEA, bank};
-use crate::plane::{LANES, Part, Plane, WALL, put, take};
+use crate::banks::min_bank_level;
+use crate::cell_flags::{MOUTH, RIVER, SEA};
+use crate::plane::{LANES, PaddedPlane, PlanePart, WALL, read_lanes, write_lanes};
 use thalweg_core::base::cast;
 use thalweg_flow::OUT;
 
@@ -14,36 +15,37 @@ use thalweg_flow::OUT;
 /// therefore stays above the one that limited it, and can still drain. Rivers stay above their receivers. `least`
 /// contains the lowest elevation above the sea, and the clearance of land above a lake. Only runs in which something
 /// may still move are processed; whole rows are written, and values outside the part are meaningless.
-pub(super) fn sweep(
-    from: &Plane<i32>,
-    (flags, drop): (&Plane<u8>, &Plane<f32>),
-    (codes, least): (&Plane<u8>, [i32; 2]),
-    part: &Part,
+pub(super) fn sweep_slides(
+    from: &PaddedPlane<i32>,
+    (flags, drop): (&PaddedPlane<u8>, &PaddedPlane<f32>),
+    (codes, least): (&PaddedPlane<u8>, [i32; 2]),
+    part: &PlanePart,
     active: &mut Active,
-    to: &mut Plane<i32>,
+    to: &mut PaddedPlane<i32>,
 ) {
     let cols = 1..from.size()[1] + 1;
-    let mut todo = vec![0; active.runs()];
+    let mut todo = vec![0; active.runs_per_row()];
     for i in part.rows.clone() {
-        let changed = active.row(i, &mut todo);
+        let changed = active.prepare_row(i, &mut todo);
         let known = (flags.span(i, &cols), drop.span(i, &cols), codes.span(i, &cols));
-        let near = (from.around(i, &cols), flags.around(i, &cols));
-        slide(from.span(i, &cols), near, known, least, (&todo, changed), to.span_mut(i, &cols));
+        let near = (from.neighbour_rows(i, &cols), flags.neighbour_rows(i, &cols));
+        slide_row(from.span(i, &cols), near, known, least, (&todo, changed), to.span_mut(i, &cols));
     }
-    active.turn(part);
+    active.finish_sweep(part);
 }
 
 /// Returns how far a cell may be above the lower of two neighbours that differ by `apart`: the solution u of u² + (u
 /// − apart)² = drop², or `drop` if only the lower neighbour limits it.
 #[inline(always)]
-fn over(apart: f32, drop: f32) -> f32 {
+fn compute_max_rise(apart: f32, drop: f32) -> f32 {
+    // Where the neighbours differ by more than the limit, the higher one has no effect, and the root is not used.
     let square = (2.0 * drop * drop - apart * apart).max(0.0);
     let both = 0.5 * (apart + square.sqrt());
     if apart < drop { both } else { drop }
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn slide(
+fn slide_row(
     here: &[i32],
     (near, beside): ([&[i32]; 8], [&[u8]; 8]),
     (flags, drop, codes): (&[u8], &[f32], &[u8]),
@@ -53,19 +55,20 @@ fn slide(
 ) {
     for (run, (_, changed)) in todo.iter().zip(changed).enumerate().filter(|(_, (todo, _))| **todo != 0) {
         let x = run * LANES;
-        let (here, codes) = (take::<_, LANES>(here, x), take::<_, LANES>(codes, x));
-        let (flags, drop) = (take::<_, LANES>(flags, x), take::<_, LANES>(drop, x));
+        let (here, codes) = (read_lanes::<_, LANES>(here, x), read_lanes::<_, LANES>(codes, x));
+        let (flags, drop) = (read_lanes::<_, LANES>(flags, x), read_lanes::<_, LANES>(drop, x));
         let (mut receivers, mut banks) = (here, [least; LANES]);
         let mut heights = [WALL; LANES];
+        // The first stencil has the straight neighbours and the second the diagonal ones. The lower result counts.
         for odd in 0..2 {
             // The lower of the two neighbours along each axis.
             let mut lower = [[WALL; LANES]; 2];
             for side in 0..4 {
                 let k = 2 * side + odd;
-                let (near, beside) = (take::<_, LANES>(near[k], x), take::<_, LANES>(beside[k], x));
+                let (near, beside) = (read_lanes::<_, LANES>(near[k], x), read_lanes::<_, LANES>(beside[k], x));
                 for l in 0..LANES {
                     // Cells next to a guarded river or a lake stay above it.
-                    banks[l] = banks[l].max(bank(near[l], beside[l], clear, least));
+                    banks[l] = banks[l].max(min_bank_level(near[l], beside[l], clear, least));
                     lower[side % 2][l] = lower[side % 2][l].min(near[l]);
                     receivers[l] = if codes[l] == k as u8 { near[l] } else { receivers[l] };
                 }
@@ -76,7 +79,7 @@ fn slide(
             for l in 0..LANES {
                 let (a, b) = (lower[0][l], lower[1][l]);
                 let apart = a.max(b).wrapping_sub(a.min(b)) as f32;
-                let bears = a.min(b).wrapping_add(cast::floor(over(apart, drop[l] * wide).max(1.0)));
+                let bears = a.min(b).wrapping_add(cast::floor_to_int(compute_max_rise(apart, drop[l] * wide).max(1.0)));
                 heights[l] = heights[l].min(bears);
             }
         }
@@ -89,9 +92,10 @@ fn slide(
             let held = flags[l] & (SEA | MOUTH) != 0 || codes[l] == OUT;
             let height = heights[l].max(least).min(here[l]);
             heights[l] = if held { here[l] } else { height };
+            // An exclusive or is 0 only for equal values, so no branch is needed to see whether anything moved.
             moved |= heights[l] ^ here[l];
         }
         *changed = u8::from(moved != 0);
-        put(out, x, &heights);
+        write_lanes(out, x, &heights);
     }
 }

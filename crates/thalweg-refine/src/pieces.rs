@@ -4,21 +4,22 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use crate::{Frame, LocalWindow, Rules, check_window, refine};
+use crate::{Frame, LocalWindow, Rules, check_window, refine_window};
 use thalweg_core::base::memory;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::LakeRaster;
 use thalweg_core::{CellRect, Field, Height, Result};
 use thalweg_flow::OUT;
 
 /// The widest side of a piece, in cells: wider ones have relatively smaller margins, but their planes take more
 /// memory.
-const WIDEST: usize = 1024;
+const MAX_PIECE_CELLS: usize = 1024;
 
 /// No piece is divided if that would leave narrower ones than this: they would consist mostly of margins.
-const NARROW: usize = 192;
+const MIN_PIECE_CELLS: usize = 192;
 
 /// Bytes per cell of the lake layers, and of the sediment layer.
+// A lake's number and its level have 4 bytes each.
 const LAKES: u64 = 8;
 const LOOSE: u64 = 4;
 
@@ -26,52 +27,55 @@ const LOOSE: u64 = 4;
 /// as many cells.
 const SCRATCH: u64 = 100;
 
-/// Returns the same as [`refine`], computed in pieces on several threads: at least `threads` pieces if the rectangle
-/// is large enough.
+/// Returns the same as [`refine_window`], computed in pieces on several threads: at least `threads` pieces if the
+/// rectangle is large enough.
 ///
 /// # Errors
-/// Returns the errors of [`refine`]; also if the window and the pieces in progress need more memory than there is.
+/// Returns the errors of [`refine_window`]; also returns an error if the window and the pieces in progress need more
+/// memory than there is.
 pub fn refine_in_pieces(
     frame: &Frame,
     rules: &Rules,
-    key: Key,
+    key: RandomKey,
     coarse: &LocalWindow,
     wanted: CellRect<i64>,
     threads: usize,
 ) -> Result<LocalWindow> {
-    check_window(wanted, frame.world(coarse.level.saturating_add(1)))?;
-    let pieces = pieces(wanted, threads);
+    check_window(wanted, frame.world_rect(coarse.level.saturating_add(1)))?;
+    let pieces = divide_rect(wanted, threads);
     if let [_] = &pieces[..] {
-        return refine(frame, rules, key, coarse, wanted);
+        return refine_window(frame, rules, key, coarse, wanted);
     }
     let size = wanted.size();
-    let at_once = pieces.iter().take(rayon::current_num_threads()).map(|piece| cells(*piece)).sum::<u64>();
+    let at_once = pieces.iter().take(rayon::current_num_threads()).map(|piece| cell_count(*piece)).sum::<u64>();
     let told = format!("a window of {} × {} cells", size[1], size[0]);
-    memory::check_memory(&told, LocalWindow::BYTES * cells(wanted) + SCRATCH * at_once)?;
+    memory::check_memory(&told, LocalWindow::BYTES * cell_count(wanted) + SCRATCH * at_once)?;
     let whole = Mutex::new(LocalWindow::blank(coarse.level + 1, wanted));
     pieces.into_par_iter().try_for_each(|piece| {
-        let part = refine(frame, rules, key, coarse, piece)?;
+        let part = refine_window(frame, rules, key, coarse, piece)?;
+        // Only the copy is serialised. Pieces do not overlap, so the order in which they end does not matter.
         whole.lock().unwrap_or_else(PoisonError::into_inner).paste(&part);
         Ok(())
     })?;
     Ok(whole.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn cells(rect: CellRect<i64>) -> u64 {
+/// Returns the number of cells of a rectangle.
+fn cell_count(rect: CellRect<i64>) -> u64 {
     rect.size().into_iter().map(|n| n as u64).product()
 }
 
-/// Returns the pieces of a rectangle, in row-major order: none wider than [`WIDEST`], and at least `least` of them,
-/// as far as none becomes narrower than [`NARROW`]. They are not tiles of a fixed size: their number follows that of
-/// the threads, and the result does not depend on it.
-fn pieces(rect: CellRect<i64>, least: usize) -> Vec<CellRect<i64>> {
+/// Returns the pieces of a rectangle, in row-major order: none wider than [`MAX_PIECE_CELLS`], and at least `least` of
+/// them, as far as none becomes narrower than [`MIN_PIECE_CELLS`]. They are not tiles of a fixed size: their number
+/// follows that of the threads, and the result does not depend on it.
+fn divide_rect(rect: CellRect<i64>, least: usize) -> Vec<CellRect<i64>> {
     // Begin with the fewest pieces that are not too wide, and halve them until there are enough.
-    let mut counts = rect.size().map(|side| side.div_ceil(WIDEST).max(1));
+    let mut counts = rect.size().map(|side| side.div_ceil(MAX_PIECE_CELLS).max(1));
     let side = |counts: [usize; 2], axis: usize| rect.size()[axis] / counts[axis];
     while counts[0] * counts[1] < least {
         // Long rows are faster than long columns.
         let axis = usize::from(side(counts, 1) > side(counts, 0));
-        if side(counts, axis) < 2 * NARROW {
+        if side(counts, axis) < 2 * MIN_PIECE_CELLS {
             break;
         }
         counts[axis] *= 2;
@@ -83,6 +87,7 @@ fn pieces(rect: CellRect<i64>, least: usize) -> Vec<CellRect<i64>> {
 
 impl LocalWindow {
     /// Bytes per cell without lakes and sand.
+    // Elevation and drainage area have 4 bytes each, and the receiver has 1.
     pub const BYTES: u64 = 9;
 
     /// Returns the number of bytes of its layers, including lakes and sand.
@@ -116,9 +121,10 @@ impl LocalWindow {
             let own = self.loose.get_or_insert_with(|| Field::new(self.rect.size(), Height::ZERO));
             own.paste(loose, window, to);
         } else if let Some(own) = &mut self.loose {
+            // A part without sediment sets its cells to 0.
             own.paste(&Field::new(window.size(), Height::ZERO), CellRect::new([0, 0], window.size()), to);
         }
-        let lakes = part.lakes.as_ref().and_then(|lakes| lakes.window(window));
+        let lakes = part.lakes.as_ref().and_then(|lakes| lakes.copy_window(window));
         let all = CellRect::new([0, 0], window.size());
         match (&mut self.lakes, lakes) {
             (None, None) => {}
@@ -142,10 +148,12 @@ mod tests {
             [([512, 512], 1, 1), ([512, 512], 2, 2), ([512, 512], 8, 4), ([4000, 3000], 2, 12), ([100, 5000], 4, 5)]
         {
             let rect = CellRect::new([-70, 30], size);
-            let pieces = pieces(rect, least);
+            let pieces = divide_rect(rect, least);
             assert_eq!(pieces.len(), most, "{size:?}");
-            assert_eq!(pieces.iter().map(|piece| cells(*piece)).sum::<u64>(), cells(rect));
-            assert!(pieces.iter().all(|piece| rect.contains(piece) && piece.size().iter().all(|n| *n <= WIDEST)));
+            assert_eq!(pieces.iter().map(|piece| cell_count(*piece)).sum::<u64>(), cell_count(rect));
+            assert!(
+                pieces.iter().all(|piece| rect.contains(piece) && piece.size().iter().all(|n| *n <= MAX_PIECE_CELLS))
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::Joins;
+use crate::RefinementOperators;
 use thalweg_core::Result;
 use thalweg_core::base::power::{exp2, log2};
 use thalweg_core::base::range::check_range;
@@ -58,7 +58,7 @@ thalweg_core::with_defaults! {
         /// Beds of rock: the erodibility and the steepest slope of each; `None` where all rock is the same.
         pub strata: Option<Arc<StandingBeds>> = None,
         /// Operators that are applied after those of the kernel.
-        pub joins: Joins = Joins::default(),
+        pub joins: RefinementOperators = RefinementOperators::default(),
     }
 }
 
@@ -74,8 +74,10 @@ pub struct Sand {
 impl Rules {
     /// Returns the ratio `time` for cells of this width in metres. On cells narrower than hillslopes, diffusion
     /// balances what rivers would incise; the lower limit of a quarter leaves gullies.
-    pub(super) fn time_on(&self, width: f32) -> f32 {
+    pub(super) fn time_ratio(&self, width: f32) -> f32 {
         let share = (1.0 + 2.0 * self.exponent) * log2((width / self.hillslope.max(1e-6)).max(1e-30));
+        // A logarithm of −2 is the lower limit of a quarter, and one of 0 leaves cells wider than a hillslope as they
+        // are.
         self.time * exp2(share.clamp(-2.0, 0.0))
     }
 
@@ -83,7 +85,7 @@ impl Rules {
     /// `width`)^(1 + 2m), and at most `creep`. In the time in which a river incises through such a cell, diffusion
     /// acts in proportion to this power of the ratio of a hillslope's length to the cell's width (Perron et al. 2008,
     /// doi:10.1029/2007JF000977, their Péclet number).
-    pub(super) fn creep_on(&self, width: f32) -> f32 {
+    pub(super) fn diffusion_share(&self, width: f32) -> f32 {
         let reached = (1.0 + 2.0 * self.exponent) * log2((self.hillslope / width).max(1e-30));
         self.creep * exp2(reached.min(0.0))
     }

@@ -6,7 +6,7 @@
 //!
 //! let heights: Vec<f32> = (0..64 * 64).map(|k| (k / 64) as f32).collect();
 //! let terrain = Terrain::from_metres(Grid::new([64, 64], 30.0)?, &heights)?;
-//! let png = draw_map(&terrain, &ShadeOptions::default())?.png();
+//! let png = draw_map(&terrain, &ShadeOptions::default())?.to_png();
 //! assert!(png.is_ok());
 //! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```

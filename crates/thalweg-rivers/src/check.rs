@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::line_cells::walk;
+use crate::line_cells::visit_line_cells;
 use crate::network::{ReachEnd, RiverReach};
-use crate::tree::around;
+use crate::tree::neighbour_cells;
 use thalweg_core::terrain::Lake;
 use thalweg_core::{Cell, Field};
 
@@ -47,7 +47,8 @@ pub struct Check {
     pub good: usize,
     /// A description of the first item that failed; `None` if all passed.
     pub first: Option<String>,
-    /// The least percentage of items that must pass, 0 to 100.
+    /// The least percentage of items that must pass, 0 to 100. For example, with 99 a check of 200 items passes if at
+    /// most 2 of them fail.
     pub least: f64,
 }
 
@@ -57,7 +58,7 @@ impl Check {
     }
 
     /// Counts one item; `what` describes it if it is the first that fails.
-    pub(super) fn note(&mut self, holds: bool, what: impl FnOnce() -> String) {
+    pub(super) fn record_item(&mut self, holds: bool, what: impl FnOnce() -> String) {
         self.count += 1;
         self.good += usize::from(holds);
         if !holds && self.first.is_none() {
@@ -66,12 +67,13 @@ impl Check {
     }
 
     /// Returns true if the required share of items passed.
-    pub fn holds(&self) -> bool {
-        self.good == self.count || (self.least < 100.0 && self.percent() >= self.least)
+    pub fn has_passed(&self) -> bool {
+        // A required share of 100 % is compared by count, because the percentage is rounded.
+        self.good == self.count || (self.least < 100.0 && self.passed_percent() >= self.least)
     }
 
     /// Returns the percentage of items that passed; 100 if there was nothing to check.
-    pub fn percent(&self) -> f64 {
+    pub fn passed_percent(&self) -> f64 {
         if self.count == 0 { 100.0 } else { 100.0 * self.good as f64 / self.count as f64 }
     }
 }
@@ -89,7 +91,7 @@ impl Check {
 ///     cell: 10.0,
 ///     sea: None,
 ///     mouths: Vec::new(),
-///     ground: Field::generate(size, |_, j| 8.0 - j as f64),
+///     ground: Field::from_fn(size, |_, j| 8.0 - j as f64),
 ///     known: Field::new(size, true),
 ///     river: Field::new(size, 0),
 ///     path: Field::new(size, 0),
@@ -98,39 +100,39 @@ impl Check {
 ///     reaches: Vec::new(),
 ///     lakes: Vec::new(),
 /// };
-/// assert!(check_river_files(&files).iter().all(Check::holds));
+/// assert!(check_river_files(&files).iter().all(Check::has_passed));
 /// // Water in a pit does not drain.
 /// files.ground[(4, 4)] = -1.0;
-/// let failed: Vec<_> = check_river_files(&files).into_iter().filter(|check| !check.holds()).collect();
+/// let failed: Vec<_> = check_river_files(&files).into_iter().filter(|check| !check.has_passed()).collect();
 /// assert_eq!(failed.iter().map(|check| check.name).collect::<Vec<_>>(), ["the land drains"]);
 /// ```
 pub fn check_river_files(files: &RiverFiles) -> Vec<Check> {
-    let [rivers, land] = files.arrivals();
+    let [rivers, land] = files.check_drainage();
     vec![
-        files.outlets(),
-        files.falls(),
-        files.never_rises(),
-        files.one_surface(),
-        files.shows(),
+        files.check_outlets(),
+        files.check_falls(),
+        files.check_ground_descent(),
+        files.check_single_surface(),
+        files.check_visibility(),
         rivers,
         land,
-        files.crossings(),
-        files.sums(),
+        files.check_crossings(),
+        files.check_discharge_sums(),
         files.lakes_level(),
-        files.banks(),
-        files.widths(),
+        files.check_banks(),
+        files.check_widths(),
     ]
 }
 
 /// Tolerance of levels that differ only by rounding in the last digit, in metres.
-const CLOSE: f64 = 1e-9;
+const LEVEL_TOLERANCE_M: f64 = 1e-9;
 
 /// Tolerance of the distance between two points, in cells: coordinates are rounded to 1e-7 of a cell along either
 /// axis.
-const ROUNDED: f64 = 3e-7;
+const POINT_TOLERANCE_CELLS: f64 = 3e-7;
 
 impl RiverFiles {
-    fn by_id(&self) -> HashMap<u32, usize> {
+    fn index_reaches(&self) -> HashMap<u32, usize> {
         self.reaches.iter().enumerate().map(|(k, reach)| (reach.id, k)).collect()
     }
 
@@ -143,10 +145,10 @@ impl RiverFiles {
     }
 
     /// Checks that each reach leads, through downstream reaches and lakes, to an end that is where its type says.
-    fn outlets(&self) -> Check {
+    fn check_outlets(&self) -> Check {
         let mut check = Check::new("reaches an outlet");
-        let by_id = self.by_id();
-        let lowest = self.sink();
+        let by_id = self.index_reaches();
+        let lowest = self.find_sink_elevation();
         let mut from: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (k, reach) in self.reaches.iter().enumerate() {
             reach.lake_from.into_iter().for_each(|lake| from.entry(lake).or_default().push(k));
@@ -171,8 +173,8 @@ impl RiverFiles {
                         at.lake_to.and_then(|lake| from.get(&lake)).map(|out| out[0])
                     }
                     ReachEnd::Sea => break self.is_sea((i, j)),
-                    ReachEnd::Edge => break self.at_edge([i, j]),
-                    ReachEnd::Outlet => break self.at_outlet([i, j], lowest),
+                    ReachEnd::Edge => break self.is_at_edge([i, j]),
+                    ReachEnd::Outlet => break self.is_at_outlet([i, j], lowest),
                     ReachEnd::Lake => None,
                 };
                 match next {
@@ -181,31 +183,31 @@ impl RiverFiles {
                 }
             };
             way.into_iter().for_each(|k| arrives[k] = Some(answer));
-            check.note(answer, || format!("reach {}", self.reaches[first].id));
+            check.record_item(answer, || format!("reach {}", self.reaches[first].id));
         }
         check
     }
 
-    fn at_edge(&self, [i, j]: [usize; 2]) -> bool {
+    fn is_at_edge(&self, [i, j]: [usize; 2]) -> bool {
         let [rows, cols] = self.ground.size();
-        let void = around([rows, cols], i * cols + j).any(|n| !self.known[n]);
+        let void = neighbour_cells([rows, cols], i * cols + j).any(|n| !self.known[n]);
         i == 0 || j == 0 || i + 1 == rows || j + 1 == cols || void
     }
 
     /// Returns true if a cell is at a given mouth or, where there are no mouths and no sea, at the lowest ground.
-    fn at_outlet(&self, [i, j]: [usize; 2], lowest: Option<f64>) -> bool {
+    fn is_at_outlet(&self, [i, j]: [usize; 2], lowest: Option<f64>) -> bool {
         let [rows, cols] = self.ground.size();
         if !self.mouths.is_empty() {
             return self.mouths.iter().any(|mouth| mouth[0].abs_diff(i) <= 1 && mouth[1].abs_diff(j) <= 1);
         }
-        let here = std::iter::once(i * cols + j).chain(around([rows, cols], i * cols + j));
+        let here = std::iter::once(i * cols + j).chain(neighbour_cells([rows, cols], i * cols + j));
         let low = |k: usize| self.known[k] && lowest.is_some_and(|low| self.ground[k] <= low);
         here.into_iter().any(low)
     }
 
     /// Returns the elevation of the lowest ground, where water collects if it has no outlet; `None` if there are
     /// mouths or a sea.
-    pub(super) fn sink(&self) -> Option<f64> {
+    pub(super) fn find_sink_elevation(&self) -> Option<f64> {
         let cells = self.ground.as_slice().iter().zip(self.known.as_slice()).filter(|(_, known)| **known);
         let lowest = cells.map(|(ground, _)| *ground).fold(f64::INFINITY, f64::min);
         (self.mouths.is_empty() && self.sea.is_none_or(|sea| lowest > sea)).then_some(lowest)
@@ -213,9 +215,9 @@ impl RiverFiles {
 
     /// Checks that levels of water and bed never rise along reaches and into the next, and that the bed is below the
     /// water.
-    fn falls(&self) -> Check {
+    fn check_falls(&self) -> Check {
         let mut check = Check::new("water and bed never rise");
-        let by_id = self.by_id();
+        let by_id = self.index_reaches();
         for reach in &self.reaches {
             let falls = |levels: &[f64]| levels.windows(2).all(|pair| pair[1] <= pair[0]);
             let on = reach.downstream.and_then(|id| by_id.get(&id)).is_none_or(|below| {
@@ -227,7 +229,7 @@ impl RiverFiles {
                 let from = &self.reaches[*from];
                 reach.surface.first() <= from.surface.last() && reach.bed.first() <= from.bed.last()
             });
-            check.note(falls(&reach.surface) && falls(&reach.bed) && on && from && under, || {
+            check.record_item(falls(&reach.surface) && falls(&reach.bed) && on && from && under, || {
                 format!("reach {}", reach.id)
             });
         }
@@ -235,14 +237,14 @@ impl RiverFiles {
     }
 
     /// Checks that no two segments of lines cross. Only segments that share a cell are compared.
-    fn crossings(&self) -> Check {
+    fn check_crossings(&self) -> Check {
         let mut check = Check::new("crosses no river");
         // Segments by the cells that they pass.
         let mut passed: HashMap<Cell<i64>, Vec<(usize, usize)>> = HashMap::new();
         for (k, reach) in self.reaches.iter().enumerate() {
             for (at, pair) in reach.places.windows(2).enumerate() {
                 passed.entry(pair[0].map(|x| x.floor() as i64)).or_default().push((k, at));
-                walk(pair[0], pair[1], |cell| passed.entry(cell).or_default().push((k, at)));
+                visit_line_cells(pair[0], pair[1], |cell| passed.entry(cell).or_default().push((k, at)));
             }
         }
         let mut crossed: Vec<Option<usize>> = vec![None; self.reaches.len()];
@@ -251,15 +253,16 @@ impl RiverFiles {
                 for (b, t) in &stretches[n + 1..] {
                     let [p, q] = [self.reaches[*a].places[*s], self.reaches[*a].places[*s + 1]];
                     let [u, v] = [self.reaches[*b].places[*t], self.reaches[*b].places[*t + 1]];
+                    // Reaches that meet share an end point exactly, which is no crossing.
                     let meet = p == u || p == v || q == u || q == v;
-                    if (a, s) != (b, t) && !meet && cross([p, q], [u, v]) {
+                    if (a, s) != (b, t) && !meet && is_crossing([p, q], [u, v]) {
                         (crossed[*a], crossed[*b]) = (Some(*b), Some(*a));
                     }
                 }
             }
         }
         for (reach, other) in self.reaches.iter().zip(crossed) {
-            check.note(other.is_none(), || {
+            check.record_item(other.is_none(), || {
                 let other = other.map_or(0, |other| self.reaches[other].id);
                 format!("reach {} and reach {other}", reach.id)
             });
@@ -269,9 +272,10 @@ impl RiverFiles {
 
     /// Checks that discharge never decreases along a reach, and is conserved at confluences, at distributaries and in
     /// lakes.
-    fn sums(&self) -> Check {
+    fn check_discharge_sums(&self) -> Check {
         let mut check = Check::new("discharges sum where rivers meet");
-        let by_id = self.by_id();
+        let by_id = self.index_reaches();
+        // Sums of floats may differ in the last digits.
         let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
         let mut above: HashMap<u32, f64> = HashMap::new();
         let (mut into, mut out): (HashMap<u32, f64>, HashMap<u32, f64>) = Default::default();
@@ -290,12 +294,12 @@ impl RiverFiles {
                 (Some(sum), Some(_)) => *sum <= reach.discharge[0],
                 (None, _) => true,
             };
-            check.note(grows && sums, || format!("reach {}", reach.id));
+            check.record_item(grows && sums, || format!("reach {}", reach.id));
         }
         for lake in &self.lakes {
             let came = into.get(&lake.id).copied().unwrap_or(0.0) + lake.runoff.unwrap_or(0.0);
             let left = out.get(&lake.id).copied();
-            check.note(left.is_none_or(|left| close(left, came)), || format!("lake {}", lake.id));
+            check.record_item(left.is_none_or(|left| close(left, came)), || format!("lake {}", lake.id));
         }
         check
     }
@@ -311,7 +315,7 @@ impl RiverFiles {
                 continue;
             };
             let level_here = self.surface[k] == level && self.ground[k] < level;
-            let holds = around(self.lake.size(), k).all(|n| {
+            let holds = neighbour_cells(self.lake.size(), k).all(|n| {
                 let water = self.lake[n] == *id || self.river[n] > 0;
                 water || !self.known[n] || self.ground[n] >= level
             });
@@ -322,7 +326,7 @@ impl RiverFiles {
         for lake in &self.lakes {
             let place = bad.get(&lake.id);
             let cols = self.lake.cols();
-            check.note(place.is_none(), || {
+            check.record_item(place.is_none(), || {
                 format!("lake {} at row, column {:?}", lake.id, place.map(|k| [k / cols, k % cols]))
             });
         }
@@ -330,7 +334,7 @@ impl RiverFiles {
     }
 
     /// Checks that the dry ground on both sides of each inner vertex is at least as high as the water.
-    fn banks(&self) -> Check {
+    fn check_banks(&self) -> Check {
         let mut check = Check::new("channel inside its banks");
         for reach in &self.reaches {
             for at in 1..reach.places.len().saturating_sub(1) {
@@ -338,10 +342,10 @@ impl RiverFiles {
                 let [y, x] = [b[0] - a[0], b[1] - a[1]];
                 let length = (y * y + x * x).sqrt();
                 let high = [1.0, -1.0].iter().all(|side| {
-                    let bank = self.bank(reach, at, Cell::new(side * x / length, -side * y / length));
-                    bank.is_none_or(|ground| ground >= reach.surface[at] - CLOSE)
+                    let bank = self.find_bank_elevation(reach, at, Cell::new(side * x / length, -side * y / length));
+                    bank.is_none_or(|ground| ground >= reach.surface[at] - LEVEL_TOLERANCE_M)
                 });
-                check.note(length <= 0.0 || high, || format!("reach {} at vertex {at}", reach.id));
+                check.record_item(length <= 0.0 || high, || format!("reach {} at vertex {at}", reach.id));
             }
         }
         check
@@ -349,7 +353,7 @@ impl RiverFiles {
 
     /// Returns the elevation of the dry ground next to a vertex, searched up to three cells from the water; `None` if
     /// other water or the edge comes first.
-    fn bank(&self, reach: &RiverReach, at: usize, Cell { row: y, col: x }: Cell<f64>) -> Option<f64> {
+    fn find_bank_elevation(&self, reach: &RiverReach, at: usize, Cell { row: y, col: x }: Cell<f64>) -> Option<f64> {
         let half = reach.width[at] / 2.0 / self.cell;
         let [rows, cols] = self.ground.size();
         let mut far = half;
@@ -368,29 +372,32 @@ impl RiverFiles {
         None
     }
 
-    /// Checks that widths change no faster than [`TAPER`](super::form::TAPER) along a reach and are equal where two
-    /// reaches of one run meet.
-    fn widths(&self) -> Check {
+    /// Checks that widths change no faster than [`MAX_WIDTH_CHANGE`](super::form::MAX_WIDTH_CHANGE) along a reach and
+    /// are equal where two reaches of one run meet.
+    fn check_widths(&self) -> Check {
         let mut check = Check::new("width is continuous");
-        let by_id = self.by_id();
+        let by_id = self.index_reaches();
         for reach in &self.reaches {
             let steps = reach.places.windows(2).zip(reach.width.windows(2));
             let steady = steps.clone().all(|(places, widths)| {
                 let [dy, dx] = [0, 1].map(|k| places[1][k] - places[0][k]);
                 let metres = (dy * dy + dx * dx).sqrt() * self.cell;
-                (widths[1] - widths[0]).abs() <= super::form::TAPER * (metres + ROUNDED * self.cell) + 1e-6
+                (widths[1] - widths[0]).abs()
+                    <= super::channel_geometry::MAX_WIDTH_CHANGE * (metres + POINT_TOLERANCE_CELLS * self.cell) + 1e-6
             });
             let on = reach.downstream.and_then(|id| by_id.get(&id)).map(|k| &self.reaches[*k]);
             let on = on.filter(|below| below.run == reach.run);
             let on = on.is_none_or(|below| below.width.first() == reach.width.last());
-            check.note(steady && on, || format!("reach {}", reach.id));
+            check.record_item(steady && on, || format!("reach {}", reach.id));
         }
         check
     }
 }
 
 /// Returns true if two segments cross; merely touching does not count.
-pub(super) fn cross([p, q]: [Cell<f64>; 2], [u, v]: [Cell<f64>; 2]) -> bool {
+pub(super) fn is_crossing([p, q]: [Cell<f64>; 2], [u, v]: [Cell<f64>; 2]) -> bool {
     let side = |a: Cell<f64>, b: Cell<f64>, c: Cell<f64>| (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+    // Two segments cross if the ends of each are on opposite sides of the other. A product of 0 means that they only
+    // touch.
     side(p, q, u) * side(p, q, v) < 0.0 && side(u, v, p) * side(u, v, q) < 0.0
 }

@@ -1,18 +1,18 @@
 //! Distributaries: arms into which gently sloping rivers branch before the sea.
 
-use crate::check::cross;
-use crate::lakes::Lakes;
-use crate::line_cells::{index, walk};
-use crate::network::{Mouth, River, Source, Vertex};
-use crate::tree::around;
-use crate::way;
+use crate::cell_vertices;
+use crate::check::is_crossing;
+use crate::lakes::PlannedLakes;
+use crate::line_cells::{index, visit_line_cells};
+use crate::network::{Mouth, River, RunSource, Vertex};
+use crate::tree::neighbour_cells;
 use crate::{Design, Site};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Field, Height};
 
 /// Largest slope of a river, and of the coast, at which the river branches.
-const GENTLE: f64 = 0.005;
+const MAX_BRANCHING_SLOPE: f64 = 0.005;
 
 /// Distance of the apex from the mouth: in widths, and at least in cells.
 const APEX: (f64, f64) = (20.0, 16.0);
@@ -24,10 +24,10 @@ const PLACES: [f64; 2] = [1.0, 0.6];
 const SPREAD: [f64; 3] = [0.7, 1.1, 0.45];
 
 /// An arm takes one part in this many of the incoming water.
-const PART: i64 = 3;
+const ARM_SHARE_DIVISOR: i64 = 3;
 
 /// Number of cells after which an arm must stay away from the river that it left.
-const APART: f64 = 6.0;
+const MIN_SEPARATION_CELLS: f64 = 6.0;
 
 /// Adds arms to the runs that end in the sea, if they carry enough water over gently sloping ground. The discharges
 /// of runs must be known.
@@ -35,7 +35,7 @@ const APART: f64 = 6.0;
 /// An arm turns away from the river's line and runs straight to the sea, over ground no higher than where it began
 /// (plus a small tolerance), avoiding all other water. It takes its share of the discharge and the drainage area with
 /// it.
-pub(super) fn part(site: &Site<'_>, design: &Design, lakes: &Lakes, rivers: &mut Vec<River>) {
+pub(super) fn branch_rivers(site: &Site<'_>, design: &Design, lakes: &PlannedLakes, rivers: &mut Vec<River>) {
     let parts = |river: &River| {
         let end = river.vertices[river.vertices.len() - 1];
         design.delta > 0.0 && river.mouth == Mouth::Sea && end.discharge() >= design.delta
@@ -46,25 +46,29 @@ pub(super) fn part(site: &Site<'_>, design: &Design, lakes: &Lakes, rivers: &mut
     }
     let mut taken = Field::new(site.land.grid.size, 0u32);
     for (number, river) in rivers.iter().enumerate() {
-        take(&mut taken, number, river);
+        mark_passed_cells(&mut taken, number, river);
     }
     // The first arm leaves to a side that is random but fixed by the cell of the mouth; further arms alternate.
     for parent in great {
         let last = &rivers[parent].vertices[rivers[parent].vertices.len() - 1];
         let Cell { row: i, col: j } = last.cell(site.land.grid.size);
-        let mut side = if Key::ZERO.cell(site.land.grid.world_cell(i, j)).signed() < 0.0 { -1.0 } else { 1.0 };
+        let mut side =
+            if RandomKey::ZERO.for_cell(site.land.grid.world_cell(i, j)).uniform_signed() < 0.0 { -1.0 } else { 1.0 };
         for place in PLACES {
-            let Some(at) = apex(site, design, rivers, parent, place) else { continue };
+            // The arm closest to the head of the delta comes first; later arms have to avoid it.
+            let Some(at) = find_apex(site, design, rivers, parent, place) else { continue };
+            // The first direction in which an arm reaches the sea is taken.
             let arm = SPREAD.iter().find_map(|tangent| {
-                let places = line(site, lakes, &taken, (parent, &rivers[parent]), at, side * tangent)?;
-                Some(arm(site, &taken, (parent, &rivers[parent]), at, places))
+                let places = trace_arm(site, lakes, &taken, (parent, &rivers[parent]), at, side * tangent)?;
+                Some(build_arm(site, &taken, (parent, &rivers[parent]), at, places))
             });
             let Some(arm) = arm else { continue };
             for vertex in &mut rivers[parent].vertices[at..] {
+                // The arm's water is missing in the river below, to the last part, so discharges still add up.
                 vertex.flow -= arm.vertices[0].flow;
                 vertex.area -= arm.vertices[0].area;
             }
-            take(&mut taken, rivers.len(), &arm);
+            mark_passed_cells(&mut taken, rivers.len(), &arm);
             rivers.push(arm);
             side = -side;
         }
@@ -72,7 +76,7 @@ pub(super) fn part(site: &Site<'_>, design: &Design, lakes: &Lakes, rivers: &mut
 }
 
 /// Marks the cells that a run's line passes.
-fn take(taken: &mut Field<u32>, number: usize, river: &River) {
+fn mark_passed_cells(taken: &mut Field<u32>, number: usize, river: &River) {
     let size = taken.size();
     let mut mark = |cell: Cell<i64>| {
         if let Some(k) = index(size, cell).filter(|k| taken[*k] == 0) {
@@ -81,23 +85,25 @@ fn take(taken: &mut Field<u32>, number: usize, river: &River) {
     };
     mark(river.vertices[0].place.map(|x| x.floor() as i64));
     for pair in river.vertices.windows(2) {
-        walk(pair[0].place, pair[1].place, &mut mark);
+        visit_line_cells(pair[0].place, pair[1].place, &mut mark);
     }
 }
 
 /// Returns the vertex at which a run branches; `None` if the run is too steep below it. A vertex where another run
 /// joins is skipped.
-fn apex(site: &Site<'_>, design: &Design, rivers: &[River], parent: usize, place: f64) -> Option<usize> {
+fn find_apex(site: &Site<'_>, design: &Design, rivers: &[River], parent: usize, place: f64) -> Option<usize> {
     let river = &rivers[parent];
     let last = river.vertices.len() - 1;
     let cell = site.land.grid.cell;
     let width = design.width * river.vertices[last].discharge().sqrt();
     let far = place * (APEX.0 * width / cell).max(APEX.1);
     let mut way = 0.0;
+    // Search upstream from the mouth. A steep vertex below the apex ends the search, because deltas form on gentle
+    // ground.
     for at in (1..last).rev() {
         let [a, b] = [at, at + 1].map(|at| river.vertices[at].place);
         way += ((b[0] - a[0]) * (b[0] - a[0]) + (b[1] - a[1]) * (b[1] - a[1])).sqrt();
-        if river.vertices[at].slope > GENTLE {
+        if river.vertices[at].slope > MAX_BRANCHING_SLOPE {
             return None;
         }
         let here = |river: &River| match river.mouth {
@@ -112,9 +118,9 @@ fn apex(site: &Site<'_>, design: &Design, rivers: &[River], parent: usize, place
 }
 
 /// Returns the line of an arm that turns to one side by a tangent; `None` if it does not reach the sea.
-fn line(
+fn trace_arm(
     site: &Site<'_>,
-    lakes: &Lakes,
+    lakes: &PlannedLakes,
     taken: &Field<u32>,
     (parent, river): (usize, &River),
     at: usize,
@@ -134,17 +140,19 @@ fn line(
     let way = ((mouth[0] - from[0]) * (mouth[0] - from[0]) + (mouth[1] - from[1]) * (mouth[1] - from[1])).sqrt();
     // The arm may cross ground that is slightly higher than its start, by at most 2 m.
     let apex = river.vertices[at].cell(site.land.grid.size);
-    let rise = (GENTLE * way * site.land.grid.cell).min(2.0);
+    let rise = (MAX_BRANCHING_SLOPE * way * site.land.grid.cell).min(2.0);
     let highest = Height(site.land.ground[apex].0.saturating_add((rise * UNITS) as i32));
+    // Close to the apex the arm is still next to its own river. Farther away it must keep apart from all water.
     let strange = |k: usize, left: bool| {
         let own = |n: usize| !left && taken[n] == parent as u32 + 1;
         let wet = |n: usize| lakes.cells[n] > 0 || (taken[n] > 0 && !own(n));
-        site.is_void(k) || site.is_barred(k) || wet(k) || around([rows, cols], k).any(wet)
+        site.is_void(k) || site.is_barred(k) || wet(k) || neighbour_cells([rows, cols], k).any(wet)
     };
     // Walk in steps of one cell. The heading changes from `first` to `then` over the first third of the distance to
     // the mouth.
     let mut places = vec![from];
     let mut steps = 0.0;
+    // A line that is 2.5 times as long as the direct way has missed the sea.
     while steps < 2.5 * way {
         let share = (steps / (way / 3.0)).min(1.0);
         let Cell { row: y, col: x } = unit(Cell::from_axes(|k| (1.0 - share) * first[k] + share * then[k]))?;
@@ -153,7 +161,7 @@ fn line(
         steps += 1.0;
         let mut end = None;
         let mut passes = true;
-        walk(before, place, |cell| {
+        visit_line_cells(before, place, |cell| {
             if end.is_some() || !passes {
                 return;
             }
@@ -161,7 +169,7 @@ fn line(
                 Some(k) if site.is_sea(k) => {
                     end = Some(Cell::from_axes(|k| place[k].clamp(cell[k] as f64 + 0.25, cell[k] as f64 + 0.75)));
                 }
-                Some(k) => passes = site.land.ground[k] <= highest && !strange(k, steps > APART),
+                Some(k) => passes = site.land.ground[k] <= highest && !strange(k, steps > MIN_SEPARATION_CELLS),
                 None => passes = false,
             }
         });
@@ -171,10 +179,11 @@ fn line(
         places.push(end.unwrap_or(place));
         if end.is_some() {
             let crosses = |a: &[Cell<f64>]| {
-                let of = |b: &[Vertex]| cross([a[0], a[1]], [b[0].place, b[1].place]);
+                let of = |b: &[Vertex]| is_crossing([a[0], a[1]], [b[0].place, b[1].place]);
                 river.vertices.windows(2).any(of)
             };
-            let well = steps > APART && !places.windows(2).any(crosses);
+            // An arm that ends within a few cells, or crosses the river that it left, is rejected.
+            let well = steps > MIN_SEPARATION_CELLS && !places.windows(2).any(crosses);
             return well.then_some(places);
         }
     }
@@ -182,7 +191,7 @@ fn line(
 }
 
 /// Builds the arm along a line.
-fn arm(
+fn build_arm(
     site: &Site<'_>,
     taken: &Field<u32>,
     (parent, river): (usize, &River),
@@ -190,9 +199,10 @@ fn arm(
     places: Vec<Cell<f64>>,
 ) -> River {
     let here = river.vertices[at];
-    let (flow, area) = (here.flow / PART, here.area / PART);
-    let [path, aside] = way::lay(&places, site.land.grid.size, |k| taken[k] == 0 && !site.is_sea(k));
+    let (flow, area) = (here.flow / ARM_SHARE_DIVISOR, here.area / ARM_SHARE_DIVISOR);
+    let [path, aside] =
+        cell_vertices::split_path_cells(&places, site.land.grid.size, |k| taken[k] == 0 && !site.is_sea(k));
     let vertices = places.into_iter().map(|place| Vertex { place, flow, area, ..here }).collect();
-    let source = Source::Parts { river: parent as u32, vertex: at as u32 };
+    let source = RunSource::Parts { river: parent as u32, vertex: at as u32 };
     River { number: river.number, source, mouth: Mouth::Sea, vertices, path, aside, low: Vec::new(), base: None }
 }

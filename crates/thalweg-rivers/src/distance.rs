@@ -4,15 +4,15 @@ use rayon::prelude::*;
 
 use thalweg_core::Field;
 
-/// The index that stands for no cell.
+/// The index that means that there is no cell.
 const NOWHERE: u32 = u32::MAX;
 
 /// Returns the exact distance in metres from each cell's centre to the nearest cell of the set; infinite if the set
 /// is empty. `cell` is the side of a cell in metres.
-pub fn to_set(set: &Field<bool>, cell: f64) -> Field<f32> {
-    let nearest = nearest(set);
+pub fn distances_to_set(set: &Field<bool>, cell: f64) -> Field<f32> {
+    let nearest = find_nearest_cells(set);
     let cols = set.cols();
-    Field::generate(set.size(), |i, j| match nearest[(i, j)] {
+    Field::from_fn(set.size(), |i, j| match nearest[(i, j)] {
         NOWHERE => f32::INFINITY,
         k => {
             let [down, across] = [i.abs_diff(k as usize / cols) as f64, j.abs_diff(k as usize % cols) as f64];
@@ -26,7 +26,7 @@ pub fn to_set(set: &Field<bool>, cell: f64) -> Field<f32> {
 ///
 /// The algorithm has two passes (Felzenszwalb & Huttenlocher 2012, doi:10.4086/toc.2012.v008a019): integer distances
 /// along columns, then the lower envelope of parabolas along rows.
-pub fn nearest(set: &Field<bool>) -> Field<u32> {
+pub fn find_nearest_cells(set: &Field<bool>) -> Field<u32> {
     let [rows, cols] = set.size();
     // For each cell, the row of the nearest cell of the set in its column.
     let mut rows_of = Field::new([rows, cols], NOWHERE);
@@ -39,6 +39,7 @@ pub fn nearest(set: &Field<bool>) -> Field<u32> {
                     *before = i as u32;
                 }
                 let far = |row: u32| if row == NOWHERE { usize::MAX } else { i.abs_diff(row as usize) };
+                // The comparison is strict, so of two cells that are equally far the northern one counts.
                 if far(*before) < far(*found) {
                     *found = *before;
                 }
@@ -46,13 +47,14 @@ pub fn nearest(set: &Field<bool>) -> Field<u32> {
         }
     }
     let mut out = Field::new([rows, cols], NOWHERE);
-    out.par_rows_mut().for_each(|(i, row)| envelope(i, rows_of.row(i), row));
+    out.par_rows_mut().for_each(|(i, row)| compute_lower_envelope(i, rows_of.row(i), row));
     out
 }
 
 /// Computes the lower envelope of the parabolas of all columns along row `i`.
-fn envelope(i: usize, rows_of: &[u32], row: &mut [u32]) {
+fn compute_lower_envelope(i: usize, rows_of: &[u32], row: &mut [u32]) {
     let cols = row.len();
+    // Squares are whole numbers, which `f64` represents exactly for up to 2²⁶ rows and columns.
     let square = |c: usize| {
         let down = i as f64 - f64::from(rows_of[c]);
         down * down + (c * c) as f64
@@ -61,6 +63,8 @@ fn envelope(i: usize, rows_of: &[u32], row: &mut [u32]) {
     let mut parts: Vec<(usize, f64)> = Vec::with_capacity(cols);
     for q in (0..cols).filter(|c| rows_of[*c] != NOWHERE) {
         let meets = |p: usize| (square(q) - square(p)) / (2.0 * (q - p) as f64);
+        // A parabola that is nowhere the lowest is removed. Every column is added and removed at most once, so the time
+        // is linear.
         while parts.last().is_some_and(|(p, begins)| meets(*p) <= *begins) {
             parts.pop();
         }
@@ -81,15 +85,15 @@ fn envelope(i: usize, rows_of: &[u32], row: &mut [u32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
 
     #[test]
     fn distances_are_those_of_a_search_over_all_cells() {
         for seed in 0..30u64 {
             let size = [1 + seed as usize % 13, 1 + seed as usize % 17];
-            let key = Key::new(seed, "set");
-            let set = Field::generate(size, |i, j| key.cell([i as i64, j as i64]).unit() < 0.1);
-            let (found, nearest) = (to_set(&set, 2.0), nearest(&set));
+            let key = RandomKey::new(seed, "set");
+            let set = Field::from_fn(size, |i, j| key.for_cell([i as i64, j as i64]).uniform_unit() < 0.1);
+            let (found, nearest) = (distances_to_set(&set, 2.0), find_nearest_cells(&set));
             for i in 0..size[0] {
                 for j in 0..size[1] {
                     let all = (0..size[0]).flat_map(|r| (0..size[1]).map(move |c| (r, c))).filter(|at| set[*at]);

@@ -3,31 +3,31 @@
 use std::collections::BTreeMap;
 
 use crate::network::{Mouth, Network, PlannedLake};
-use crate::route::Drained;
-use crate::tree::{NONE, Stem, Tree, around};
-use crate::{Design, Site, level};
+use crate::route::PlanningDrainage;
+use crate::tree::{NONE, RiverTree, Stem, neighbour_cells};
+use crate::{Design, Site, water_levels};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Field, Height};
-use thalweg_flow::{fill, lot};
+use thalweg_flow::{fill, tie_break_hash};
 
 /// Number of iterations in which levels are lowered until no lake leaks. A lake that still leaks after that is given
 /// up.
-const TRIES: usize = 8;
+const MAX_ITERATIONS: usize = 8;
 
 /// The lakes, and the parts of stems that are inside them.
-pub(super) struct Lakes {
+pub(super) struct PlannedLakes {
     pub lakes: Vec<PlannedLake>,
     /// For each cell, the number of its lake, from 1 on; 0 where there is none.
     pub cells: Field<u32>,
     /// For each stem, its parts inside lakes. The node that a stem joins counts as its last node.
-    pub parts: Vec<Vec<Part>>,
+    pub parts: Vec<Vec<LakePassage>>,
     /// For each node, the number of the lake that it is in, from 1 on; 0 if it is in none.
     pub within: Vec<u32>,
 }
 
 /// A part of a stem inside a lake: the indices of its first and last node, and the lake's number.
 #[derive(Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct LakePassage {
     pub first: usize,
     pub last: usize,
     pub lake: u32,
@@ -43,25 +43,29 @@ pub(super) type Caps = BTreeMap<u32, Height>;
 /// ground, and no higher than any lake that drains into it.
 ///
 /// `caps` gives levels above which lakes (identified by their seeds) are known to leak.
-pub(super) fn find(
+pub(super) fn plan_lakes(
     site: &Site<'_>,
     design: &Design,
-    drained: &Drained,
-    (tree, stems): (&Tree, &[Stem]),
+    drained: &PlanningDrainage,
+    (tree, stems): (&RiverTree, &[Stem]),
     caps: &Caps,
-) -> Lakes {
+) -> PlannedLakes {
     let ground = site.land.ground;
     let held = fill::fill_depressions(&site.land);
-    let (mut lakes, hollow) = hollows(site, design, drained, tree, &held);
+    let (mut lakes, hollow) = find_hollows(site, design, drained, tree, &held);
     for lake in &mut lakes {
+        // Lakes are identified by their lowest cell, because their numbers change when other lakes disappear.
         lake.level = caps.get(&lake.seed).copied().unwrap_or(lake.level).min(lake.level);
     }
     let mut tries = 0;
     loop {
-        settle(site, tree, &hollow, &mut lakes);
-        let cells = flood(site, &mut lakes);
-        let mut found = Lakes { lakes: lakes.clone(), cells, parts: Vec::new(), within: vec![0; tree.cells.len()] };
-        found.cut(tree, stems);
+        // Lowering a lake also lowers those downstream, so levels, floods and passages are computed again in every
+        // turn.
+        lower_lake_levels(site, tree, &hollow, &mut lakes);
+        let cells = flood_lakes(site, &mut lakes);
+        let mut found =
+            PlannedLakes { lakes: lakes.clone(), cells, parts: Vec::new(), within: vec![0; tree.cells.len()] };
+        found.find_stem_passages(tree, stems);
         let mut leaks = false;
         for (node, lake) in found.within.iter().enumerate().filter(|(_, lake)| **lake > 0) {
             let k = tree.cells[node] as usize;
@@ -71,14 +75,15 @@ pub(super) fn find(
             }
             // A dry cell on a river's path through a lake will be lowered, so its neighbours must hold the water. If
             // they are too low, lower the lake.
-            let weak = around(ground.size(), k).filter(|n| found.cells[*n] == 0).map(|n| held[n]);
+            let weak = neighbour_cells(ground.size(), k).filter(|n| found.cells[*n] == 0).map(|n| held[n]);
             if let Some(weak) = weak.min().filter(|weak| *weak < lakes[number].level) {
-                lakes[number].level = if tries + 1 < TRIES { weak } else { Height::MIN };
+                // In the last turn a lake that still leaks is given up: at the lowest level it covers no cell.
+                lakes[number].level = if tries + 1 < MAX_ITERATIONS { weak } else { Height::MIN };
                 leaks = true;
             }
         }
-        if !leaks || tries == TRIES {
-            found.join(site, tree);
+        if !leaks || tries == MAX_ITERATIONS {
+            found.add_path_cells(site, tree);
             return found;
         }
         tries += 1;
@@ -86,11 +91,11 @@ pub(super) fn find(
 }
 
 /// Finds the depressions of the planning surface that contain nodes. Also returns the depression of each node.
-fn hollows(
+fn find_hollows(
     site: &Site<'_>,
     design: &Design,
-    drained: &Drained,
-    tree: &Tree,
+    drained: &PlanningDrainage,
+    tree: &RiverTree,
     held: &Field<Height>,
 ) -> (Vec<PlannedLake>, Vec<u32>) {
     let (surface, filled) = (drained.surface.as_slice(), drained.filled.as_slice());
@@ -111,10 +116,11 @@ fn hollows(
             let mut stack = vec![k];
             let mut seed = k;
             labels[k] = number;
-            let rank = |k: usize| (surface[k], lot(site.land.grid, k), k);
+            let rank = |k: usize| (surface[k], tie_break_hash(site.land.grid, k), k);
             while let Some(k) = stack.pop() {
                 seed = if rank(k) < rank(seed) { k } else { seed };
-                for n in around(drained.surface.size(), k) {
+                for n in neighbour_cells(drained.surface.size(), k) {
+                    // All cells of a depression have the same level on the filled surface.
                     let inside = filled[n] == filled[k] && filled[n] > surface[n] && !site.is_void(n);
                     if inside && labels[n] == 0 {
                         labels[n] = number;
@@ -135,7 +141,8 @@ fn hollows(
 
 /// Lowers each level to the lowest of the lakes upstream. A lake that was given up, and so holds no water, lowers
 /// none.
-fn settle(site: &Site<'_>, tree: &Tree, hollow: &[u32], lakes: &mut [PlannedLake]) {
+fn lower_lake_levels(site: &Site<'_>, tree: &RiverTree, hollow: &[u32], lakes: &mut [PlannedLake]) {
+    // Nodes are visited after all nodes upstream, so the lowest lake above each node is known when it is visited.
     let mut arriving = vec![Height::MAX; tree.cells.len()];
     for node in tree.order.iter().map(|node| *node as usize) {
         if let Some(lake) = lakes.get_mut(hollow[node] as usize) {
@@ -151,17 +158,26 @@ fn settle(site: &Site<'_>, tree: &Tree, hollow: &[u32], lakes: &mut [PlannedLake
 }
 
 /// Floods the lakes, lowest level first. A lake that meets another becomes part of it.
-fn flood(site: &Site<'_>, lakes: &mut [PlannedLake]) -> Field<u32> {
+fn flood_lakes(site: &Site<'_>, lakes: &mut [PlannedLake]) -> Field<u32> {
     let mut cells = Field::new(site.land.grid.size, 0u32);
     let mut order: Vec<usize> = (0..lakes.len()).collect();
+    // The lowest lake comes first, because it determines the level where two of them meet.
     order.sort_by_key(|k| (lakes[*k].level, *k));
     let mut wet = Vec::new();
     for number in order {
-        let met = pour(site, &mut cells, lakes[number].seed as usize, lakes[number].level, number as u32 + 1, &mut wet);
+        let met = flood_ground(
+            site,
+            &mut cells,
+            lakes[number].seed as usize,
+            lakes[number].level,
+            number as u32 + 1,
+            &mut wet,
+        );
+        // Undo the flood, and repeat it with the number and the level of the lake that was met.
         if let Some(other) = met {
             wet.iter().for_each(|k| cells[*k] = 0);
             lakes[number].level = lakes[other as usize - 1].level;
-            let _ = pour(site, &mut cells, lakes[number].seed as usize, lakes[number].level, other, &mut wet);
+            let _ = flood_ground(site, &mut cells, lakes[number].seed as usize, lakes[number].level, other, &mut wet);
         }
     }
     cells
@@ -170,7 +186,11 @@ fn flood(site: &Site<'_>, lakes: &mut [PlannedLake]) -> Field<u32> {
 /// Extends lakes over low ground on the banks of rivers that flow into them, where the terrain contains the lake at
 /// its level. Returns the lakes for which it does not, which would spill through such a river's bank, with the
 /// elevation of that bank.
-pub(super) fn back_up(site: &Site<'_>, network: &mut Network, numbers: &Field<u32>) -> Vec<(u32, Height)> {
+pub(super) fn extend_lakes_upstream(
+    site: &Site<'_>,
+    network: &mut Network,
+    numbers: &Field<u32>,
+) -> Vec<(u32, Height)> {
     let ground = site.land.ground.as_slice();
     // The lake that each run finally reaches. A run comes after the one that it joins.
     let mut ends: Vec<Option<u32>> = Vec::with_capacity(network.rivers.len());
@@ -185,7 +205,7 @@ pub(super) fn back_up(site: &Site<'_>, network: &mut Network, numbers: &Field<u3
     for (number, lake) in ends.iter().enumerate().filter_map(|(number, lake)| Some((number, (*lake)?))) {
         let level = network.lakes[lake as usize].level;
         for at in 0..network.rivers[number].vertices.len() {
-            let banks = level::banks(site, network, numbers, number, at);
+            let banks = water_levels::find_bank_cells(site, network, numbers, number, at);
             low.extend(banks.into_iter().flatten().filter(|k| ground[*k] < level).map(|k| (k, lake)));
         }
     }
@@ -197,8 +217,9 @@ pub(super) fn back_up(site: &Site<'_>, network: &mut Network, numbers: &Field<u3
     for (k, lake) in low.iter().copied() {
         let level = network.lakes[lake as usize].level;
         if held[k] >= level && network.lake[k] == 0 {
-            let met = pour(site, &mut network.lake, k, level, lake + 1, &mut wet);
-            // Cells that are another river's or another lake's water stay so.
+            let met = flood_ground(site, &mut network.lake, k, level, lake + 1, &mut wet);
+            // Cells that are another river's or another lake's water stay so. If another lake was met, the whole flood
+            // is undone.
             let all = met.is_some();
             for k in wet.iter().filter(|k| all || numbers[**k] > 0) {
                 network.lake[*k] = 0;
@@ -211,7 +232,7 @@ pub(super) fn back_up(site: &Site<'_>, network: &mut Network, numbers: &Field<u3
 
 /// Marks the connected ground around `seed` below `level`. Stops at a lake of another number, and returns that
 /// number.
-fn pour(
+fn flood_ground(
     site: &Site<'_>,
     cells: &mut Field<u32>,
     seed: usize,
@@ -223,6 +244,7 @@ fn pour(
     let ground = site.land.ground.as_slice();
     let mut next = 0;
     let take = |k: usize, cells: &mut Field<u32>, wet: &mut Vec<usize>| {
+        // Ground at the level itself is dry, so every lake cell has a depth of at least one unit.
         if ground[k] >= level || site.is_void(k) || site.is_sea(k) {
             return None;
         }
@@ -240,7 +262,7 @@ fn pour(
     }
     while let Some(k) = wet.get(next).copied() {
         next += 1;
-        for n in around(site.land.grid.size, k) {
+        for n in neighbour_cells(site.land.grid.size, k) {
             if let Some(other) = take(n, cells, wet) {
                 return Some(other);
             }
@@ -249,16 +271,16 @@ fn pour(
     None
 }
 
-impl Lakes {
+impl PlannedLakes {
     /// Finds again where stems are inside lakes. The lakes do not change.
-    pub fn pass(&mut self, tree: &Tree, stems: &[Stem]) {
+    pub fn update_stem_passages(&mut self, tree: &RiverTree, stems: &[Stem]) {
         self.parts.clear();
         self.within = vec![0; tree.cells.len()];
-        self.cut(tree, stems);
+        self.find_stem_passages(tree, stems);
     }
 
     /// Finds where stems are inside lakes.
-    fn cut(&mut self, tree: &Tree, stems: &[Stem]) {
+    fn find_stem_passages(&mut self, tree: &RiverTree, stems: &[Stem]) {
         for stem in stems {
             let label = |lakes: &Self, at: usize| match stem.nodes.get(at) {
                 Some(node) => lakes.cells[tree.cells[*node as usize] as usize],
@@ -283,7 +305,7 @@ impl Lakes {
                         _ => break,
                     }
                 }
-                parts.push(Part { first, last, lake });
+                parts.push(LakePassage { first, last, lake });
                 for node in stem.nodes.iter().take(last + 1).skip(first) {
                     self.within[*node as usize] = lake;
                 }
@@ -294,16 +316,16 @@ impl Lakes {
     }
 
     /// Adds the dry cells on rivers' paths through a lake to it, with the adjacent ground below its level.
-    fn join(&mut self, site: &Site<'_>, tree: &Tree) {
+    fn add_path_cells(&mut self, site: &Site<'_>, tree: &RiverTree) {
         let mut wet = Vec::new();
         for (node, number) in self.within.iter().enumerate().filter(|(_, lake)| **lake > 0) {
             let k = tree.cells[node] as usize;
             if self.cells[k] == 0 {
                 self.cells[k] = *number;
                 let level = self.lakes[*number as usize - 1].level;
-                for n in around(self.cells.size(), k) {
+                for n in neighbour_cells(self.cells.size(), k) {
                     if self.cells[n] == 0 {
-                        let _ = pour(site, &mut self.cells, n, level, *number, &mut wet);
+                        let _ = flood_ground(site, &mut self.cells, n, level, *number, &mut wet);
                     }
                 }
             }

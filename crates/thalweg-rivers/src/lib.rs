@@ -10,7 +10,7 @@
 //!
 //! # Examples
 //! ```
-//! use thalweg_core::base::rng::Key;
+//! use thalweg_core::base::rng::RandomKey;
 //! use thalweg_core::terrain::{Terrain, grid::Grid};
 //! use thalweg_flow::Land;
 //! use thalweg_rivers::{Design, Site, plan_rivers};
@@ -19,7 +19,7 @@
 //! let height = |k: usize| 900.0 - 10.0 * (k / 64) as f32 + 4.0 * ((k % 64) as f32 - 32.0).abs();
 //! let heights: Vec<f32> = (0..64 * 64).map(height).collect();
 //! let terrain = Terrain::from_metres(Grid::new([64, 64], 100.0)?, &heights)?;
-//! let network = plan_rivers(&Site::of(Land::of(&terrain)), &Design::default(), Key::new(1, "example"))?;
+//! let network = plan_rivers(&Site::from_land(Land::from_terrain(&terrain)), &Design::default(), RandomKey::new(1, "example"))?;
 //! assert!(!network.rivers.is_empty());
 //! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
@@ -28,23 +28,25 @@
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
 pub mod carve;
+mod cell_vertices;
+mod channel_geometry;
 pub mod check;
 mod check_ground;
+mod claims;
+mod confluence;
 mod course;
+mod course_line;
 mod delta;
 pub mod distance;
 pub mod drained;
-pub mod drawn;
-mod form;
-mod hollows;
-mod joint;
 mod lakes;
 mod levee;
-mod level;
 pub mod line_cells;
 mod meander;
 pub mod network;
 mod plan;
+pub mod rendered_ground;
+mod residual_depressions;
 pub mod ribbon;
 mod route;
 pub mod sampled;
@@ -53,25 +55,25 @@ mod shoulder;
 mod tree;
 mod untangle;
 mod valley;
-mod way;
+mod water_levels;
 pub mod waypoints;
 
 pub use carve::{Carved, carve_rivers};
-pub use line_cells::nearest;
-pub use network::{Mouth, Network, PlannedLake, ReachEnd, River, RiverKind, RiverReach, Source, Vertex};
+pub use line_cells::project_onto_segment;
+pub use network::{Mouth, Network, PlannedLake, ReachEnd, River, RiverKind, RiverReach, RunSource, Vertex};
 pub use plan::plan_rivers;
 
 use thalweg_core::terrain::{HARDNESS, PROTECT, RAIN};
 use thalweg_core::{Cell, Error, Field, Result};
 use thalweg_flow::Land;
 use thalweg_flow::breach::BreachLimits;
-use thalweg_noise::given::{rows, springs};
+use thalweg_noise::input_tables::{rows, springs};
 
 thalweg_core::with_defaults! {
     /// The design parameters of a network; [`Design::default`] returns the defaults of the model `river_network`.
     #[derive(Debug, Clone, PartialEq)]
     pub struct Design {
-        /// Drainage area in m² from which on there is a river; at least that of [`LEAST_CELLS`] cells.
+        /// Drainage area in m² from which on there is a river; at least that of [`MIN_CATCHMENT_CELLS`] cells.
         pub catchment: f64 = 1e6,
         /// Runoff in metres a year.
         pub runoff: f64 = 0.5,
@@ -106,7 +108,7 @@ thalweg_core::with_defaults! {
 }
 
 /// The fewest cells that a river's catchment may have; the drainage of fewer cells is noise.
-pub const LEAST_CELLS: u32 = 16;
+pub const MIN_CATCHMENT_CELLS: u32 = 16;
 
 impl Design {
     /// Checks the numbers of the design.
@@ -141,8 +143,9 @@ impl Design {
             ("delta", self.delta),
             ("estuary", self.estuary),
         ];
+        // NaN is in no range, so it is found as well.
         match values.iter().find(|(_, value)| !(0.0..=1e15).contains(value)) {
-            Some((name, value)) => Err(Error::value(format!("design of rivers: {name}"), value, "0 to 1e15")),
+            Some((name, value)) => Err(Error::invalid_value(format!("design of rivers: {name}"), value, "0 to 1e15")),
             None => Ok(()),
         }
     }
@@ -168,7 +171,7 @@ pub struct Pass {
 /// let terrain = Terrain::new(Grid::new([8, 8], 100.0)?);
 /// // A river that drains the surroundings within 500 m passes through row 3, column 4.
 /// let passes = [Pass { cell: Cell::new(3, 4), reach: 500.0 }];
-/// let site = Site { passes: &passes, ..Site::of(Land::of(&terrain)) };
+/// let site = Site { passes: &passes, ..Site::from_land(Land::from_terrain(&terrain)) };
 /// site.check()?;
 /// let outside = [Pass { cell: Cell::new(9, 4), reach: 500.0 }];
 /// assert!(Site { passes: &outside, ..site }.check().unwrap_err().to_string().contains("row 9, column 4"));
@@ -178,7 +181,8 @@ pub struct Pass {
 pub struct Site<'a> {
     /// Ground, sea and edges. Its outlets are the requested mouths.
     pub land: Land<'a>,
-    /// The share of the runoff that each cell contributes, 0 to 1; `None` if each cell contributes all of it.
+    /// The share of the runoff that each cell contributes, 0 to 1; `None` if each cell contributes all of it. For
+    /// example, it may be 0.2 in the lee of a mountain range.
     pub rain: Option<&'a Field<f32>>,
     /// The hardness of bedrock, 0 to 1. Where it is hard, waterfalls stay and floodplains are narrow. `None` means
     /// soft (0) everywhere.
@@ -193,7 +197,7 @@ pub struct Site<'a> {
 
 impl<'a> Site<'a> {
     /// Creates a site of this land without further constraints.
-    pub fn of(land: Land<'a>) -> Self {
+    pub fn from_land(land: Land<'a>) -> Self {
         Self { land, rain: None, hardness: None, protect: None, springs: &[], passes: &[] }
     }
 
@@ -208,7 +212,11 @@ impl<'a> Site<'a> {
         let [rows, cols] = self.land.grid.size;
         for (spec, layer) in [(RAIN, self.rain), (HARDNESS, self.hardness), (PROTECT, self.protect)] {
             if let Some([r, c]) = layer.map(Field::size).filter(|size| *size != [rows, cols]) {
-                return Err(Error::value(spec.name, format!("{r} × {c} cells"), format!("{rows} × {cols} (the grid)")));
+                return Err(Error::invalid_value(
+                    spec.name,
+                    format!("{r} × {c} cells"),
+                    format!("{rows} × {cols} (the grid)"),
+                ));
             }
         }
         let springs = self.springs.iter().map(|spring| spring.cell).enumerate().map(|at| (springs::SPRINGS, at));
@@ -217,14 +225,18 @@ impl<'a> Site<'a> {
             if i >= rows || j >= cols || !self.land.is_dry(i, j) {
                 let allowed =
                     format!("a cell of land, rows 0 to {}, columns 0 to {}, not in the sea", rows - 1, cols - 1);
-                return Err(Error::value(rows::name(table, number), format!("row {i}, column {j}"), allowed));
+                return Err(Error::invalid_value(
+                    rows::row_name(table, number),
+                    format!("row {i}, column {j}"),
+                    allowed,
+                ));
             }
         }
         let reaches = self.passes.iter().map(|pass| pass.reach);
         match reaches.enumerate().find(|(_, reach)| !(0.0..=waypoints::MAX_REACH).contains(reach)) {
             Some((number, reach)) => {
-                let name = format!("{}.reach", rows::name(waypoints::PASSES, number));
-                Err(Error::value(name, format!("{reach} m"), format!("0 to {} m", waypoints::MAX_REACH)))
+                let name = format!("{}.reach", rows::row_name(waypoints::PASSES, number));
+                Err(Error::invalid_value(name, format!("{reach} m"), format!("0 to {} m", waypoints::MAX_REACH)))
             }
             None => Ok(()),
         }

@@ -11,7 +11,7 @@ const CORNER: f64 = 1e-6;
 ///
 /// Where the line passes exactly through a corner, or closer to it than the precision of files, the traversal
 /// continues diagonally and visits neither of the two adjacent cells.
-pub fn walk(from: impl Into<Cell<f64>>, to: impl Into<Cell<f64>>, mut visit: impl FnMut(Cell<i64>)) {
+pub fn visit_line_cells(from: impl Into<Cell<f64>>, to: impl Into<Cell<f64>>, mut visit: impl FnMut(Cell<i64>)) {
     let (from, to) = (from.into(), to.into());
     let cell = |place: Cell<f64>| place.map(|x| x.floor() as i64);
     let (mut at, end) = (cell(from), cell(to));
@@ -30,6 +30,7 @@ pub fn walk(from: impl Into<Cell<f64>>, to: impl Into<Cell<f64>>, mut visit: imp
     while at != end {
         // Step only along axes that have not reached the end cell, so that rounding cannot lead beyond it.
         let open = [0, 1].map(|k| at[k] != end[k]);
+        // Both borders are reached at the same parameter, so the line passes through a corner.
         let both = open == [true; 2] && (next[0] - next[1]).abs() <= CORNER;
         for k in 0..2 {
             if open[k] && (both || !open[1 - k] || next[k] < next[1 - k] || (k == 1 && next[0] == next[1])) {
@@ -51,12 +52,13 @@ pub(super) fn index([rows, cols]: [usize; 2], Cell { row: i, col: j }: Cell<i64>
 }
 
 /// Removes the cells of a path whose predecessor and successor touch (at an edge or a corner).
-pub(super) fn thinned<T: Copy>(path: &[(u32, T)], cols: usize) -> Vec<(u32, T)> {
+pub(super) fn remove_corner_cells<T: Copy>(path: &[(u32, T)], cols: usize) -> Vec<(u32, T)> {
     let mut kept: Vec<(u32, T)> = Vec::with_capacity(path.len());
     for step in path {
         if let [.., before, _] = kept[..] {
             let apart = |a: usize, b: usize| a.abs_diff(b) <= 1;
             let (a, b) = (before.0 as usize, step.0 as usize);
+            // The cell between two that touch is only the corner of a detour.
             if apart(a / cols, b / cols) && apart(a % cols, b % cols) {
                 kept.pop();
             }
@@ -68,7 +70,7 @@ pub(super) fn thinned<T: Copy>(path: &[(u32, T)], cols: usize) -> Vec<(u32, T)> 
 
 /// Returns the parameter t (0 to 1) of the point on the segment from `a` to `b` that is nearest to `p`, and the
 /// square of its distance.
-pub fn nearest(p: impl Into<Cell<f64>>, a: impl Into<Cell<f64>>, b: impl Into<Cell<f64>>) -> (f64, f64) {
+pub fn project_onto_segment(p: impl Into<Cell<f64>>, a: impl Into<Cell<f64>>, b: impl Into<Cell<f64>>) -> (f64, f64) {
     let (p, a, b) = (p.into(), a.into(), b.into());
     let along = [b[0] - a[0], b[1] - a[1]];
     let from = [p[0] - a[0], p[1] - a[1]];
@@ -81,15 +83,15 @@ pub fn nearest(p: impl Into<Cell<f64>>, a: impl Into<Cell<f64>>, b: impl Into<Ce
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
 
     #[test]
     fn every_cell_on_the_way_is_passed_once() {
         for n in 0..2000u64 {
-            let key = Key::new(n, "walk");
-            let [a, b] = [0, 1].map(|end| [0, 1].map(|k| 12.0 * key.and(end).and(k).unit()));
+            let key = RandomKey::new(n, "walk");
+            let [a, b] = [0, 1].map(|end| [0, 1].map(|k| 12.0 * key.derive_key(end).derive_key(k).uniform_unit()));
             let mut seen = vec![a.map(|x| x as i64)];
-            walk(a, b, |cell| seen.push(<[i64; 2]>::from(cell)));
+            visit_line_cells(a, b, |cell| seen.push(<[i64; 2]>::from(cell)));
             assert_eq!(seen[seen.len() - 1], b.map(|x| x as i64));
             assert!(seen.windows(2).all(|pair| pair[0][0].abs_diff(pair[1][0]) + pair[0][1].abs_diff(pair[1][1]) == 1));
             // A thousand points along the line are in the visited cells, in the same order.
@@ -107,8 +109,8 @@ mod tests {
 
     #[test]
     fn nearest_points() {
-        assert_eq!(nearest([1.0, 5.0], [0.0, 0.0], [0.0, 10.0]), (0.5, 1.0));
-        assert_eq!(nearest([0.0, -3.0], [0.0, 0.0], [0.0, 10.0]), (0.0, 9.0));
-        assert_eq!(nearest([3.0, 4.0], [0.0, 0.0], [0.0, 0.0]), (0.0, 25.0));
+        assert_eq!(project_onto_segment([1.0, 5.0], [0.0, 0.0], [0.0, 10.0]), (0.5, 1.0));
+        assert_eq!(project_onto_segment([0.0, -3.0], [0.0, 0.0], [0.0, 10.0]), (0.0, 9.0));
+        assert_eq!(project_onto_segment([3.0, 4.0], [0.0, 0.0], [0.0, 0.0]), (0.0, 25.0));
     }
 }

@@ -1,14 +1,14 @@
 //! Computes how far rivers meander from their planned course.
 
-use crate::course::{Course, End, Shape, centre};
-use crate::lakes::Lakes;
-use crate::network::Source;
-use crate::tree::Tree;
+use crate::course::{CourseEnd, NodeGeometry, RiverCourse, node_centre};
+use crate::lakes::PlannedLakes;
+use crate::network::RunSource;
+use crate::tree::RiverTree;
 use crate::{Design, Site};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Field, Height, Point};
-use thalweg_noise::waves::Waves;
+use thalweg_noise::waves::WavelengthNoise;
 
 /// Wavelength of meanders in river widths (Leopold & Wolman 1960, doi:10.1130/0016-7606(1960)71[769:RM]2.0.CO;2: 10
 /// to 14).
@@ -18,13 +18,13 @@ const WAVELENGTH: f64 = 11.0;
 const BELT: f64 = 2.2;
 
 /// Slope above which rivers begin to straighten, and slope at which they are straight.
-const STRAIGHT: [f64; 2] = [0.002, 0.02];
+const STRAIGHTENING_SLOPES: [f64; 2] = [0.002, 0.02];
 
 /// Fewest cells per wavelength that a line can follow, and number of cells at which it follows the full amplitude.
 const CELLS: [f64; 2] = [4.0, 8.0];
 
 /// The displacement of nodes, and the width of the level valley floor.
-pub(super) struct Bends {
+pub(super) struct Meanders {
     /// Displacement of each node from its cell's centre, in rows and columns.
     pub shift: Vec<Cell<f64>>,
     /// Extent of the valley floor to either side, in metres; the lesser of the two sides.
@@ -36,18 +36,18 @@ pub(super) struct Bends {
 /// The lateral displacement of a river is a noise field of its position, with the wavelength of the river's own
 /// meanders. Because the noise depends on position alone, it is nearly the same for rivers that were found in
 /// slightly different cells. Meanders stay within the level floor of the valley.
-pub(super) fn bends(
+pub(super) fn compute_meanders(
     site: &Site<'_>,
     design: &Design,
     filled: &Field<Height>,
-    (tree, lakes, shape): (&Tree, &Lakes, &Shape),
-    courses: &[Course],
-    key: Key,
-) -> Bends {
+    (tree, lakes, shape): (&RiverTree, &PlannedLakes, &NodeGeometry),
+    courses: &[RiverCourse],
+    key: RandomKey,
+) -> Meanders {
     let grid = site.land.grid;
-    let waves = Waves::new(key);
+    let waves = WavelengthNoise::new(key);
     let n = tree.cells.len();
-    let floor: Vec<f64> = (0..n).map(|node| floor(site, filled, (tree, lakes, shape), node)).collect();
+    let floor: Vec<f64> = (0..n).map(|node| measure_floor_width(site, filled, (tree, lakes, shape), node)).collect();
     let mut shift = vec![Cell::new(0.0, 0.0); n];
     // The displacement by meanders alone, which also moves the ends of tributaries.
     let mut bend = vec![[0.0; 2]; n];
@@ -57,35 +57,42 @@ pub(super) fn bends(
         for (at, node) in course.nodes.iter().enumerate() {
             let node = *node as usize;
             let wavelength = WAVELENGTH * shape.width[node];
+            // A line from cell to cell cannot follow waves of few cells, so these fade out.
             let seen = ((wavelength / grid.cell - CELLS[0]) / (CELLS[1] - CELLS[0])).clamp(0.0, 1.0);
-            let gentle = ((STRAIGHT[1] - shape.slope[node]) / (STRAIGHT[1] - STRAIGHT[0])).clamp(0.0, 1.0);
+            let gentle = ((STRAIGHTENING_SLOPES[1] - shape.slope[node])
+                / (STRAIGHTENING_SLOPES[1] - STRAIGHTENING_SLOPES[0]))
+                .clamp(0.0, 1.0);
+            // A fifth of the valley floor on either side remains free of meanders.
             let belt = (design.meander * BELT * shape.width[node] * gentle).min(0.8 * floor[node]);
             // Displacements fade to zero within one wavelength of lakes and of the course's end.
             let apart = |cells: usize| (cells as f64 * grid.cell / wavelength.max(grid.cell)).min(1.0);
             let mut held = 1.0f64;
-            if course.source != Source::Head {
+            if course.source != RunSource::Head {
                 held = held.min(apart(at));
             }
-            if !matches!(course.end, End::Joins(_)) {
+            if !matches!(course.end, CourseEnd::Joins(_)) {
                 held = held.min(apart(count - 1 - at));
             }
             if belt * seen > 0.0 {
                 let Cell { row: y, col: x } = shape.place[node];
                 let point =
                     Point { x: (x + grid.origin[1] as f64) * grid.cell, y: (y + grid.origin[0] as f64) * grid.cell };
-                across[at] = belt * seen * held * wave(&waves, point, wavelength) / grid.cell;
+                across[at] = belt * seen * held * sample_wave(&waves, point, wavelength) / grid.cell;
             }
         }
+        // Two passes of smoothing remove jumps where width or slope change from node to node.
         for _ in 0..2 {
-            across = eased(&across);
+            across = smooth_displacements(&across);
         }
         for (at, node) in course.nodes.iter().enumerate() {
             let Cell { row: y, col: x } = shape.along[*node as usize];
+            // The displacement is at a right angle to the direction of the river.
             bend[*node as usize] = [across[at] * x, -across[at] * y];
         }
-        if let End::Joins(node) = course.end {
+        if let CourseEnd::Joins(node) = course.end {
             // A meandering river moves the ends of its tributaries with it.
             let [y, x] = bend[node as usize];
+            // The effect on the tributary fades out upstream over four times the displacement and two nodes.
             let reach = 4.0 * (y * y + x * x).sqrt() + 2.0;
             for (at, node) in course.nodes.iter().enumerate() {
                 let share = 1.0 - (count - at) as f64 / reach;
@@ -97,16 +104,16 @@ pub(super) fn bends(
             }
         }
         for node in &course.nodes {
-            let raw = centre(tree, *node, site);
+            let raw = node_centre(tree, *node, site);
             let node = *node as usize;
             shift[node] = Cell::from_axes(|k| shape.place[node][k] - raw[k] + bend[node][k]);
         }
     }
-    Bends { shift, floor }
+    Meanders { shift, floor }
 }
 
 /// Averages each value with its neighbours (weights 1, 2, 1); the ends stay.
-fn eased(values: &[f64]) -> Vec<f64> {
+fn smooth_displacements(values: &[f64]) -> Vec<f64> {
     let last = values.len().saturating_sub(1);
     let mean = |at: usize| (values[at.saturating_sub(1)] + 2.0 * values[at] + values[(at + 1).min(last)]) / 4.0;
     (0..values.len()).map(|at| if at == 0 || at == last { values[at] } else { mean(at) }).collect()
@@ -114,20 +121,27 @@ fn eased(values: &[f64]) -> Vec<f64> {
 
 /// Returns the relative displacement to the left or right at a position, about −1 to 1: a noise whose meanders are
 /// `wavelength` metres long.
-fn wave(waves: &Waves, point: Point, wavelength: f64) -> f64 {
+fn sample_wave(waves: &WavelengthNoise, point: Point, wavelength: f64) -> f64 {
     // A pair of opposite meanders takes about two lattice units of the noise.
-    (2.4 * waves.at(point, wavelength.max(1e-3) / 2.0)).clamp(-1.4, 1.4)
+    (2.4 * waves.evaluate_at(point, wavelength.max(1e-3) / 2.0)).clamp(-1.4, 1.4)
 }
 
 /// Returns the distance in metres, to the narrower side of a node, over which the ground is about as low as the
 /// valley floor.
-fn floor(site: &Site<'_>, filled: &Field<Height>, (tree, lakes, shape): (&Tree, &Lakes, &Shape), node: usize) -> f64 {
+fn measure_floor_width(
+    site: &Site<'_>,
+    filled: &Field<Height>,
+    (tree, lakes, shape): (&RiverTree, &PlannedLakes, &NodeGeometry),
+    node: usize,
+) -> f64 {
     let cell = site.land.grid.cell;
     let [rows, cols] = site.land.grid.size;
     let here = filled[tree.cells[node] as usize];
+    // Ground that is up to one and a half depths of the river higher, at least 1.5 m, counts as valley floor.
     let rise = (1.5 * shape.depth[node]).max(1.5) * UNITS;
     let Cell { row: y, col: x } = shape.place[node];
     let Cell { row: along_y, col: along_x } = shape.along[node];
+    // The search ends at eight widths, which is more than floodplains and meanders usually take.
     let far = (8.0 * shape.width[node] / cell).clamp(2.0, 64.0);
     let side = |sign: f64| {
         let mut reach = 0.0;

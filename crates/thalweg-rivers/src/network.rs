@@ -5,6 +5,7 @@ use thalweg_core::{Cell, Field, Height, Size};
 pub use thalweg_flow::accumulate::SHARES;
 
 /// Number of parts per m³/s, 2³⁶, in which discharges are counted as integers. Sums of them are exact.
+// An `i64` then represents discharges of up to 2²⁷ m³/s, 134 million.
 pub const FLOW: f64 = 68_719_476_736.0;
 
 /// A vertex of a river's line.
@@ -51,7 +52,8 @@ impl Vertex {
 }
 
 /// The kind of a river (Montgomery & Buffington 1997, doi:10.1130/0016-7606(1997)109<0596:CRMICD>2.3.CO;2; braiding
-/// after Leopold & Wolman 1957, USGS Prof. Paper 282-B). Slopes are in metres per metre.
+/// after Leopold & Wolman 1957, USGS Prof. Paper 282-B). Slopes are in metres per metre. For example, a river at a
+/// slope of 0.03 is a step-pool channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum RiverKind {
@@ -69,7 +71,7 @@ pub enum RiverKind {
 
 impl RiverKind {
     /// Returns the name that files use for the kind.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Torrent => "torrent",
             Self::StepPool => "step_pool",
@@ -82,7 +84,7 @@ impl RiverKind {
 /// The beginning of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Source {
+pub enum RunSource {
     /// A headwater or a spring.
     Head,
     /// The lake of that index in [`Network::lakes`], from which the run flows.
@@ -138,7 +140,7 @@ impl ReachEnd {
     pub const ALL: [Self; 5] = [Self::River, Self::Lake, Self::Sea, Self::Edge, Self::Outlet];
 
     /// Returns the end of a run's last reach.
-    pub fn of(mouth: Mouth) -> Self {
+    pub fn from_mouth(mouth: Mouth) -> Self {
         match mouth {
             Mouth::Joins { .. } => Self::River,
             Mouth::Lake(_) => Self::Lake,
@@ -149,7 +151,7 @@ impl ReachEnd {
     }
 
     /// Returns the name that files use for this end.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::River => "river",
             Self::Lake => "lake",
@@ -160,8 +162,8 @@ impl ReachEnd {
     }
 
     /// Returns the end of that name; `None` if there is none.
-    pub fn find(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|end| end.word() == word)
+    pub fn from_name(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|end| end.as_str() == word)
     }
 }
 
@@ -173,7 +175,7 @@ pub struct River {
     /// name.
     pub number: u32,
     /// The beginning of the run.
-    pub source: Source,
+    pub source: RunSource,
     /// The end of the run.
     pub mouth: Mouth,
     /// The vertices of its line in downstream order; at least two.
@@ -184,7 +186,7 @@ pub struct River {
     /// Cells adjacent to the path, in the same form: cells that the line merely cuts, or from which the ground under
     /// it is drawn.
     pub aside: Vec<(u32, u32)>,
-    /// For each vertex, the index of the vertex downstream at whose level water stands in the cells that have their
+    /// For each vertex, the index of the vertex downstream at whose level the water is in the cells that have their
     /// levels from it; its own index if there is none. Empty for sampled rivers.
     pub low: Vec<u32>,
     /// The base level of the run: the level of the lake or the sea in which its water finally ends. `None` if the
@@ -276,14 +278,14 @@ pub struct RiverReach {
 }
 
 /// The reaches of all runs, as ranges of vertices.
-struct Cuts {
+struct ReachBounds {
     /// For each run, the indices of the vertices that bound its reaches, including its first and its last vertex.
     vertices: Vec<Vec<u32>>,
     /// For each run, the number of its first reach.
     first: Vec<ReachId>,
 }
 
-impl Cuts {
+impl ReachBounds {
     /// Finds the vertices at which runs are split: where tributaries join and arms branch off.
     fn new(network: &Network) -> Self {
         let mut vertices: Vec<Vec<u32>> =
@@ -292,12 +294,13 @@ impl Cuts {
             if let Mouth::Joins { river, vertex } = river.mouth {
                 vertices[river as usize].push(vertex);
             }
-            if let Source::Parts { river, vertex } = river.source {
+            if let RunSource::Parts { river, vertex } = river.source {
                 vertices[river as usize].push(vertex);
             }
         }
         let mut count = 0;
         let first = vertices.iter_mut().map(|cuts| {
+            // Several tributaries may join at one vertex, which then splits the run only once.
             cuts.sort_unstable();
             cuts.dedup();
             let first = count;
@@ -309,14 +312,15 @@ impl Cuts {
     }
 
     /// Returns the reach of a run that begins at this vertex; the run's last reach if the vertex is its last.
-    fn reach_from(&self, run: u32, vertex: u32) -> ReachId {
+    fn reach_starting_at(&self, run: u32, vertex: u32) -> ReachId {
         let cuts = &self.vertices[run as usize];
+        // The last vertex begins no reach, so it counts as part of the last one.
         let place = cuts.binary_search(&vertex).unwrap_or(0).min(cuts.len() - 2);
         self.first[run as usize] + place as ReachId
     }
 
     /// Returns the reach of a run that ends at this vertex.
-    fn reach_to(&self, run: u32, vertex: u32) -> ReachId {
+    fn reach_ending_at(&self, run: u32, vertex: u32) -> ReachId {
         let place = self.vertices[run as usize].binary_search(&vertex).unwrap_or(0).max(1) - 1;
         self.first[run as usize] + place as ReachId
     }
@@ -328,7 +332,7 @@ impl Network {
     ///
     /// # Examples
     /// ```
-    /// use thalweg_core::base::rng::Key;
+    /// use thalweg_core::base::rng::RandomKey;
     /// use thalweg_core::{Grid, Terrain};
     /// use thalweg_flow::Land;
     /// use thalweg_rivers::{Design, Site, plan_rivers};
@@ -337,14 +341,14 @@ impl Network {
     /// let height = |k: usize| 900.0 - 10.0 * (k / 64) as f32 + 4.0 * ((k % 64) as f32 - 32.0).abs();
     /// let heights: Vec<f32> = (0..64 * 64).map(height).collect();
     /// let terrain = Terrain::from_metres(Grid::new([64, 64], 100.0)?, &heights)?;
-    /// let network = plan_rivers(&Site::of(Land::of(&terrain)), &Design::default(), Key::new(1, "example"))?;
+    /// let network = plan_rivers(&Site::from_land(Land::from_terrain(&terrain)), &Design::default(), RandomKey::new(1, "example"))?;
     /// let reaches = network.reaches();
     /// assert!(reaches.len() >= network.rivers.len());
     /// assert!(reaches.iter().all(|reach| reach.order >= 1 && reach.places.len() >= 2));
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub fn reaches(&self) -> Vec<RiverReach> {
-        let cuts = Cuts::new(self);
+        let cuts = ReachBounds::new(self);
         // Discharge and drainage area, in parts, that join each run at a vertex; negative for arms, which leave the
         // run there.
         let mut joining: Vec<Vec<(u32, i64, i64)>> = vec![Vec::new(); self.rivers.len()];
@@ -352,19 +356,21 @@ impl Network {
             if let (Mouth::Joins { river: other, vertex }, Some(last)) = (river.mouth, river.vertices.last()) {
                 joining[other as usize].push((vertex, last.flow, last.area));
             }
-            if let (Source::Parts { river: other, vertex }, Some(first)) = (river.source, river.vertices.first()) {
+            if let (RunSource::Parts { river: other, vertex }, Some(first)) = (river.source, river.vertices.first()) {
                 joining[other as usize].push((vertex, -first.flow, -first.area));
             }
         }
         let mut reaches: Vec<RiverReach> = Vec::new();
         for (run, river) in self.rivers.iter().enumerate() {
-            let lengths = self.lengths(river);
+            let lengths = self.vertex_distances(river);
             for pair in cuts.vertices[run].windows(2) {
                 let [from, to] = [pair[0] as usize, pair[1] as usize];
                 let (is_first, is_last) = (from == 0, to + 1 == river.vertices.len());
                 let vertices = &river.vertices[from..=to];
                 let (end, middle) = (vertices[vertices.len() - 1], vertices[vertices.len() / 2]);
                 let at_end = joining[run].iter().filter(|(vertex, ..)| *vertex == pair[1]);
+                // A vertex has the discharge after all water has joined. That water belongs to the next reach and is
+                // subtracted.
                 let (flow, area) = at_end.fold((end.flow, end.area), |(flow, area), (_, f, a)| (flow - f, area - a));
                 let id = reaches.len() as ReachId;
                 reaches.push(RiverReach {
@@ -378,7 +384,7 @@ impl Network {
                     drainage_area: area as f64 / SHARES * self.cell * self.cell,
                     depth: middle.depth,
                     lake_from: match river.source {
-                        Source::Lake(lake) if is_first => Some(lake + 1),
+                        RunSource::Lake(lake) if is_first => Some(lake + 1),
                         _ => None,
                     },
                     lake_to: match river.mouth {
@@ -386,13 +392,13 @@ impl Network {
                         _ => None,
                     },
                     parts_from: match river.source {
-                        Source::Parts { river, vertex } if is_first => Some(cuts.reach_to(river, vertex)),
+                        RunSource::Parts { river, vertex } if is_first => Some(cuts.reach_ending_at(river, vertex)),
                         _ => None,
                     },
-                    end: if is_last { ReachEnd::of(river.mouth) } else { ReachEnd::River },
+                    end: if is_last { ReachEnd::from_mouth(river.mouth) } else { ReachEnd::River },
                     downstream: match river.mouth {
                         _ if !is_last => Some(id + 1),
-                        Mouth::Joins { river, vertex } => Some(cuts.reach_from(river, vertex)),
+                        Mouth::Joins { river, vertex } => Some(cuts.reach_starting_at(river, vertex)),
                         _ => None,
                     },
                     places: vertices.iter().map(|vertex| vertex.place).collect(),
@@ -407,9 +413,10 @@ impl Network {
     }
 
     /// Assigns Strahler orders. Lakes pass on the orders of the reaches that flow into them.
-    fn assign_orders(&self, reaches: &mut [RiverReach], cuts: &Cuts) {
+    fn assign_orders(&self, reaches: &mut [RiverReach], cuts: &ReachBounds) {
         let mut tributaries: Vec<Vec<u32>> = vec![Vec::new(); reaches.len()];
         let mut lakes: Vec<Vec<u32>> = vec![Vec::new(); self.lakes.len()];
+        // In this order all tributaries of a run, and all inflows of a lake, have their orders before they are needed.
         for run in self.order.iter().map(|run| *run as usize) {
             let first = cuts.first[run] as usize;
             for k in first..first + cuts.vertices[run].len() - 1 {
@@ -429,7 +436,7 @@ impl Network {
     }
 
     /// Returns the distance along a run from its first vertex to each of its vertices, in metres; the first is 0.
-    pub fn lengths(&self, river: &River) -> Vec<f64> {
+    pub fn vertex_distances(&self, river: &River) -> Vec<f64> {
         let mut sum = 0.0;
         let mut lengths = vec![0.0];
         for pair in river.vertices.windows(2) {
@@ -447,7 +454,7 @@ mod tests {
 
     #[test]
     fn ends_are_found_by_their_words() {
-        assert_eq!(ReachEnd::ALL.map(|end| ReachEnd::find(end.word())), ReachEnd::ALL.map(Some));
-        assert_eq!(ReachEnd::find("ditch"), None);
+        assert_eq!(ReachEnd::ALL.map(|end| ReachEnd::from_name(end.as_str())), ReachEnd::ALL.map(Some));
+        assert_eq!(ReachEnd::from_name("ditch"), None);
     }
 }

@@ -1,14 +1,14 @@
 //! Rivers as ribbons: the lateral extent of their water along their lines, and the share of each cell that it covers.
 
-use crate::drawn;
 use crate::network::{Mouth, Network, River};
+use crate::rendered_ground;
 use thalweg_core::{Cell, Field, Height};
 
 /// How far inside its last water cell a ribbon or a lake's sheet ends, in cells.
 pub const MARGIN: f64 = 1.0 / 1024.0;
 
 /// Step at which the ground under a ribbon is sampled, in cells.
-const STEP: f64 = 1.0 / 16.0;
+const SAMPLING_STEP_CELLS: f64 = 1.0 / 16.0;
 
 /// Returns, for each run, the left and right edge of the water at each vertex, facing downstream (rows and columns,
 /// in cells).
@@ -19,7 +19,11 @@ const STEP: f64 = 1.0 / 16.0;
 ///
 /// The result has one list for each of [`Network::rivers`]. `numbers` gives for each cell one more than the index of
 /// the run whose water it is, else 0, and `ground` is the ground with its beds; a [`Carved`](crate::Carved) has both.
-pub fn edges(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) -> Vec<Vec<[Cell<f64>; 2]>> {
+pub fn compute_water_edges(
+    network: &Network,
+    numbers: &Field<u32>,
+    ground: &Field<Height>,
+) -> Vec<Vec<[Cell<f64>; 2]>> {
     let wet = |k: usize| numbers[k] > 0 || network.lake[k] > 0;
     let sides = |river: &River| {
         let drowned = |k: usize| river.mouth == Mouth::Sea && river.base.is_some_and(|sea| ground[k] <= sea);
@@ -34,15 +38,16 @@ pub fn edges(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) ->
             [-1.0, 1.0].map(|side| {
                 let to =
                     Cell::new(vertex.place.row + side * half * x / length, vertex.place.col - side * half * y / length);
+                // At the sea the ribbon may continue over ground that the sea covers.
                 let holds = |k: usize| (wet(k) || drowned(k)) && ground[k] <= vertex.surface;
-                let end = reached(network.size, vertex.place, to, holds);
+                let end = find_wet_end(network.size, vertex.place, to, holds);
                 let level = f64::from(vertex.surface.0);
-                let middle = drawn::height(ground, vertex.place);
-                let safe = (level - f64::from(drawn::CLOSE)).max(middle);
+                let middle = rendered_ground::drawn_ground_height(ground, vertex.place);
+                let safe = (level - f64::from(rendered_ground::MIN_CLEARANCE_UNITS)).max(middle);
                 if middle > level {
                     return end;
                 }
-                shore(vertex.place, end, |place| drawn::height(ground, place) <= safe)
+                find_visible_end(vertex.place, end, |place| rendered_ground::drawn_ground_height(ground, place) <= safe)
             })
         };
         (0..=last).map(of).collect()
@@ -51,12 +56,13 @@ pub fn edges(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) ->
 }
 
 /// Returns the farthest point on the segment up to which all of it is visible, if the first point is.
-pub fn shore(from: Cell<f64>, to: Cell<f64>, shows: impl Fn(Cell<f64>) -> bool) -> Cell<f64> {
+pub fn find_visible_end(from: Cell<f64>, to: Cell<f64>, shows: impl Fn(Cell<f64>) -> bool) -> Cell<f64> {
     let at = |t: f64| Cell::from_axes(|k| from[k] + t * (to[k] - from[k]));
     let span = (to[0] - from[0]).abs().max((to[1] - from[1]).abs());
-    let steps = (span / STEP).ceil().max(4.0);
+    let steps = (span / SAMPLING_STEP_CELLS).ceil().max(4.0);
     let Some(first) = (1..=steps as usize).find(|step| !shows(at(*step as f64 / steps))) else { return to };
     let (mut low, mut high) = ((first - 1) as f64 / steps, first as f64 / steps);
+    // Thirty halvings determine the border to a billionth of a sampling step.
     for _ in 0..30 {
         let middle = (low + high) / 2.0;
         if shows(at(middle)) { low = middle } else { high = middle }
@@ -65,7 +71,7 @@ pub fn shore(from: Cell<f64>, to: Cell<f64>, shows: impl Fn(Cell<f64>) -> bool) 
 }
 
 /// Returns the farthest point on the segment up to which the cells hold water, if the first cell does.
-fn reached(size: [usize; 2], from: Cell<f64>, to: Cell<f64>, holds: impl Fn(usize) -> bool) -> Cell<f64> {
+fn find_wet_end(size: [usize; 2], from: Cell<f64>, to: Cell<f64>, holds: impl Fn(usize) -> bool) -> Cell<f64> {
     let at = |t: f64| Cell::from_axes(|k| from[k] + t * (to[k] - from[k]));
     let cell = |place: Cell<f64>| place.map(|x| x.floor() as i64);
     let along = [to[0] - from[0], to[1] - from[1]];
@@ -83,6 +89,7 @@ fn reached(size: [usize; 2], from: Cell<f64>, to: Cell<f64>, holds: impl Fn(usiz
             x if x < 0.0 => (here[k] as f64 - from[k]) / x,
             _ => f64::INFINITY,
         });
+        // Continue to the cell whose border comes first. At a corner the row changes first.
         let axis = usize::from(leaves[1] < leaves[0]);
         if leaves[axis] >= 1.0 {
             return to;
@@ -93,11 +100,11 @@ fn reached(size: [usize; 2], from: Cell<f64>, to: Cell<f64>, holds: impl Fn(usiz
 }
 
 /// Returns the share of each cell that is water, 0 to 1: the area covered by ribbons for river cells, 1 for lakes.
-/// For the arguments see [`edges`].
-pub fn share(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) -> Field<f32> {
+/// For the arguments see [`compute_water_edges`].
+pub fn compute_water_shares(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) -> Field<f32> {
     let [rows, cols] = network.size;
     let mut covered = Field::new(network.size, 0.0f64);
-    for sides in edges(network, numbers, ground) {
+    for sides in compute_water_edges(network, numbers, ground) {
         for pair in sides.windows(2) {
             let quad = [pair[0][0], pair[0][1], pair[1][1], pair[1][0]];
             let span = |k: usize, n: usize| {
@@ -108,24 +115,26 @@ pub fn share(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) ->
             for i in span(0, rows) {
                 for j in span(1, cols) {
                     if numbers[(i, j)] > 0 {
-                        covered[(i, j)] += area(&quad, Cell::new(i as f64, j as f64));
+                        covered[(i, j)] += compute_clipped_area(&quad, Cell::new(i as f64, j as f64));
                     }
                 }
             }
         }
     }
-    Field::generate(network.size, |i, j| if network.lake[(i, j)] > 0 { 1.0 } else { covered[(i, j)].min(1.0) as f32 })
+    Field::from_fn(network.size, |i, j| if network.lake[(i, j)] > 0 { 1.0 } else { covered[(i, j)].min(1.0) as f32 })
 }
 
 /// Returns the area of a polygon within a cell (Sutherland & Hodgman 1974, doi:10.1145/360767.360802).
-fn area(polygon: &[Cell<f64>], low: Cell<f64>) -> f64 {
+fn compute_clipped_area(polygon: &[Cell<f64>], low: Cell<f64>) -> f64 {
     let mut points = polygon.to_vec();
+    // Clip the polygon at each of the four sides of the cell in turn.
     for (axis, border, sign) in [(0, low[0], 1.0), (0, low[0] + 1.0, -1.0), (1, low[1], 1.0), (1, low[1] + 1.0, -1.0)] {
         let depth = |p: Cell<f64>| sign * (p[axis] - border);
         let mut kept = Vec::with_capacity(points.len() + 1);
         for (n, p) in points.iter().enumerate() {
             let before = points[(n + points.len() - 1) % points.len()];
             let (a, b) = (depth(before), depth(*p));
+            // The edge crosses the side, so its intersection becomes a corner.
             if (a < 0.0) != (b < 0.0) {
                 let t = a / (a - b);
                 kept.push(Cell::from_axes(|k| before[k] + t * (p[k] - before[k])));
@@ -151,20 +160,20 @@ mod tests {
     fn areas_within_a_cell() {
         let square = [[0.5, 0.5], [0.5, 2.5], [2.5, 2.5], [2.5, 0.5]].map(Cell::from);
         for (low, expected) in [([0.0, 0.0], 0.25), ([1.0, 1.0], 1.0), ([0.0, 1.0], 0.5), ([3.0, 0.0], 0.0)] {
-            assert!((area(&square, low.into()) - expected).abs() < 1e-12);
+            assert!((compute_clipped_area(&square, low.into()) - expected).abs() < 1e-12);
         }
         let triangle = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]];
-        assert!((area(&triangle.map(Cell::from), Cell::new(0.0, 0.0)) - 0.5).abs() < 1e-12);
+        assert!((compute_clipped_area(&triangle.map(Cell::from), Cell::new(0.0, 0.0)) - 0.5).abs() < 1e-12);
     }
 
     #[test]
     fn ways_end_where_cells_hold_no_water() {
         let size = [3, 6];
-        assert_eq!(reached(size, [1.5, 0.5].into(), [1.5, 2.5].into(), |_| true), [1.5, 2.5].into());
-        let Cell { row: y, col: x } = reached(size, [1.5, 0.5].into(), [1.5, 4.5].into(), |k| k % 6 < 3);
+        assert_eq!(find_wet_end(size, [1.5, 0.5].into(), [1.5, 2.5].into(), |_| true), [1.5, 2.5].into());
+        let Cell { row: y, col: x } = find_wet_end(size, [1.5, 0.5].into(), [1.5, 4.5].into(), |k| k % 6 < 3);
         assert!(y == 1.5 && (2.99..3.0).contains(&x), "{x}");
-        assert_eq!(reached(size, [1.5, 0.5].into(), [1.5, 4.5].into(), |_| false), [1.5, 0.5].into());
-        let Cell { col: x, .. } = reached(size, [1.5, 4.5].into(), [1.5, 9.5].into(), |_| true);
+        assert_eq!(find_wet_end(size, [1.5, 0.5].into(), [1.5, 4.5].into(), |_| false), [1.5, 0.5].into());
+        let Cell { col: x, .. } = find_wet_end(size, [1.5, 4.5].into(), [1.5, 9.5].into(), |_| true);
         assert!((5.99..6.0).contains(&x), "{x}");
     }
 }

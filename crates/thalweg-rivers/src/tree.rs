@@ -1,20 +1,20 @@
-//! [`Tree`]: river cells linked downstream, and the stems that they form.
+//! [`RiverTree`]: river cells linked downstream, and the stems that they form.
 
 use crate::network::{FLOW, SHARES};
-use crate::route::Drained;
-use crate::{Design, LEAST_CELLS, Site};
+use crate::route::PlanningDrainage;
+use crate::{Design, MIN_CATCHMENT_CELLS, Site};
 use thalweg_core::base::clock::YEAR;
 use thalweg_core::{Cell, Edge, Field, Result};
-use thalweg_flow::{Neighbourhood, lot};
+use thalweg_flow::{Neighbourhood, tie_break_hash};
 
-/// The index that stands for no node.
+/// The index that means that there is no node.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Stems with fewer nodes than this and without tributaries are dropped.
-const SHORTEST: usize = 4;
+const MIN_STEM_NODES: usize = 4;
 
 /// River cells as nodes, in row-major order.
-pub(super) struct Tree {
+pub(super) struct RiverTree {
     /// Row-major index of each node's cell.
     pub cells: Vec<u32>,
     /// The next node downstream; [`NONE`] if there is none.
@@ -45,18 +45,19 @@ pub(super) struct Stem {
     pub joins: Option<u32>,
 }
 
-impl Tree {
+impl RiverTree {
     /// Finds the rivers of drained land: cells with enough drainage area, and everything downstream of springs and
     /// passes.
-    pub fn grow(site: &Site<'_>, design: &Design, drained: &Drained) -> Result<Self> {
+    pub fn from_drainage(site: &Site<'_>, design: &Design, drained: &PlanningDrainage) -> Result<Self> {
         let grid = site.land.grid;
         let cols = grid.cols();
-        let least = (design.catchment / grid.cell_area()).max(f64::from(LEAST_CELLS)) * SHARES;
+        let least = (design.catchment / grid.cell_area()).max(f64::from(MIN_CATCHMENT_CELLS)) * SHARES;
+        // The upper limit keeps the conversion within an i64 for any catchment.
         let least = least.ceil().min(i64::MAX as f64 / 2.0) as i64;
         let dry = |k: usize| !site.is_void(k) && !site.is_sea(k);
-        let mut is_river = Field::generate(grid.size, |i, j| {
+        let mut is_river = Field::from_fn(grid.size, |i, j| {
             let k = i * cols + j;
-            dry(k) && drained.gathered.at(k) >= least
+            dry(k) && drained.gathered.flow_at(k) >= least
         });
         let places = site.springs.iter().map(|spring| spring.cell).chain(site.passes.iter().map(|pass| pass.cell));
         // Cells downstream of springs and passes are rivers as well, whatever their drainage area.
@@ -71,14 +72,16 @@ impl Tree {
         }
         let cells: Vec<u32> = (0..is_river.len() as u32).filter(|k| is_river[*k as usize]).collect();
         drop(is_river);
+        // Cells are in ascending order, so a search replaces a map of the whole grid.
         let node = |k: usize| cells.binary_search(&(k as u32)).map_or(NONE, |n| n as u32);
         let down: Vec<u32> = cells.iter().map(|k| drained.directions.next(*k as usize).map_or(NONE, node)).collect();
         // What enters at a node is its accumulated flow minus the flow of the nodes upstream.
-        let mut ground: Vec<i64> = cells.iter().map(|k| drained.gathered.at(*k as usize)).collect();
+        let mut ground: Vec<i64> = cells.iter().map(|k| drained.gathered.flow_at(*k as usize)).collect();
         for (k, n) in down.iter().enumerate().filter(|(_, n)| **n != NONE) {
-            ground[*n as usize] -= drained.gathered.at(cells[k] as usize);
+            ground[*n as usize] -= drained.gathered.flow_at(cells[k] as usize);
         }
         let yields = design.runoff * grid.cell_area() / YEAR / SHARES * FLOW;
+        // The upper limit of 4·10¹⁵ parts is some 58 000 m³/s for one node.
         let parts = |flow: f64| flow.round().clamp(0.0, 4e15) as i64;
         let mut inflow: Vec<i64> = ground.iter().map(|shares| parts(*shares as f64 * yields)).collect();
         for spring in site.springs {
@@ -93,20 +96,21 @@ impl Tree {
         let up = vec![NONE; n];
         let (flow, area, order) = (vec![], vec![], vec![]);
         let mut tree = Self { cells, down, up, inflow, ground, flow, area, order, least, given: is_given };
-        tree.leave(site);
-        tree.uncross(site);
-        tree.sum(site);
+        tree.exit_at_edges(site);
+        tree.resolve_crossings(site);
+        tree.accumulate_flow(site);
         Ok(tree)
     }
 
     /// Lets rivers that reach an open edge leave there instead of running along it.
-    fn leave(&mut self, site: &Site<'_>) {
+    fn exit_at_edges(&mut self, site: &Site<'_>) {
         let [rows, cols] = site.land.grid.size;
         let open = site.land.grid.edges.map(|edge| edge == Edge::Open);
         let sides = |k: usize| [k < cols, k % cols + 1 == cols, k / cols + 1 == rows, k.is_multiple_of(cols)];
         for n in 0..self.cells.len() {
             if let Some(to) = self.cells.get(self.down[n] as usize) {
                 let (here, there) = (sides(self.cells[n] as usize), sides(*to as usize));
+                // Both cells are on the same open side, so water would follow the edge.
                 if (0..4).any(|side| here[side] && there[side] && open[side]) {
                     self.down[n] = NONE;
                 }
@@ -116,7 +120,7 @@ impl Tree {
 
     /// Resolves crossings: two diagonal flow paths can cross at the corner of four cells (for example across flats).
     /// One is led into the other.
-    fn uncross(&mut self, site: &Site<'_>) {
+    fn resolve_crossings(&mut self, site: &Site<'_>) {
         let cols = site.land.grid.cols();
         for n in 0..self.cells.len() {
             let (k, to) = (self.cells[n] as usize, self.down[n]);
@@ -125,6 +129,7 @@ impl Tree {
             }
             let m = self.cells[to as usize] as usize;
             let ([i, j], [r, c]) = ([k / cols, k % cols], [m / cols, m % cols]);
+            // Only diagonal steps can cross another path.
             if i == r || j == c {
                 continue;
             }
@@ -134,14 +139,14 @@ impl Tree {
                 if self.down[from] == into as u32 {
                     // Either send the other path to this one's receiver, or, if that would create a cycle, send this
                     // path into the other.
-                    if self.reaches(to, from as u32) { self.down[n] = into as u32 } else { self.down[from] = to }
+                    if self.is_upstream_of(to, from as u32) { self.down[n] = into as u32 } else { self.down[from] = to }
                 }
             }
         }
     }
 
     /// Returns true if water from one node reaches the other.
-    fn reaches(&self, from: u32, to: u32) -> bool {
+    fn is_upstream_of(&self, from: u32, to: u32) -> bool {
         let mut at = from;
         while at != NONE && at != to {
             at = self.down[at as usize];
@@ -151,12 +156,15 @@ impl Tree {
 
     /// Computes flow accumulation, the topological order, and the main stream at each confluence: the one with the
     /// largest drainage area (then discharge), ties broken by a hash of the cell.
-    fn sum(&mut self, site: &Site<'_>) {
+    fn accumulate_flow(&mut self, site: &Site<'_>) {
         let n = self.cells.len();
-        let mut donors = vec![0u8; n];
+        // A cell has at most eight donors, but any number of exits of one lake may join the same node.
+        let mut donors = vec![0u32; n];
         for down in self.down.iter().filter(|down| **down != NONE) {
             donors[*down as usize] += 1;
         }
+        // The list serves as the queue of the traversal: nodes without donors first, and then each node after its last
+        // donor.
         self.order = (0..n as u32).filter(|n| donors[*n as usize] == 0).collect();
         (self.flow, self.area) = (self.inflow.clone(), self.ground.clone());
         let mut next = 0;
@@ -177,7 +185,11 @@ impl Tree {
         self.up = vec![NONE; n];
         let rank = |k: u32| {
             let cell = self.cells[k as usize] as usize;
-            (std::cmp::Reverse((self.area[k as usize], self.flow[k as usize])), lot(site.land.grid, cell), cell)
+            (
+                std::cmp::Reverse((self.area[k as usize], self.flow[k as usize])),
+                tie_break_hash(site.land.grid, cell),
+                cell,
+            )
         };
         for k in 0..n as u32 {
             let down = self.down[k as usize];
@@ -201,6 +213,7 @@ impl Tree {
                 exits.push((*lake, node as u32));
             }
         }
+        // The largest exit of each lake comes first. The node number breaks ties.
         exits.sort_by_key(|(lake, node)| (*lake, std::cmp::Reverse(self.area[*node as usize]), *node));
         let mut changed = false;
         for exits in exits.chunk_by(|a, b| a.0 == b.0).filter(|exits| exits.len() > 1) {
@@ -219,18 +232,19 @@ impl Tree {
             changed = true;
         }
         if changed {
-            self.sum(site);
-            self.prune(within);
-            self.sum(site);
+            self.accumulate_flow(site);
+            self.prune_small_nodes(within);
+            self.accumulate_flow(site);
         }
         changed
     }
 
     /// Removes nodes that are too small for a river. Their inflow enters at the next node downstream.
-    fn prune(&mut self, within: &[u32]) {
+    fn prune_small_nodes(&mut self, within: &[u32]) {
         let n = self.cells.len();
         let mut stays: Vec<bool> =
             (0..n).map(|k| self.area[k] >= self.least || self.given[k] || within[k] > 0).collect();
+        // In topological order the inflow of removed nodes is passed on until it reaches a node that stays.
         for k in self.order.iter().map(|k| *k as usize) {
             let down = self.down[k] as usize;
             if stays[k] && self.down[k] != NONE {
@@ -253,7 +267,7 @@ impl Tree {
     /// Returns the stems, each after the one that it joins, larger ones first. Short stems without tributaries are
     /// dropped, and their water enters where they joined. Short ones that only cut a corner of the land are dropped
     /// as well.
-    pub fn stems(&mut self, site: &Site<'_>) -> Vec<Stem> {
+    pub fn trace_stems(&mut self, site: &Site<'_>) -> Vec<Stem> {
         let n = self.cells.len();
         let mut joined = vec![false; n];
         let is_end = |tree: &Self, k: usize| tree.down[k] == NONE || tree.up[tree.down[k] as usize] != k as u32;
@@ -270,6 +284,7 @@ impl Tree {
                 at = self.up[at as usize];
                 nodes.push(at);
             }
+            // Nodes were collected upstream from the end.
             nodes.reverse();
             let joins = Some(self.down[end as usize]).filter(|node| *node != NONE);
             let alone = !nodes.iter().any(|node| joined[*node as usize]);
@@ -277,8 +292,8 @@ impl Tree {
             let [rows, cols] = site.land.grid.size;
             let at_side = i == 0 || j == 0 || i + 1 == rows || j + 1 == cols;
             match joins {
-                None if nodes.len() < SHORTEST && alone && at_side => {}
-                Some(node) if nodes.len() < SHORTEST && alone => {
+                None if nodes.len() < MIN_STEM_NODES && alone && at_side => {}
+                Some(node) if nodes.len() < MIN_STEM_NODES && alone => {
                     // All of the stem's water enters at that node, also when the sums are computed again.
                     let node = node as usize;
                     self.inflow[node] = self.inflow[node].saturating_add(self.flow[end as usize]);
@@ -301,7 +316,7 @@ impl Tree {
 }
 
 /// Returns the neighbours of a cell inside a grid.
-pub(super) fn around(size: [usize; 2], k: usize) -> impl Iterator<Item = usize> {
+pub(super) fn neighbour_cells(size: [usize; 2], k: usize) -> impl Iterator<Item = usize> {
     let cols = size[1];
     Neighbourhood::new(size, [k / cols, k % cols]).map(move |(_, Cell { row: r, col: c })| r * cols + c)
 }

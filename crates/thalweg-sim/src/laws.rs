@@ -17,7 +17,7 @@
 //! optimised build.
 
 use crate::run::tiles;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::declare::params::{ParamKind, Value};
 use thalweg_core::terrain::{CellType, Cells, HARDNESS, LOOSE, LayerSpec, Mass, PROTECT, RAIN, VectorPart};
 use thalweg_core::{Cell, Edge, Error, Field, Grid, Height, Result, Terrain};
@@ -40,36 +40,48 @@ pub struct Law {
     pub name: &'static str,
     /// Its requirement, in a sentence.
     pub says: &'static str,
-    holds: fn(&dyn Model) -> Result<(), How>,
+    holds: fn(&dyn Model) -> Result<(), Violation>,
 }
 
 /// All laws.
 pub const LAWS: &[Law] = &[
-    Law { name: "threads", says: "Any number of threads gives the same bits.", holds: threads },
-    Law { name: "state", says: "A stepper that is dropped between any two steps gives the same bits.", holds: state },
-    Law { name: "tiles", says: "Where its reach is finite, the model gives the same bits by tiles.", holds: tiled },
+    Law { name: "threads", says: "Any number of threads gives the same bits.", holds: check_threads },
+    Law {
+        name: "state",
+        says: "A stepper that is dropped between any two steps gives the same bits.",
+        holds: check_state,
+    },
+    Law {
+        name: "tiles",
+        says: "Where its reach is finite, the model gives the same bits by tiles.",
+        holds: check_tiles,
+    },
     Law {
         name: "turns",
         says: "A model that draws nothing and knows no place gives the turned result of turned ground.",
-        holds: turns,
+        holds: check_symmetry,
     },
     Law {
         name: "loops",
         says: "A looped world has no seam: seen from another of its cells on it gives the same bits, on any number of threads.",
-        holds: loops,
+        holds: check_looped_worlds,
     },
-    Law { name: "mass", says: "Ground after is ground before and what the ledger says, to the unit.", holds: mass },
+    Law {
+        name: "mass",
+        says: "Ground after is ground before and what the ledger says, to the unit.",
+        holds: check_mass_balance,
+    },
     Law {
         name: "any ground",
         says: "Any parameters in range on any ground give heights in range and finite layers, and no panic.",
-        holds: any_ground,
+        holds: check_awkward_terrains,
     },
-    Law { name: "declaration", says: "What the model is, reads and leaves is declared.", holds: declaration },
-    Law { name: "factors", says: "A layer that holds nothing back changes nothing.", holds: factors },
+    Law { name: "declaration", says: "What the model is, reads and leaves is declared.", holds: check_declaration },
+    Law { name: "factors", says: "A layer that holds nothing back changes nothing.", holds: check_neutral_factors },
     Law {
         name: "family",
         says: "Base models and erosion change the ground of one land at least; analysis changes that of none.",
-        holds: family,
+        holds: check_family,
     },
 ];
 
@@ -88,175 +100,186 @@ impl Law {
 }
 
 /// A description of how a law is broken.
-struct How(String);
+struct Violation(String);
 
-impl<T: ToString> From<T> for How {
+impl<T: ToString> From<T> for Violation {
     fn from(how: T) -> Self {
         Self(how.to_string())
     }
 }
 
 /// Returns the description as an error unless `holds`.
-fn ask(holds: bool, how: impl FnOnce() -> String) -> Result<(), How> {
-    if holds { Ok(()) } else { Err(How(how())) }
+fn ensure_holds(holds: bool, how: impl FnOnce() -> String) -> Result<(), Violation> {
+    if holds { Ok(()) } else { Err(Violation(how())) }
 }
 
+// Any fixed seed serves: it makes a failure repeatable.
 const SEED: u64 = 20_260_701;
 
 /// Returns terrain with slopes, depressions and roughness in cells of 30 m, and every input layer that the model
 /// knows.
-fn rough(model: &dyn Model, size: [usize; 2]) -> Result<Terrain, How> {
-    let key = Key::new(SEED, "rough");
+fn create_rough_terrain(model: &dyn Model, size: [usize; 2]) -> Result<Terrain, Violation> {
+    let key = RandomKey::new(SEED, "rough");
     let height = |i: usize, j: usize| {
         let (y, x) = (i as f64 / 9.0, j as f64 / 11.0);
+        // Waves in oblique directions make hills and depressions, the last term a slope to the west.
         let hills = 60.0 * (libm::sin(y) + libm::cos(x * 1.3 + y)) + 2.0 * j as f64;
-        Height::saturating(hills + 9.0 * key.cell([i as i64, j as i64]).signed())
+        Height::from_metres_clamped(hills + 9.0 * key.for_cell([i as i64, j as i64]).uniform_signed())
     };
-    let mut terrain = Terrain::from_ground(Grid::new(size, 30.0)?, Field::generate(size, height))?;
-    furnish(model, &mut terrain)?;
+    let mut terrain = Terrain::from_ground(Grid::new(size, 30.0)?, Field::from_fn(size, height))?;
+    fill_input_layers(model, &mut terrain)?;
     Ok(terrain)
 }
 
 /// Gives the terrain each layer that the model needs or uses, with values that affect the result.
-fn furnish(model: &dyn Model, terrain: &mut Terrain) -> Result<()> {
+fn fill_input_layers(model: &dyn Model, terrain: &mut Terrain) -> Result<()> {
     let size = terrain.grid.size;
     for spec in model.about().needs.iter().chain(model.about().uses) {
-        let key = Key::new(SEED, spec.name);
-        let unit = |i: usize, j: usize| key.cell([i as i64, j as i64]).unit();
-        let floats = |greatest: f64| Cells::Float(Field::generate(size, |i, j| (greatest * unit(i, j)) as f32));
+        let key = RandomKey::new(SEED, spec.name);
+        let unit = |i: usize, j: usize| key.for_cell([i as i64, j as i64]).uniform_unit();
+        let floats = |greatest: f64| Cells::Float(Field::from_fn(size, |i, j| (greatest * unit(i, j)) as f32));
         let cells = match spec.cells {
-            CellType::Height => Cells::Height(Field::generate(size, |i, j| Height::saturating(3.0 * unit(i, j)))),
+            CellType::Height => {
+                Cells::Height(Field::from_fn(size, |i, j| Height::from_metres_clamped(3.0 * unit(i, j))))
+            }
             CellType::Float if spec.traits.mass == Mass::Water => {
-                Cells::Float(Field::generate(size, |i, j| 3.0 * unit(i, j) as f32))
+                Cells::Float(Field::from_fn(size, |i, j| 3.0 * unit(i, j) as f32))
             }
-            CellType::Float if spec.unit == "m" => {
-                Cells::Float(Field::generate(size, |i, j| 500.0 * unit(i, j) as f32))
-            }
+            CellType::Float if spec.unit == "m" => Cells::Float(Field::from_fn(size, |i, j| 500.0 * unit(i, j) as f32)),
             CellType::Float => floats(1.0),
             // There are six kinds of soil, so their numbers are below 6.
-            CellType::Count => Cells::Count(Field::generate(size, |i, j| (6.0 * unit(i, j)) as u32)),
+            CellType::Count => Cells::Count(Field::from_fn(size, |i, j| (6.0 * unit(i, j)) as u32)),
         };
-        terrain.insert(spec, cells)?;
+        terrain.insert_layer(spec, cells)?;
     }
     Ok(())
 }
 
-fn tick(step: u32) -> Tick {
-    Tick { key: Key::new(SEED, "law"), step }
+fn create_step_context(step: u32) -> Tick {
+    Tick { key: RandomKey::new(SEED, "law"), step }
 }
 
 /// Takes all the model's steps.
-fn run(model: &dyn Model, terrain: &mut Terrain) -> Result<()> {
+fn run_all_steps(model: &dyn Model, terrain: &mut Terrain) -> Result<()> {
     let mut stepper = model.start(&terrain.grid)?;
-    (0..model.steps(&terrain.grid)).try_for_each(|step| stepper.step(terrain, tick(step)).map(drop))
+    (0..model.steps(&terrain.grid)).try_for_each(|step| stepper.run_step(terrain, create_step_context(step)).map(drop))
 }
 
 /// Returns an error if two terrains differ in any bit.
-fn ask_same(one: &Terrain, other: &Terrain, how: &str) -> Result<(), How> {
+fn ensure_same(one: &Terrain, other: &Terrain, how: &str) -> Result<(), Violation> {
     let (one, other) = (one.fingerprints(), other.fingerprints());
     let names = one.keys().chain(other.keys());
     let differs = names.into_iter().find(|name| one.get(*name) != other.get(*name));
-    ask(differs.is_none(), || format!("{} differs {how}", differs.map_or("nothing", String::as_str)))
+    ensure_holds(differs.is_none(), || format!("{} differs {how}", differs.map_or("nothing", String::as_str)))
 }
 
-fn threads(model: &dyn Model) -> Result<(), How> {
+fn check_threads(model: &dyn Model) -> Result<(), Violation> {
     let with = |threads: usize| {
-        let mut terrain = rough(model, [150, 170])?;
+        // Seven divides neither side, so with seven threads the shares of work differ.
+        let mut terrain = create_rough_terrain(model, [150, 170])?;
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-        pool.install(|| run(model, &mut terrain))?;
-        Ok::<_, How>(terrain)
+        pool.install(|| run_all_steps(model, &mut terrain))?;
+        Ok::<_, Violation>(terrain)
     };
     let one = with(1)?;
-    [2, 7].into_iter().try_for_each(|count| ask_same(&one, &with(count)?, &format!("with {count} threads")))
+    [2, 7].into_iter().try_for_each(|count| ensure_same(&one, &with(count)?, &format!("with {count} threads")))
 }
 
-fn state(model: &dyn Model) -> Result<(), How> {
-    let mut whole = rough(model, [90, 70])?;
+fn check_state(model: &dyn Model) -> Result<(), Violation> {
+    let mut whole = create_rough_terrain(model, [90, 70])?;
     let mut dropped = whole.clone();
-    run(model, &mut whole)?;
+    run_all_steps(model, &mut whole)?;
     for step in 0..model.steps(&dropped.grid) {
-        model.start(&dropped.grid)?.step(&mut dropped, tick(step))?;
+        model.start(&dropped.grid)?.run_step(&mut dropped, create_step_context(step))?;
     }
-    ask_same(&whole, &dropped, "if the stepper is restarted for each step")
+    ensure_same(&whole, &dropped, "if the stepper is restarted for each step")
 }
 
-fn tiled(model: &dyn Model) -> Result<(), How> {
-    let mut whole = rough(model, [50, 660])?;
+fn check_tiles(model: &dyn Model) -> Result<(), Violation> {
+    // The terrain is six tiles wide, so most tiles have neighbours on both sides.
+    let mut whole = create_rough_terrain(model, [50, 660])?;
     if model.reach(&whole.grid) == StepReach::Whole {
         return Ok(());
     }
     let mut swept = whole.clone();
-    run(model, &mut whole)?;
-    tiles::sweep(model, &mut swept, tick(0).key, 110)?;
-    ask_same(&whole, &swept, "if the model runs by tiles")
+    run_all_steps(model, &mut whole)?;
+    tiles::run_by_tiles(model, &mut swept, create_step_context(0).key, 110)?;
+    ensure_same(&whole, &swept, "if the model runs by tiles")
 }
 
-fn turns(model: &dyn Model) -> Result<(), How> {
+fn check_symmetry(model: &dyn Model) -> Result<(), Violation> {
     if model.about().placed {
         return Ok(());
     }
     let about = model.about();
-    let specs = distinct(&[about.needs, about.uses, about.writes].concat());
-    let start = rough(model, [47, 61])?;
+    // The vectors among these layers must be turned as well as moved.
+    let specs = remove_duplicate_specs(&[about.needs, about.uses, about.writes].concat());
+    let start = create_rough_terrain(model, [47, 61])?;
     let mut straight = start.clone();
-    run(model, &mut straight)?;
-    for (turn, said) in [(turned as Turn, "on rotated terrain"), (mirrored, "on mirrored terrain")] {
-        let mut other = transform(&specs, &start, turn);
-        run(model, &mut other)?;
-        ask_same(&transform(&specs, &straight, turn), &other, said)?;
+    run_all_steps(model, &mut straight)?;
+    for (turn, said) in [(rotate_cell as Turn, "on rotated terrain"), (mirror_cell, "on mirrored terrain")] {
+        let mut other = transform_terrain(&specs, &start, turn);
+        run_all_steps(model, &mut other)?;
+        ensure_same(&transform_terrain(&specs, &straight, turn), &other, said)?;
     }
     Ok(())
 }
 
-fn loops(model: &dyn Model) -> Result<(), How> {
+fn check_looped_worlds(model: &dyn Model) -> Result<(), Violation> {
     if !model.about().loops {
         return Ok(());
     }
     // Sizes that are multiples of two, three and six cells, and shifts by multiples of these and by other numbers.
     let size = [60, 72];
     for looped in [[true, false], [false, true], [true, true]] {
-        let mut start = rough(model, size)?;
+        let mut start = create_rough_terrain(model, size)?;
         for axis in (0..2).filter(|axis| looped[*axis]) {
             (start.grid.edges[axis], start.grid.edges[axis + 2]) = (Edge::Looped, Edge::Looped);
         }
-        start.grid.sea_level = Some(Height::saturating(-90.0));
+        start.grid.sea_level = Some(Height::from_metres_clamped(-90.0));
         // Where there are no edges, water leaves over a cell without data.
-        start.nodata = Some(Field::generate(size, |i, j| (i, j) == (0, 40)));
+        start.nodata = Some(Field::from_fn(size, |i, j| (i, j) == (0, 40)));
         for by in [[0, 0], [0, 1], [59, 0], [17, 31], [18, 30]] {
             let by = [0, 1].map(|axis| if looped[axis] { by[axis] } else { 0 });
-            let mut other = rolled(&start, by);
+            let mut other = shift_terrain(&start, by);
             if model.check(&other.grid).is_err() {
                 continue;
             }
             let mut here = start.clone();
-            run(model, &mut here)?;
+            run_all_steps(model, &mut here)?;
             let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build()?;
-            let (before, mut budget) = (other.solid(), MassBalance::default());
+            let (before, mut budget) = (other.sum_solid(), MassBalance::default());
             pool.install(|| {
                 let mut stepper = model.start(&other.grid)?;
                 (0..model.steps(&other.grid)).try_for_each(|step| {
-                    budget += stepper.step(&mut other, tick(step))?;
+                    budget += stepper.run_step(&mut other, create_step_context(step))?;
                     Ok::<_, Error>(())
                 })
             })?;
-            ask_same(&rolled(&here, by), &other, &format!("if a world looped {looped:?} is shifted by {by:?}"))?;
-            ask(other.solid() - before == budget.solid_change(), || "mass does not close in a looped world".into())?;
+            ensure_same(
+                &shift_terrain(&here, by),
+                &other,
+                &format!("if a world looped {looped:?} is shifted by {by:?}"),
+            )?;
+            ensure_holds(other.sum_solid() - before == budget.solid_change(), || {
+                "mass does not close in a looped world".into()
+            })?;
         }
     }
     Ok(())
 }
 
 /// Returns the same looped world, shifted by these numbers of rows and columns.
-fn rolled(terrain: &Terrain, by: [usize; 2]) -> Terrain {
-    fn field<T: Copy + Send + Sync + Default>(field: &Field<T>, by: [usize; 2]) -> Field<T> {
+fn shift_terrain(terrain: &Terrain, by: [usize; 2]) -> Terrain {
+    fn shift_field<T: Copy + Send + Sync + Default>(field: &Field<T>, by: [usize; 2]) -> Field<T> {
         let [rows, cols] = field.size();
-        Field::generate([rows, cols], |i, j| field[((i + by[0]) % rows, (j + by[1]) % cols)])
+        Field::from_fn([rows, cols], |i, j| field[((i + by[0]) % rows, (j + by[1]) % cols)])
     }
     let layers = terrain.layers.iter().map(|(name, layer)| {
         let cells = match &layer.cells {
-            Cells::Height(f) => Cells::Height(field(f, by)),
-            Cells::Float(f) => Cells::Float(field(f, by)),
-            Cells::Count(f) => Cells::Count(field(f, by)),
+            Cells::Height(f) => Cells::Height(shift_field(f, by)),
+            Cells::Float(f) => Cells::Float(shift_field(f, by)),
+            Cells::Count(f) => Cells::Count(shift_field(f, by)),
         };
         (name.clone(), layer.with_cells(cells))
     });
@@ -264,16 +287,16 @@ fn rolled(terrain: &Terrain, by: [usize; 2]) -> Terrain {
     let origin = Cell::from_axes(|axis| (grid.origin[axis] + by[axis] as i64) % grid.world[axis] as i64);
     Terrain {
         grid: Grid { origin, ..grid.clone() },
-        ground: field(&terrain.ground, by),
-        loose: terrain.loose.as_ref().map(|loose| field(loose, by)),
-        nodata: terrain.nodata.as_ref().map(|mask| field(mask, by)),
+        ground: shift_field(&terrain.ground, by),
+        loose: terrain.loose.as_ref().map(|loose| shift_field(loose, by)),
+        nodata: terrain.nodata.as_ref().map(|mask| shift_field(mask, by)),
         layers: layers.collect(),
         tables: terrain.tables.clone(),
     }
 }
 
 /// Returns each declaration once: a model may both read and write a layer.
-fn distinct(specs: &[LayerSpec]) -> Vec<LayerSpec> {
+fn remove_duplicate_specs(specs: &[LayerSpec]) -> Vec<LayerSpec> {
     let mut once: Vec<LayerSpec> = Vec::new();
     for spec in specs {
         if !once.contains(spec) {
@@ -286,32 +309,32 @@ fn distinct(specs: &[LayerSpec]) -> Vec<LayerSpec> {
 /// Returns the size of a result, given the source's size, and the source's cell for the result's cell (i, j).
 type Turn = fn([usize; 2], usize, usize) -> ([usize; 2], [usize; 2]);
 
-fn turned([rows, cols]: [usize; 2], i: usize, j: usize) -> ([usize; 2], [usize; 2]) {
+fn rotate_cell([rows, cols]: [usize; 2], i: usize, j: usize) -> ([usize; 2], [usize; 2]) {
     ([cols, rows], [rows.wrapping_sub(1 + j), i])
 }
 
-fn mirrored([rows, cols]: [usize; 2], i: usize, j: usize) -> ([usize; 2], [usize; 2]) {
+fn mirror_cell([rows, cols]: [usize; 2], i: usize, j: usize) -> ([usize; 2], [usize; 2]) {
     ([rows, cols], [i, cols.wrapping_sub(1 + j)])
 }
 
-fn transform(specs: &[LayerSpec], terrain: &Terrain, turn: Turn) -> Terrain {
-    fn field<T: Copy + Send + Sync + Default>(field: &Field<T>, turn: Turn) -> Field<T> {
+fn transform_terrain(specs: &[LayerSpec], terrain: &Terrain, turn: Turn) -> Terrain {
+    fn transform_field<T: Copy + Send + Sync + Default>(field: &Field<T>, turn: Turn) -> Field<T> {
         let (size, _) = turn(field.size(), 0, 0);
-        Field::generate(size, |i, j| {
+        Field::from_fn(size, |i, j| {
             let (_, [si, sj]) = turn(field.size(), i, j);
             field[(si, sj)]
         })
     }
     let (size, _) = turn(terrain.grid.size, 0, 0);
     let mut other = Terrain::new(Grid { size, world: size, ..terrain.grid.clone() });
-    other.ground = field(&terrain.ground, turn);
-    other.loose = terrain.loose.as_ref().map(|loose| field(loose, turn));
+    other.ground = transform_field(&terrain.ground, turn);
+    other.loose = terrain.loose.as_ref().map(|loose| transform_field(loose, turn));
     other.layers = terrain.layers.clone();
     for layer in other.layers.values_mut() {
         layer.cells = match &layer.cells {
-            Cells::Height(f) => Cells::Height(field(f, turn)),
-            Cells::Float(f) => Cells::Float(field(f, turn)),
-            Cells::Count(f) => Cells::Count(field(f, turn)),
+            Cells::Height(f) => Cells::Height(transform_field(f, turn)),
+            Cells::Float(f) => Cells::Float(transform_field(f, turn)),
+            Cells::Count(f) => Cells::Count(transform_field(f, turn)),
         };
     }
     turn_vectors(specs, &mut other, turn);
@@ -329,7 +352,7 @@ fn turn_vectors(specs: &[LayerSpec], terrain: &mut Terrain, turn: Turn) {
         };
         for (name, to) in names.into_iter().zip([east, south]) {
             // Adding 0.0 turns negative zero into positive zero.
-            let part = Field::generate(x.size(), |i, j| to[1] * x[(i, j)] + to[0] * y[(i, j)] + 0.0);
+            let part = Field::from_fn(x.size(), |i, j| to[1] * x[(i, j)] + to[0] * y[(i, j)] + 0.0);
             if let Some(layer) = terrain.layers.get_mut(name) {
                 layer.cells = Cells::Float(part);
             }
@@ -337,43 +360,44 @@ fn turn_vectors(specs: &[LayerSpec], terrain: &mut Terrain, turn: Turn) {
     }
 }
 
-fn mass(model: &dyn Model) -> Result<(), How> {
+fn check_mass_balance(model: &dyn Model) -> Result<(), Violation> {
     let size = [80, 120];
     for (edge, sea) in [Edge::Open, Edge::Closed].into_iter().flat_map(|edge| [None, Some(40.0)].map(|sea| (edge, sea)))
     {
-        let mut terrain = rough(model, size)?;
+        let mut terrain = create_rough_terrain(model, size)?;
         terrain.grid.edges = [edge; 4];
-        terrain.grid.sea_level = sea.map(Height::saturating);
-        terrain.loose = Some(Field::new(size, Height::saturating(0.5)));
-        let before = terrain.solid();
+        terrain.grid.sea_level = sea.map(Height::from_metres_clamped);
+        terrain.loose = Some(Field::new(size, Height::from_metres_clamped(0.5)));
+        let before = terrain.sum_solid();
         let mut stepper = model.start(&terrain.grid)?;
         let mut budget = MassBalance::default();
         for step in 0..model.steps(&terrain.grid) {
-            budget += stepper.step(&mut terrain, tick(step))?;
-            let (change, said) = (terrain.solid() - before, budget.solid_change());
-            ask(change == said, || {
+            budget += stepper.run_step(&mut terrain, create_step_context(step))?;
+            let (change, said) = (terrain.sum_solid() - before, budget.solid_change());
+            ensure_holds(change == said, || {
                 format!(
                     "after step {step} the solid volume has changed by {change}, and the mass balance states {said}"
                 )
             })?;
         }
-        ask(edge == Edge::Open || budget.exported == 0, || {
+        ensure_holds(edge == Edge::Open || budget.exported == 0, || {
             format!("{} units left across closed edges", budget.exported)
         })?;
         let is_whole = terrain.loose.iter().all(|loose| loose.as_slice().iter().all(|h| h.0 >= 0));
-        ask(is_whole, || "the thickness of sediment is negative".into())?;
+        ensure_holds(is_whole, || "the thickness of sediment is negative".into())?;
     }
     Ok(())
 }
 
 /// Returns terrains of awkward shapes and sizes.
-fn awkward() -> Result<Vec<(&'static str, Terrain)>> {
+fn create_awkward_terrains() -> Result<Vec<(&'static str, Terrain)>> {
     let ground = |size: [usize; 2], height: &(dyn Fn(usize, usize) -> f64 + Sync)| {
-        let field = Field::generate(size, |i, j| Height::saturating(height(i, j)));
+        let field = Field::from_fn(size, |i, j| Height::from_metres_clamped(height(i, j)));
         Terrain::from_ground(Grid::new(size, 10.0)?, field)
     };
+    // Voids are scattered, so that most cells have one among their neighbours.
     let mut some_void = ground([20, 30], &|i, j| (i * j % 17) as f64)?;
-    some_void.nodata = Some(Field::generate([20, 30], |i, j| (i + j) % 5 == 0));
+    some_void.nodata = Some(Field::from_fn([20, 30], |i, j| (i + j) % 5 == 0));
     let mut sunk = ground([30, 30], &|i, _| i as f64 - 15.0)?;
     sunk.grid.sea_level = Some(Height::ZERO);
     Ok(vec![
@@ -393,11 +417,12 @@ fn awkward() -> Result<Vec<(&'static str, Terrain)>> {
 }
 
 /// Returns a value from the parameter's range: one of the ends, or any value between.
-fn any_value(kind: &ParamKind, key: Key) -> Value {
-    let u = match key.and(1).bits() % 4 {
+fn draw_value(kind: &ParamKind, key: RandomKey) -> Value {
+    // A quarter of the values each is the lower and the upper end, so that both are tested often.
+    let u = match key.derive_key(1).random_bits() % 4 {
         0 => 0.0,
         1 => 1.0,
-        _ => key.and(2).unit(),
+        _ => key.derive_key(2).uniform_unit(),
     };
     match kind {
         // Cubed, so that moderate values of wide ranges occur too.
@@ -410,16 +435,16 @@ fn any_value(kind: &ParamKind, key: Key) -> Value {
     }
 }
 
-fn any_ground(model: &dyn Model) -> Result<(), How> {
+fn check_awkward_terrains(model: &dyn Model) -> Result<(), Violation> {
     /// Number of sets of parameters for each terrain; the first one is the model's own.
-    const DRAWS: u64 = 25;
+    const PARAMETER_SETS: u64 = 25;
     let owner = model.about().name;
-    for (shape, (name, ground)) in awkward()?.into_iter().enumerate() {
-        for draw in 0..DRAWS {
+    for (shape, (name, ground)) in create_awkward_terrains()?.into_iter().enumerate() {
+        for draw in 0..PARAMETER_SETS {
             let mut model = model.clone_box();
-            let key = Key::new(SEED, owner).and(shape as u64).and(draw);
+            let key = RandomKey::new(SEED, owner).derive_key(shape as u64).derive_key(draw);
             for (number, param) in model.declared().iter().enumerate().filter(|_| draw > 0) {
-                model.set(owner, param.name, &any_value(&param.kind, key.and(number as u64)).into())?;
+                model.set(owner, param.name, &draw_value(&param.kind, key.derive_key(number as u64)).into())?;
             }
             if model.check(&ground.grid).is_err() {
                 continue;
@@ -432,99 +457,111 @@ fn any_ground(model: &dyn Model) -> Result<(), How> {
 }
 
 /// Takes the first steps and the last one: the middle of a long run is like its beginning.
-fn few_steps(model: &dyn Model, ground: &Terrain) -> Result<(), How> {
+fn few_steps(model: &dyn Model, ground: &Terrain) -> Result<(), Violation> {
     let mut terrain = ground.clone();
-    furnish(model, &mut terrain)?;
-    let before = terrain.solid();
+    fill_input_layers(model, &mut terrain)?;
+    let before = terrain.sum_solid();
     let mut stepper = model.start(&terrain.grid)?;
     let steps = model.steps(&terrain.grid);
     let mut change = 0;
     for step in (0..steps).take(5).chain(5.max(steps.saturating_sub(1))..steps) {
-        change += stepper.step(&mut terrain, tick(step))?.solid_change();
+        change += stepper.run_step(&mut terrain, create_step_context(step))?.solid_change();
     }
-    ask(terrain.solid() - before == change, || "mass does not close".into())?;
+    ensure_holds(terrain.sum_solid() - before == change, || "mass does not close".into())?;
     let is_in_range = terrain.ground.as_slice().iter().all(|h| (Height::MIN..=Height::MAX).contains(h));
-    ask(is_in_range, || "a height is out of range".into())?;
+    ensure_holds(is_in_range, || "a height is out of range".into())?;
     for (name, layer) in &terrain.layers {
         let is_finite = layer.cells.to_float().as_slice().iter().all(|x| x.is_finite());
-        ask(is_finite, || format!("{name} is not finite"))?;
+        ensure_holds(is_finite, || format!("{name} is not finite"))?;
     }
+    // Without a mask the iterator is empty and the check passes.
     let void = ground.nodata.iter().flat_map(|mask| mask.as_slice());
     let mut heights = ground.ground.as_slice().iter().zip(terrain.ground.as_slice()).zip(void);
-    ask(heights.all(|((was, is), is_void)| !is_void || was == is), || "a cell without data has changed".into())
+    ensure_holds(heights.all(|((was, is), is_void)| !is_void || was == is), || "a cell without data has changed".into())
 }
 
-fn declaration(model: &dyn Model) -> Result<(), How> {
+fn check_declaration(model: &dyn Model) -> Result<(), Violation> {
     let about = model.about();
     let is_plain = about.name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    ask(is_plain && !about.name.is_empty(), || "its name must consist of a-z, 0-9 and _".into())?;
-    ask(model.page().contains("Source:"), || "its page must name its source".into())?;
-    ask(about.summary.ends_with('.') && !about.source.is_empty(), || {
+    ensure_holds(is_plain && !about.name.is_empty(), || "its name must consist of a-z, 0-9 and _".into())?;
+    ensure_holds(model.page().contains("Source:"), || "its page must name its source".into())?;
+    ensure_holds(about.summary.ends_with('.') && !about.source.is_empty(), || {
         "it must have a source and a summary that ends with a full stop".into()
     })?;
     for param in model.declared() {
         let is_said = param.meaning.len() > 10 && !param.unit.is_empty() && !param.source.is_empty();
-        ask(is_said, || format!("{} must have a meaning, a unit and a source", param.name))?;
+        ensure_holds(is_said, || format!("{} must have a meaning, a unit and a source", param.name))?;
         model.clone_box().set(about.name, param.name, &param.default.into())?;
     }
-    let mut terrain = rough(model, [40, 50])?;
-    run(model, &mut terrain)?;
+    let mut terrain = create_rough_terrain(model, [40, 50])?;
+    run_all_steps(model, &mut terrain)?;
     let known: Vec<&LayerSpec> = about.needs.iter().chain(about.uses).chain(about.writes).collect();
     for (name, layer) in &terrain.layers {
         let is_known =
             |spec: &&LayerSpec| (spec.name, spec.unit, spec.cells) == (name, &layer.unit, layer.cells.cell_type());
-        ask(known.iter().any(is_known), || format!("{name} is written but not declared"))?;
+        ensure_holds(known.iter().any(is_known), || format!("{name} is written but not declared"))?;
     }
-    ask(terrain.loose.is_none() || about.writes.contains(&LOOSE), || "sediment is produced but not declared".into())?;
+    ensure_holds(terrain.loose.is_none() || about.writes.contains(&LOOSE), || {
+        "sediment is produced but not declared".into()
+    })?;
     let is_exact = |spec: &LayerSpec| spec.traits.mass != Mass::Solid || spec.cells == CellType::Height;
-    ask(about.writes.iter().all(is_exact), || "a layer that counts as solid has cells other than heights".into())?;
+    ensure_holds(about.writes.iter().all(is_exact), || {
+        "a layer that counts as solid has cells other than heights".into()
+    })?;
     let left = |(name, rows): (&String, &thalweg_core::terrain::Table)| {
-        rows.carried().is_some() || !about.tables.contains(&name.as_str())
+        rows.carried_solid().is_some() || !about.tables.contains(&name.as_str())
     };
-    ask(!terrain.tables.iter().any(left), || "it leaves a table that is internal or not declared".into())
+    ensure_holds(!terrain.tables.iter().any(left), || "it leaves a table that is internal or not declared".into())
 }
 
-fn factors(model: &dyn Model) -> Result<(), How> {
+fn check_neutral_factors(model: &dyn Model) -> Result<(), Violation> {
     let about = model.about();
     let size = [70, 80];
     // A mask without effect makes the model use its general code path, which must give the bits of the fast one.
-    let mut plain = rough(model, size)?;
+    let mut plain = create_rough_terrain(model, size)?;
     plain.layers.retain(|name, _| about.needs.iter().any(|spec| spec.name == name));
     let mut masked = plain.clone();
     for (spec, factor) in [(HARDNESS, 0.0), (PROTECT, 0.0), (RAIN, 1.0)] {
         if about.uses.contains(&spec) {
-            masked.insert(&spec, Cells::Float(Field::new(size, factor)))?;
+            masked.insert_layer(&spec, Cells::Float(Field::new(size, factor)))?;
         }
     }
-    run(model, &mut plain)?;
-    run(model, &mut masked)?;
-    ask(plain.ground == masked.ground, || "the elevation differs where hardness and protect are 0 and rain is 1".into())
+    run_all_steps(model, &mut plain)?;
+    run_all_steps(model, &mut masked)?;
+    ensure_holds(plain.ground == masked.ground, || {
+        "the elevation differs where hardness and protect are 0 and rain is 1".into()
+    })
 }
 
-fn family(model: &dyn Model) -> Result<(), How> {
+fn check_family(model: &dyn Model) -> Result<(), Violation> {
     let land = |edit: fn(&mut Terrain)| {
-        let mut terrain = rough(model, [90, 70])?;
+        let mut terrain = create_rough_terrain(model, [90, 70])?;
         edit(&mut terrain);
-        Ok::<_, How>(terrain)
+        Ok::<_, Violation>(terrain)
     };
     let mut lands = vec![
         ("hills", land(|_| ())?),
-        ("hills by the sea", land(|terrain| terrain.grid.sea_level = Some(Height::saturating(40.0)))?),
+        ("hills by the sea", land(|terrain| terrain.grid.sea_level = Some(Height::from_metres_clamped(40.0)))?),
         (
             "high mountains",
-            land(|terrain| terrain.ground = terrain.ground.map(|h| Height::saturating(9.0 * h.metres() + 3000.0)))?,
+            land(|terrain| {
+                terrain.ground = terrain.ground.map(|h| Height::from_metres_clamped(9.0 * h.metres() + 3000.0))
+            })?,
         ),
     ];
-    lands.extend(awkward()?);
+    lands.extend(create_awkward_terrains()?);
     let only_looks = model.about().family == Family::Analysis;
     for (name, mut land) in lands.into_iter().filter(|(_, land)| model.check(&land.grid).is_ok()) {
-        furnish(model, &mut land)?;
+        fill_input_layers(model, &mut land)?;
         let before = land.ground.clone();
-        run(model, &mut land)?;
+        run_all_steps(model, &mut land)?;
+        // One changed terrain decides: it fulfils the law for a base or erosion model and breaks it for an analysis.
         if land.ground != before {
-            return ask(!only_looks, || format!("it changes the elevation of {name}"));
+            return ensure_holds(!only_looks, || format!("it changes the elevation of {name}"));
         }
     }
     // A model that only carries user edits does nothing by itself.
-    ask(only_looks || model.plays(Role::Strokes), || "it does not change the elevation of any terrain".into())
+    ensure_holds(only_looks || model.plays_role(Role::Strokes), || {
+        "it does not change the elevation of any terrain".into()
+    })
 }

@@ -1,5 +1,5 @@
 //! Recipes, plans and runs: which models change a terrain, in which order, and on which levels. Also sessions, and
-//! endless worlds.
+//! endless worlds. For example, a run of the preset `hills` creates noise and then lets rivers incise it.
 //!
 //! ```
 //! use thalweg_sim::{presets, run::Run};
@@ -7,7 +7,7 @@
 //! let mut recipe = presets::find_preset("hills")?;
 //! recipe.cells = 32;
 //! let mut run = Run::new(recipe)?;
-//! while run.step()?.is_some() {}
+//! while run.take_step()?.is_some() {}
 //! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
 

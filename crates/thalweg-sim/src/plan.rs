@@ -18,24 +18,24 @@
 
 use std::collections::BTreeSet;
 
-use crate::recipe::{Beyond, Coarsest, Cut, Levels, LocalFrom, Recipe, Stage, When};
+use crate::recipe::{Coarsest, Levels, LocalFrom, MapTrim, Recipe, RefinementMethod, Stage, When};
 use thalweg_core::base::memory;
 use thalweg_core::declare::params::ParamType;
 use thalweg_core::terrain::{CATCHMENT, LAKE, POOL, RECEIVER};
 use thalweg_core::{Cell, CellRect, Edge, Error, Extent, Grid, Height, Result, Size, Terrain};
 use thalweg_models::model::{Blend, Family};
-use thalweg_render::products::resample::resample;
+use thalweg_render::products::resample::resample_terrain;
 
 /// The fewest cells on the long side of an automatically chosen first level: the largest valleys are a few cells wide
 /// there, and a thousand steps take a second or two.
-pub const FEWEST: usize = 128;
+pub const MIN_FIRST_LEVEL_CELLS: usize = 128;
 
 /// The largest share by which whole cells of the first of several levels may miss the short side of the extent.
-pub const OFF: f64 = 0.01;
+pub const MAX_SHORT_SIDE_MISFIT: f64 = 0.01;
 
 /// The most cells on the long side of an automatically chosen global level, if no stage requires finer ones: work
 /// over the whole terrain takes seconds there.
-pub const GLOBAL: usize = 512;
+pub const MAX_AUTO_GLOBAL_CELLS: usize = 512;
 
 /// A preview is the first level with more cells than this on the long side.
 pub const PREVIEW: usize = 256;
@@ -85,7 +85,7 @@ const LOCAL_SCRATCH: u64 = 96 << 20;
 
 /// Bytes per cell that reading, drawing and writing take for their copies, in addition to the run itself. Measured: a
 /// build of 4096² cells with 4 bytes per cell took 17.7.
-const COPIES: u64 = 14;
+const COPY_BYTES_PER_CELL: u64 = 14;
 
 impl Stage {
     /// Returns true if the stage creates base terrain.
@@ -94,7 +94,7 @@ impl Stage {
     }
 
     /// Returns true if the stage only reads the terrain.
-    fn reads(&self) -> bool {
+    fn is_read_only(&self) -> bool {
         self.model.about().family == Family::Analysis
     }
 
@@ -102,21 +102,21 @@ impl Stage {
     /// the first `global` ones are computed over the whole terrain. If there is one level, all stages run on it.
     /// Stages that change the terrain end at the global level; stages that read it may run on any.
     fn runs_on(&self, level: usize, [global, levels]: [usize; 2], cell: f64) -> bool {
-        let levels = if self.reads() { levels } else { global };
+        let levels = if self.is_read_only() { levels } else { global };
         match self.when {
             _ if level >= levels => false,
             _ if levels == 1 => true,
-            When::All => !self.reads() || level + 1 == levels,
+            When::All => !self.is_read_only() || level + 1 == levels,
             When::First => level == 0,
             When::Last => level + 1 == levels,
-            When::Widths(widths) => within(widths, cell),
+            When::Widths(widths) => is_width_in_range(widths, cell),
         }
     }
 }
 
 /// Returns true if a cell's width is in a range. Widths are quotients, hence a tolerance of half a thousandth on
 /// either side.
-fn within([finest, coarsest]: [f64; 2], cell: f64) -> bool {
+fn is_width_in_range([finest, coarsest]: [f64; 2], cell: f64) -> bool {
     (finest * 0.9995..=coarsest * 1.0005).contains(&cell)
 }
 
@@ -126,7 +126,7 @@ impl Recipe {
     ///
     /// # Errors
     /// Returns the errors of [`Recipe::grids`].
-    pub fn grid(&self) -> Result<Grid> {
+    pub fn last_grid(&self) -> Result<Grid> {
         let mut grids = self.grids()?;
         grids.pop().ok_or_else(|| Error::Recipe("has no level".into()))
     }
@@ -136,10 +136,10 @@ impl Recipe {
     /// # Errors
     /// Returns an error if the sea level is outside the accepted elevations, or edges are looped that cannot be
     /// ([`Grid::check`]).
-    pub fn framed(&self, mut grid: Grid) -> Result<Grid> {
+    pub fn configure_grid(&self, mut grid: Grid) -> Result<Grid> {
         grid.edges = self.edges;
         grid.sea_level = self.sea_level.map(Height::from_metres).transpose()?;
-        if let Some(place) = self.place() {
+        if let Some(place) = self.world_place() {
             grid.georeference = Some(place.georeference(grid.cell));
         }
         grid.check()?;
@@ -148,7 +148,7 @@ impl Recipe {
 
     /// Returns the rows and columns to which an elevation model of `size` is resampled: with `cells` on the long
     /// side, if they are given.
-    pub fn size_over(&self, size: Size) -> Size {
+    pub fn resampled_size(&self, size: Size) -> Size {
         let long = usize::from(size[1] >= size[0]);
         if self.cells == 0 || size[long] == self.cells {
             return size;
@@ -161,14 +161,14 @@ impl Recipe {
     }
 
     /// Returns the terrain from which the recipe starts, for the elevation model `model`: on its own cells or
-    /// resampled to [`Recipe::size_over`], with the recipe's edges and sea level.
+    /// resampled to [`Recipe::resampled_size`], with the recipe's edges and sea level.
     ///
     /// # Errors
-    /// Returns the errors of [`Recipe::framed`]; as [`resample`], if the model is resampled.
-    pub fn over(&self, model: Terrain) -> Result<Terrain> {
-        let size = self.size_over(model.grid.size);
-        let model = if size == model.grid.size { model } else { resample(&model, size)? };
-        Ok(Terrain { grid: self.framed(model.grid.clone())?, ..model })
+    /// Returns the errors of [`Recipe::configure_grid`], and those of [`resample_terrain`] if the model is resampled.
+    pub fn prepare_start_terrain(&self, model: Terrain) -> Result<Terrain> {
+        let size = self.resampled_size(model.grid.size);
+        let model = if size == model.grid.size { model } else { resample_terrain(&model, size)? };
+        Ok(Terrain { grid: self.configure_grid(model.grid.clone())?, ..model })
     }
 
     /// Returns the grids of a recipe that has an extent, from the coarsest level to the last, which has `cells` on
@@ -179,29 +179,31 @@ impl Recipe {
     /// # Errors
     /// Returns an error if there is no extent, there are too many cells, doubling the coarsest level's cells does not
     /// lead to their number, the coarsest cells are too wide for the short side, or nothing is left of the map after
-    /// the cut; also as [`Recipe::framed`].
+    /// the cut; also returns the errors of [`Recipe::configure_grid`].
     pub fn grids(&self) -> Result<Vec<Grid>> {
         let Some(Extent { width, height }) = self.extent() else {
             return Err(Error::Recipe("has no `extent`; its grid comes from a file".into()));
         };
         let halvings = self.halvings()?;
         let cell = width.max(height) / (self.cells >> halvings) as f64;
-        let size = [height, width].map(|side| whole(side, cell));
+        let size = [height, width].map(|side| count_whole_cells(side, cell));
         // If the map is too large, the error names the requested size.
         let map = Grid::new(size.map(|n| n << halvings), cell / f64::from(1u32 << halvings))?.size;
-        let cut = self.cut();
+        let cut = self.map_trim();
         if cut.cols >= map[1] || cut.rows >= map[0] {
             let allowed = format!("fewer than the map's {} columns and {} rows", map[1], map[0]);
-            return Err(Error::value("cut", format!("{:?}", <[usize; 2]>::from(cut)), allowed));
+            return Err(Error::invalid_value("cut", format!("{:?}", <[usize; 2]>::from(cut)), allowed));
         }
+        // The margin is a whole number of the coarsest cells, so that it doubles exactly from level to level.
         let margin = (self.margin() * size[0].min(size[1]) as f64).ceil() as usize;
         let global = halvings - self.local_levels()?.min(halvings);
         let level = |k: u32| {
             let mut grid = Grid::new(size.map(|n| (n + 2 * margin) << k), cell / f64::from(1u32 << k))?;
             grid.first = Cell::from_axes(|_| -((margin << k) as i64));
             grid.origin = grid.first;
-            let grid = self.framed(grid)?;
-            Ok(if k > global { self.map(&grid) } else { grid })
+            let grid = self.configure_grid(grid)?;
+            // Local levels have no margin: it was cut away after the last global level.
+            Ok(if k > global { self.map_grid(&grid) } else { grid })
         };
         // The last level comes first: if it is too large, the error names the requested size.
         let last = level(halvings)?;
@@ -211,8 +213,8 @@ impl Recipe {
     /// Returns the part of a level that is the map: without the margin, and on the last level without the cut.
     pub(crate) fn map_window(&self, level: &Grid) -> Option<CellRect> {
         let mut window = level.map_window()?;
-        if self.cut() != Cut::NONE && self.map_size().is_ok_and(|size| size == window.size()) {
-            let Cut { cols, rows } = self.cut();
+        if self.map_trim() != MapTrim::NONE && self.map_size().is_ok_and(|size| size == window.size()) {
+            let MapTrim { cols, rows } = self.map_trim();
             let size = [window.rows().saturating_sub(rows).max(1), window.cols().saturating_sub(cols).max(1)];
             window = CellRect::new(window.start, size);
         }
@@ -224,12 +226,14 @@ impl Recipe {
         let halvings = self.halvings()?;
         let Extent { width, height } = self.extent().unwrap_or_default();
         let cell = width.max(height) / (self.cells >> halvings) as f64;
-        Ok([height, width].map(|side| whole(side, cell) << halvings))
+        Ok([height, width].map(|side| count_whole_cells(side, cell) << halvings))
     }
 
     /// Returns the grid of that map, with open edges where something was removed.
-    pub fn map(&self, level: &Grid) -> Grid {
+    pub fn map_grid(&self, level: &Grid) -> Grid {
         let mut grid = self.map_window(level).map_or_else(|| level.clone(), |map| level.window(map));
+        // After the cut a side is no edge of the world any more: what is beyond it was removed, so water may leave
+        // there.
         let has_margin = level.first != Cell::new(0, 0);
         let is_cut = [0, 1].map(|axis| !has_margin && grid.size[axis] < level.size[axis]);
         if has_margin || is_cut != [false; 2] {
@@ -247,7 +251,7 @@ impl Recipe {
     ///
     /// # Errors
     /// Returns the errors of [`Recipe::grids`].
-    pub fn preview(&self) -> Result<usize> {
+    pub fn preview_cells(&self) -> Result<usize> {
         let halvings = self.halvings()?;
         let levels = (0..=halvings).rev().map(|k| self.cells >> k);
         Ok(levels.into_iter().find(|cells| *cells > PREVIEW).unwrap_or(self.cells))
@@ -262,6 +266,7 @@ impl Recipe {
             return Ok(cells);
         }
         let levels = (0..=self.halvings()?).map(|k| self.cells >> k);
+        // Levels double, so the nearest one is that with the smallest ratio.
         let times = |level: &usize| (*level).max(cells) as f64 / (*level).min(cells) as f64;
         Ok(levels.min_by(|a, b| times(a).total_cmp(&times(b))).unwrap_or(cells))
     }
@@ -288,7 +293,7 @@ impl Recipe {
     /// # Errors
     /// Returns an error if doubling the global level's cells does not lead to `cells`.
     pub fn local_levels(&self) -> Result<u32> {
-        let (Some(Extent { width, height }), Beyond::Local { from: local_from }) =
+        let (Some(Extent { width, height }), RefinementMethod::Local { from: local_from }) =
             (self.extent(), self.levels().beyond)
         else {
             return Ok(0);
@@ -296,27 +301,29 @@ impl Recipe {
         let cell = width.max(height) / self.cells as f64;
         // Halve the cells until a level counts as global.
         let is_global = |halved: &u32| match local_from {
-            LocalFrom::Auto => self.cells >> halved <= GLOBAL,
+            LocalFrom::Auto => self.cells >> halved <= MAX_AUTO_GLOBAL_CELLS,
             LocalFrom::Cells(most) => self.cells >> halved <= most,
-            LocalFrom::Width(least) => doubled(cell, *halved) >= least * 0.9995,
+            // The tolerance is that of `is_width_in_range`.
+            LocalFrom::Width(least) => double_width(cell, *halved) >= least * 0.9995,
         };
+        // `cells` has at most 2²⁰, so 31 halvings are more than enough and the shifts stay defined.
         let mut levels = (0..31).find(|halved| is_global(halved) || self.cells >> halved <= 1).unwrap_or(31);
         if local_from == LocalFrom::Auto {
-            levels = self.ends(cell).map(|(_, most)| most).fold(levels, u32::min);
+            levels = self.local_level_limits(cell).map(|(_, most)| most).fold(levels, u32::min);
         }
         // The global level must have a whole number of cells, and exactly the requested one if there is one.
         let part = 1usize << levels;
         if !self.cells.is_multiple_of(part) {
             let [less, more] = [self.cells / part, self.cells / part + 1].map(|n| n * part);
             let allowed = format!("a multiple of {part}, because {levels} of its levels are local: {less} or {more}");
-            return Err(Error::value("cells", self.cells, allowed));
+            return Err(Error::invalid_value("cells", self.cells, allowed));
         }
         if let LocalFrom::Cells(from) = local_from
             && levels > 0
             && self.cells >> levels != from
         {
             let [less, more] = [from << (levels - 1), from << levels];
-            return Err(Error::value(
+            return Err(Error::invalid_value(
                 "cells",
                 self.cells,
                 format!("the global level's {from} times a power of 2: {less} or {more}"),
@@ -329,10 +336,10 @@ impl Recipe {
     ///
     /// # Errors
     /// Returns the errors of [`Recipe::local_levels`].
-    pub fn global(&self) -> Result<Self> {
+    pub fn to_global_recipe(&self) -> Result<Self> {
         let cells = self.cells >> self.local_levels()?;
         let mut global = Self { cells, ..self.clone() };
-        global.set_beyond(Beyond::Global)?;
+        global.set_refinement_method(RefinementMethod::Global)?;
         Ok(global)
     }
 
@@ -353,8 +360,11 @@ impl Recipe {
             Coarsest::None => return Ok(0),
             Coarsest::Cells(first) => first,
             Coarsest::Auto => {
-                let enough = (0..).take_while(|k| cells >> k >= 2 * FEWEST).count() as u32;
-                let fits = |k: &u32| self.off(cells as f64 / f64::from(1u32 << k)) <= OFF;
+                // Cells are halved as long as the coarser level keeps MIN_FIRST_LEVEL_CELLS.
+                let enough = (0..).take_while(|k| cells >> k >= 2 * MIN_FIRST_LEVEL_CELLS).count() as u32;
+                let fits =
+                    |k: &u32| self.short_side_misfit(cells as f64 / f64::from(1u32 << k)) <= MAX_SHORT_SIDE_MISFIT;
+                // The coarsest fitting first level is preferred; if none fits, there is one level.
                 let halvings = (1..=enough).rev().find(fits).unwrap_or(0);
                 let part = 1usize << halvings;
                 if cells.is_multiple_of(part) {
@@ -363,12 +373,13 @@ impl Recipe {
                 let [less, more] = [cells / part, cells / part + 1].map(|n| n * part);
                 let allowed =
                     format!("a multiple of {part}, because it is built in {} levels: {less} or {more}", halvings + 1);
-                return Err(Error::value("cells", cells, allowed));
+                return Err(Error::invalid_value("cells", cells, allowed));
             }
         };
         if cells < first {
-            return Err(Error::value("cells", cells, format!("{first} (the coarsest level) or more")));
+            return Err(Error::invalid_value("cells", cells, format!("{first} (the coarsest level) or more")));
         }
+        // The quotient is rounded down to a power of two; the next line refuses any other number of cells.
         let halvings = (cells / first).ilog2();
         if first << halvings != cells {
             let allowed = format!(
@@ -376,25 +387,27 @@ impl Recipe {
                 first << halvings,
                 first << (halvings + 1)
             );
-            return Err(Error::value("cells", cells, allowed));
+            return Err(Error::invalid_value("cells", cells, allowed));
         }
-        if halvings == 0 || self.off(first as f64) <= OFF {
+        if halvings == 0 || self.short_side_misfit(first as f64) <= MAX_SHORT_SIDE_MISFIT {
             return Ok(halvings);
         }
-        let fitting = (1..halvings).map(|k| first << k).find(|first| self.off(*first as f64) <= OFF);
+        let fitting = (1..halvings)
+            .map(|k| first << k)
+            .find(|first| self.short_side_misfit(*first as f64) <= MAX_SHORT_SIDE_MISFIT);
         let fitting = fitting.map_or("none, which makes one level".into(), |first| format!("{first} or more"));
         let allowed = format!(
             "{fitting}, because whole cells of the first level differ from the extent's short side by more than 1 %"
         );
-        Err(Error::value("coarsest", first, allowed))
+        Err(Error::invalid_value("coarsest", first, allowed))
     }
 
     /// Returns the share by which whole cells miss the short side of the extent, if there are `cells` along the long
     /// side. The finer the cells, the smaller it is.
-    fn off(&self, cells: f64) -> f64 {
+    fn short_side_misfit(&self, cells: f64) -> f64 {
         let Some(Extent { width, height }) = self.extent() else { return 0.0 };
         let (short, cell) = (width.min(height), width.max(height) / cells);
-        (whole(short, cell) as f64 * cell / short - 1.0).abs()
+        (count_whole_cells(short, cell) as f64 * cell / short - 1.0).abs()
     }
 
     /// Returns the work to be done, in order, on levels with cells of these widths in metres, the coarsest first: the
@@ -402,7 +415,7 @@ impl Recipe {
     pub fn turns(&self, widths: &[f64]) -> Vec<Turn> {
         let mut passes = vec![0; self.stages.len()];
         let mut turns = Vec::new();
-        let counts = self.counts(widths.len());
+        let counts = self.count_global_and_all(widths.len());
         for (level, cell) in widths.iter().enumerate() {
             if level > 0 {
                 turns.push(Turn { level, stage: None, trims: false, pass: 0 });
@@ -416,7 +429,8 @@ impl Recipe {
                     passes[number] += 1;
                 }
             }
-            if (self.margin() > 0.0 || self.cut() != Cut::NONE) && level + 1 == counts[0] {
+            // The margin is removed after the last global level: local levels need no surroundings.
+            if (self.margin() > 0.0 || self.map_trim() != MapTrim::NONE) && level + 1 == counts[0] {
                 turns.push(Turn { level, stage: None, trims: true, pass: 0 });
             }
         }
@@ -429,11 +443,12 @@ impl Recipe {
     /// # Errors
     /// Returns an error if one of them comes after erosion and does not add to the terrain: what it would create on a
     /// finer terrain is not known then.
-    pub(crate) fn octaves(&self, widths: &[f64], level: usize) -> Result<Vec<Vec<usize>>> {
-        let counts = self.counts(widths.len());
+    pub(crate) fn group_detail_stages(&self, widths: &[f64], level: usize) -> Result<Vec<Vec<usize>>> {
+        let counts = self.count_global_and_all(widths.len());
         let runs = |stage: &Stage, level: usize| stage.runs_on(level, counts, widths[level]);
         let has_run = |stage: &Stage| (0..level).any(|before| runs(stage, before));
         let mut blocks: Vec<Vec<usize>> = Vec::new();
+        // `first` holds until a stage has eroded the terrain, `open` while the last block may take another stage.
         let (mut first, mut open) = (true, false);
         for (number, stage) in self.stages.iter().enumerate().filter(|(_, stage)| !stage.muted && has_run(stage)) {
             match stage.model.about().family {
@@ -463,15 +478,16 @@ impl Recipe {
     }
 
     /// Returns how many of `levels` levels are computed over the whole terrain, and `levels`.
-    pub fn counts(&self, levels: usize) -> [usize; 2] {
+    pub fn count_global_and_all(&self, levels: usize) -> [usize; 2] {
         let local = self.local_levels().map_or(0, |local| local as usize);
+        // At least one level is global, because a local level is computed from one.
         [levels.saturating_sub(local).max(1), levels]
     }
 
     /// Returns, for each stage, on how many coarser levels it has run when it runs on its last level that is computed
     /// over the whole terrain.
     pub(crate) fn last_passes(&self) -> Vec<u32> {
-        let grids = self.global().and_then(|recipe| recipe.grids()).unwrap_or_default();
+        let grids = self.to_global_recipe().and_then(|recipe| recipe.grids()).unwrap_or_default();
         let widths: Vec<f64> = grids.iter().map(|grid| grid.cell).collect();
         let counts = [widths.len(); 2];
         let runs =
@@ -482,10 +498,11 @@ impl Recipe {
     /// Returns the stages that change the terrain on levels of specified widths, each with the most levels that may
     /// be local for it, if the last level's cells are `cell` metres wide: a stage with a finest width must have run
     /// on all its levels, one without it on its widest.
-    fn ends(&self, cell: f64) -> impl Iterator<Item = (&Stage, u32)> {
-        self.stages.iter().filter(|stage| !stage.muted && !stage.reads()).filter_map(move |stage| {
+    fn local_level_limits(&self, cell: f64) -> impl Iterator<Item = (&Stage, u32)> {
+        self.stages.iter().filter(|stage| !stage.muted && !stage.is_read_only()).filter_map(move |stage| {
             let When::Widths(wanted) = stage.when else { return None };
-            let mut levels = (0..31).filter(|halved| within(wanted, doubled(cell, *halved)));
+            let mut levels = (0..31).filter(|halved| is_width_in_range(wanted, double_width(cell, *halved)));
+            // The finest suitable level comes first.
             let most = if wanted[0] > 0.0 { levels.next() } else { levels.next_back() };
             Some((stage, most?))
         })
@@ -497,23 +514,23 @@ impl Recipe {
     /// # Errors
     /// Returns an error if one is, with the reason, and the global level that would suit all stages.
     pub(crate) fn check_local(&self, widths: &[f64]) -> Result<()> {
-        let [global, levels] = self.counts(widths.len());
+        let [global, levels] = self.count_global_and_all(widths.len());
         let (Some(last), Some(cell)) = (widths.get(global - 1), widths.last()) else { return Ok(()) };
         let local = (levels - global) as u32;
-        let Some((stage, most)) = self.ends(*cell).find(|(_, most)| *most < local) else { return Ok(()) };
-        let all = self.ends(*cell).map(|(_, most)| most).fold(local, u32::min);
+        let Some((stage, most)) = self.local_level_limits(*cell).find(|(_, most)| *most < local) else { return Ok(()) };
+        let all = self.local_level_limits(*cell).map(|(_, most)| most).fold(local, u32::min);
         let problem = format!(
             "only applies to cells of {last} m or more: finer levels are local, and this stage needs the whole \
              terrain; set local_from = {} or \"{} m\" to run it there",
             self.cells >> all,
-            doubled(*cell, all)
+            double_width(*cell, all)
         );
-        let asked = format!("{}.levels = cells of {} m", stage.label, doubled(*cell, most));
+        let asked = format!("{}.levels = cells of {} m", stage.label, double_width(*cell, most));
         Err(Error::conflict(asked, problem))
     }
 
     /// Returns the indices of the stages that are not muted and never run on levels with cells of these widths.
-    pub(crate) fn idle(&self, turns: &[Turn]) -> impl Iterator<Item = usize> {
+    pub(crate) fn find_idle_stages(&self, turns: &[Turn]) -> impl Iterator<Item = usize> {
         let has_turn = |number: usize| turns.iter().any(|turn| turn.stage == Some(number));
         let stages = self.stages.iter().enumerate();
         stages.filter(move |(number, stage)| !stage.muted && !has_turn(*number)).map(|(number, _)| number)
@@ -524,13 +541,13 @@ impl Recipe {
     /// # Errors
     /// Returns an error with both numbers if the estimate is more than the system has free.
     pub fn check_memory(&self, grid: &Grid) -> Result<()> {
-        let need = self.memory(grid).saturating_add(COPIES.saturating_mul(grid.len() as u64));
+        let need = self.estimate_memory(grid).saturating_add(COPY_BYTES_PER_CELL.saturating_mul(grid.len() as u64));
         memory::check_memory(&format!("{} at {} × {} cells", self.name, grid.cols(), grid.rows()), need)
     }
 
     /// Returns an estimate of the memory that a run on this grid needs, in bytes: the terrain, the layers that models
     /// have written by then, and the scratch memory of the work, on the level where that is most.
-    pub fn memory(&self, grid: &Grid) -> u64 {
+    pub fn estimate_memory(&self, grid: &Grid) -> u64 {
         /// Results of base models on both levels, and a field of half its rows, in bytes per cell.
         const FINER: u64 = 10;
         // For a given terrain a recipe has one level.
@@ -542,7 +559,7 @@ impl Recipe {
         /// Checking a sketch and changing the terrain: flow directions, targets, the new terrain and factors, in
         /// bytes per cell.
         const SKETCH: u64 = 56;
-        let [global, _] = self.counts(levels.len());
+        let [global, _] = self.count_global_and_all(levels.len());
         let mut layers = BTreeSet::new();
         let mut most = 0;
         for turn in self.turns(&widths) {
@@ -554,7 +571,7 @@ impl Recipe {
                     let about = stage.model.about();
                     layers.extend(about.needs.iter().chain(about.writes).map(|spec| spec.name));
                     layers.extend(stage.layers.keys().map(String::as_str));
-                    let model = stage.model_at(turn.pass);
+                    let model = stage.model_for_pass(turn.pass);
                     let drawn = if self.sketch.is_some() { SKETCH * cells } else { 0 };
                     drawn + model.map_or_else(|_| stage.model.scratch(level), |model| model.scratch(level))
                 }
@@ -569,6 +586,7 @@ impl Recipe {
                 // In addition to everything on the cells of twice the width.
                 None => cells * (1 + layers.len() as u64) + FINER * cells,
             };
+            // The elevation and each layer take four bytes per cell.
             most = most.max(cells * 4 * (1 + layers.len() as u64) + scratch);
         }
         most
@@ -576,11 +594,11 @@ impl Recipe {
 }
 
 /// Returns a cell's width, doubled this many times.
-fn doubled(cell: f64, times: u32) -> f64 {
+fn double_width(cell: f64, times: u32) -> f64 {
     cell * libm::exp2(f64::from(times))
 }
 
 /// Returns the number of whole cells along a side, at least one.
-fn whole(side: f64, cell: f64) -> usize {
+fn count_whole_cells(side: f64, cell: f64) -> usize {
     ((side / cell).round() as usize).max(1)
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::recipe::Recipe;
 use crate::run::Run;
 use thalweg_core::{Error, Result};
-use thalweg_io::atomic::{atomic, is_temporary};
-use thalweg_io::{FilePath, Format, LoadOptions, decode, terrain_of};
+use thalweg_io::atomic::{is_temporary, write_atomically};
+use thalweg_io::{FilePath, Format, LoadOptions, convert_to_terrain, decode_raster};
 
 /// A recipe that is part of the library.
 ///
@@ -65,21 +65,21 @@ pub const ELEVATION_MODEL: (&str, &[u8]) = ("jacksboro.tif", include_bytes!("../
 /// Creates a run of a recipe over the library's elevation model, for programs without files.
 ///
 /// # Errors
-/// Returns the errors of [`Run::over`].
-pub fn run_over_model(recipe: Recipe) -> Result<Run> {
+/// Returns the errors of [`Run::with_terrain`].
+pub fn create_run_on_model(recipe: Recipe) -> Result<Run> {
     let (name, bytes) = ELEVATION_MODEL;
     let path = Path::new(name);
-    let raster = decode(Format::of(path)?, bytes, None).map_err(|error| error.of_file(path))?;
-    let loaded = terrain_of(path, raster, None, &LoadOptions::default())?;
-    let terrain = recipe.over(loaded.terrain)?;
-    Run::over(recipe, terrain)
+    let raster = decode_raster(Format::from_path(path)?, bytes, None).map_err(|error| error.into_file_error(path))?;
+    let loaded = convert_to_terrain(path, raster, None, &LoadOptions::default())?;
+    let terrain = recipe.prepare_start_terrain(loaded.terrain)?;
+    Run::with_terrain(recipe, terrain)
 }
 
 impl Preset {
     /// Returns its recipe.
     ///
     /// # Errors
-    /// None that a test does not rule out.
+    /// Returns an error if the text is not a valid recipe; a test rules this out for the presets of the library.
     pub fn recipe(&self) -> Result<Recipe> {
         Recipe::parse(self.text)
     }
@@ -108,8 +108,8 @@ pub fn write_elevation_model(mut recipe: Recipe, folder: impl Into<FilePath>) ->
     let folder = folder.into();
     if recipe.dem() == Some(Path::new(ELEVATION_MODEL.0)) {
         let path = folder.join(ELEVATION_MODEL.0);
-        atomic(&path, |file| file.write_all(ELEVATION_MODEL.1).map_err(Error::io(&path, "write")))?;
-        recipe.folder = folder.absolute()?;
+        write_atomically(&path, |file| file.write_all(ELEVATION_MODEL.1).map_err(Error::io(&path, "write")))?;
+        recipe.folder = folder.to_absolute()?;
     }
     Ok(recipe)
 }
@@ -126,7 +126,7 @@ pub fn is_passing(path: &Path) -> bool {
 /// Returns an error if there is none; the message lists them or names the nearest.
 pub fn find_preset(name: &str) -> Result<Recipe> {
     let preset = PRESETS.iter().find(|preset| preset.name == name);
-    preset.ok_or_else(|| Error::unknown("preset", name, PRESETS.iter().map(|preset| preset.name)))?.recipe()
+    preset.ok_or_else(|| Error::unknown_name("preset", name, PRESETS.iter().map(|preset| preset.name)))?.recipe()
 }
 
 #[cfg(test)]
@@ -139,7 +139,7 @@ mod tests {
             let recipe = preset.recipe().unwrap();
             assert_eq!(recipe.name, preset.name);
             assert!(!recipe.stages.is_empty() && !recipe.about.is_empty());
-            assert!(recipe.dem().is_some() || recipe.grid().is_ok(), "{}", preset.name);
+            assert!(recipe.dem().is_some() || recipe.last_grid().is_ok(), "{}", preset.name);
         }
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("presets");
         let texts = std::fs::read_dir(folder).unwrap().filter(|entry| {

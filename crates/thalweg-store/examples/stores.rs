@@ -9,7 +9,7 @@ use std::path::Path;
 
 use thalweg_core::terrain::grid::PixelIs;
 use thalweg_core::{CellRect, Error, Georeference, Result};
-use thalweg_io::{Head, Overviews, SampleType, Samples, write_cog};
+use thalweg_io::{Overviews, RasterHead, SampleType, Samples, write_cog};
 use thalweg_store::{Access, Store, StoreSpec, StoredLayer, WindowedMap as _, ZarrArray};
 
 fn main() -> Result<()> {
@@ -18,7 +18,11 @@ fn main() -> Result<()> {
         ["write", folder, seed] => write(folder, seed),
         ["read", array, file] => read(array, file),
         ["cog", folder, seed] => cogs(folder, seed),
-        _ => Err(Error::value("arguments", words.join(" "), "write FOLDER SEED | read ARRAY FILE | cog FOLDER SEED")),
+        _ => Err(Error::invalid_value(
+            "arguments",
+            words.join(" "),
+            "write FOLDER SEED | read ARRAY FILE | cog FOLDER SEED",
+        )),
     }
 }
 
@@ -28,7 +32,7 @@ fn read(array: &str, file: &str) -> Result<()> {
     // Row by row, so that each window meets chunks in part.
     let mut bytes = Vec::new();
     for i in 0..rows {
-        bytes.extend(array.read(CellRect::new([i, 0], [1, cols]))?.to_bytes());
+        bytes.extend(array.read_window(CellRect::new([i, 0], [1, cols]))?.to_bytes());
     }
     std::fs::write(file, bytes).map_err(Error::io(file, "write"))?;
     println!("{}", serde_json::json!({"rows": rows, "columns": cols, "kind": array.head().kind}));
@@ -48,8 +52,8 @@ fn write(folder: &str, seed: &str) -> Result<()> {
             let map = samples(layer.kind, layer.fill, store.spec().size, seed);
             let path = home.join(format!("{}.bin", layer.name));
             std::fs::write(&path, map.to_bytes()).map_err(Error::io(&path, "write"))?;
-            for tile in store.todo(&layer.name)? {
-                let part = map.window(store.spec().size, store.spec().window(tile)?)?;
+            for tile in store.unfinished_tiles(&layer.name)? {
+                let part = map.copy_window(store.spec().size, store.spec().tile_window(tile)?)?;
                 store.write_tile(&layer.name, tile, &part)?;
             }
         }
@@ -65,14 +69,14 @@ fn cogs(folder: &str, seed: &str) -> Result<()> {
         let map = samples(kind, nodata, size, number(seed)?);
         let path = Path::new(folder).join(format!("{name}.bin"));
         std::fs::write(&path, map.to_bytes()).map_err(Error::io(&path, "write"))?;
-        let head = Head { nodata: Some(nodata), georeference: Some(utm()), ..Head::new(size, kind) };
-        write_cog(path.with_extension("tif"), &head, overviews, |window| map.window(size, window))?;
+        let head = RasterHead { nodata: Some(nodata), georeference: Some(utm()), ..RasterHead::new(size, kind) };
+        write_cog(path.with_extension("tif"), &head, overviews, |window| map.copy_window(size, window))?;
     }
     Ok(())
 }
 
 fn number(seed: &str) -> Result<u64> {
-    seed.parse().map_err(|_| Error::value("seed", seed, "a whole number"))
+    seed.parse().map_err(|_| Error::invalid_value("seed", seed, "a whole number"))
 }
 
 /// UTM 33 N on WGS 84.

@@ -5,17 +5,17 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use thalweg_core::base::names::{short, shown};
+use thalweg_core::base::names::{format_path, format_short};
 use thalweg_core::{Cell, CellRect, Error, Result, Size};
-use thalweg_io::{Head, Samples, inside, plain};
+use thalweg_io::{RasterHead, Samples, check_window_bounds, plain};
 
-use crate::codec::{Chain, Codecs, Shard};
-use crate::meta::{MAX_BYTES, Meta, ZARR, document, fill_bytes};
+use crate::codec::{CodecChain, Codecs, Shard};
+use crate::meta::{MAX_BYTES, Meta, ZARR, fill_bytes, parse_document};
 use crate::place;
 use thalweg_io::WindowedMap;
 
 /// A raster in a Zarr v3 array with a folder of its own: a layer of a thalweg store, or any plain two-dimensional
-/// array.
+/// array. For example, an array of elevations that xarray wrote can be the source of a drainage.
 ///
 /// It reads samples of 8 to 64 bits in either byte order, in regular chunks or shards, with the codecs `bytes`,
 /// `zstd`, `gzip` and `crc32c`.
@@ -23,13 +23,14 @@ use thalweg_io::WindowedMap;
 pub struct ZarrArray {
     folder: PathBuf,
     meta: Meta,
-    head: Head,
+    head: RasterHead,
     /// True if a missing chunk consists of the fill value, as the Zarr specification says; false if a missing chunk is
     /// an error.
     sparse: bool,
 }
 
-/// The maximum size of a chunk in bytes.
+/// The maximum size of a chunk in bytes, 4 GiB. A chunk is read as a whole, so a damaged length cannot request more
+/// memory than this.
 const MAX_CHUNK_BYTES: u64 = 4 << 30;
 
 impl ZarrArray {
@@ -40,24 +41,24 @@ impl ZarrArray {
     /// dimensions, or use types or codecs that are not supported.
     pub fn open(folder: &Path) -> Result<Self> {
         let path = folder.join(ZARR);
-        let Some(text) = plain::read_if_there(&path, MAX_BYTES)? else {
-            return Err(missing(folder));
+        let Some(text) = plain::read_if_exists(&path, MAX_BYTES)? else {
+            return Err(missing_metadata_error(folder));
         };
-        let text = std::str::from_utf8(&text).map_err(|_| Error::file(&path, "is not UTF-8 text"))?;
-        let meta = Meta::parse(text).map_err(|problem| Error::file(&path, problem))?;
-        meta.check_upright().map_err(|problem| Error::file(folder, problem))?;
-        let mut head = Head::new(meta.size, meta.kind);
+        let text = std::str::from_utf8(&text).map_err(|_| Error::invalid_file(&path, "is not UTF-8 text"))?;
+        let meta = Meta::parse(text).map_err(|problem| Error::invalid_file(&path, problem))?;
+        meta.check_upright().map_err(|problem| Error::invalid_file(folder, problem))?;
+        let mut head = RasterHead::new(meta.size, meta.kind);
         head.nodata = meta.nodata();
-        head.scale = meta.scale().map_err(|problem| Error::file(folder, problem))?;
+        head.scale = meta.scale().map_err(|problem| Error::invalid_file(folder, problem))?;
         head.unit = meta.attributes.get("units").and_then(|unit| unit.as_str()).map(str::to_string);
-        let beside = place::beside(folder, &meta.attributes, || coordinates(folder, &meta.dimensions));
-        head.georeference = beside.map_err(|problem| Error::file(folder, problem))?;
+        let beside = place::read_georeference(folder, &meta.attributes, || read_coordinates(folder, &meta.dimensions));
+        head.georeference = beside.map_err(|problem| Error::invalid_file(folder, problem))?;
         Ok(Self { folder: folder.to_path_buf(), meta, head, sparse: true })
     }
 
     /// Returns the same array with the given georeference, in which every chunk must exist: a missing one belongs to a
     /// tile that is not made yet.
-    pub(crate) fn dense(mut self, georeference: thalweg_core::terrain::grid::Georeference) -> Self {
+    pub(crate) fn require_all_chunks(mut self, georeference: thalweg_core::terrain::grid::Georeference) -> Self {
         self.sparse = false;
         self.head.georeference = Some(georeference);
         self
@@ -69,16 +70,19 @@ impl ZarrArray {
     }
 
     /// Encodes these samples as the bytes of a shard; the rest of the shard is padded with the fill value.
-    pub(crate) fn encode(&self, samples: &Samples, size: Size) -> Result<Vec<u8>, String> {
+    pub(crate) fn encode_shard(&self, samples: &Samples, size: Size) -> Result<Vec<u8>, String> {
         let Codecs::Sharded(shard) = &self.meta.codecs else {
             return Err("is not made of shards".to_string());
         };
         let fill = fill_bytes(self.meta.kind, self.meta.fill);
         let across = self.meta.chunk[1] / shard.inner[1];
         let count = self.meta.chunk[0] / shard.inner[0] * across;
+        // Inner chunks are encoded in parallel and stored in row-major order, so the bytes do not depend on the number
+        // of threads.
         let chunks = (0..count).into_par_iter().map(|k| {
             let start = [k / across * shard.inner[0], k % across * shard.inner[1]];
             let cells = [0, 1].map(|k| shard.inner[k].min(size[k].saturating_sub(start[k])));
+            // This chunk is completely outside the map, in a tile of the last row or column.
             if cells.contains(&0) {
                 return Ok(None);
             }
@@ -87,6 +91,7 @@ impl ZarrArray {
                 Samples::filled(self.meta.kind, shard.inner[0] * shard.inner[1], self.meta.fill).map_err(cut)?;
             chunk.paste(shard.inner, CellRect::new([0, 0], cells), samples, size, start).map_err(cut)?;
             let bytes = chunk.to_bytes();
+            // Bytes are compared instead of numbers, so that a NaN equals itself and −0 differs from 0.
             if bytes.chunks_exact(fill.len()).all(|sample| sample == fill) {
                 return Ok(None);
             }
@@ -104,25 +109,26 @@ impl ZarrArray {
             return if self.sparse {
                 Ok(())
             } else {
-                Err(Error::missing(shown(&path), "its tile has not been made yet, or was lost"))
+                Err(Error::missing_input(format_path(&path), "its tile has not been made yet, or was lost"))
             };
         }
-        let (mut file, length) = plain::open(&path)?;
-        let broken = |problem: String| Error::file(&path, problem);
+        let (mut file, length) = plain::open_plain_file(&path)?;
+        let broken = |problem: String| Error::invalid_file(&path, problem);
         let (chain, inner, wanted) = match &self.meta.codecs {
             Codecs::Plain(chain) => (chain, self.meta.chunk, vec![([0, length], start)]),
             Codecs::Sharded(shard) => {
-                (&shard.chain, shard.inner, self.in_shard(shard, &mut file, length, start, window, &path)?)
+                (&shard.chain, shard.inner, self.list_shard_chunks(shard, &mut file, length, start, window, &path)?)
             }
         };
+        // Read the compressed chunks in sequence, because they share one file; then decode them in parallel.
         let mut coded = Vec::with_capacity(wanted.len());
         for (place, start) in wanted {
-            coded.push((piece(&mut file, place[0]..place[0] + place[1], &path)?, start));
+            coded.push((read_range(&mut file, place[0]..place[0] + place[1], &path)?, start));
         }
         let decoded =
-            coded.par_iter().map(|(bytes, start)| self.decode(chain, bytes, inner).map(|chunk| (chunk, *start)));
+            coded.par_iter().map(|(bytes, start)| self.decode_chunk(chain, bytes, inner).map(|chunk| (chunk, *start)));
         for (chunk, start) in decoded.collect::<Result<Vec<_>, String>>().map_err(broken)? {
-            let common = Meet::of(start, inner, window);
+            let common = ChunkOverlap::intersect(start, inner, window);
             samples.paste(window.size(), common.there, &chunk, inner, common.here)?;
         }
         Ok(())
@@ -130,7 +136,7 @@ impl ZarrArray {
 
     /// Returns the inner chunks of a shard that intersect `window` and are not all fill value: for each, its offset
     /// and length in the file, and its first cell.
-    fn in_shard(
+    fn list_shard_chunks(
         &self,
         shard: &Shard,
         file: &mut File,
@@ -139,16 +145,17 @@ impl ZarrArray {
         window: CellRect,
         path: &Path,
     ) -> Result<Vec<([u64; 2], Cell)>> {
-        let broken = |problem: String| Error::file(path, problem);
+        let broken = |problem: String| Error::invalid_file(path, problem);
         let counts = [0, 1].map(|k| self.meta.chunk[k] / shard.inner[k]);
         let count = counts[0] * counts[1];
-        let bytes = piece(file, shard.index_at(count, length).map_err(broken)?, path)?;
+        // Read the index first. Of the chunks, only those that the window intersects are read.
+        let bytes = read_range(file, shard.index_range(count, length).map_err(broken)?, path)?;
         let index = shard.index(&bytes, count, length).map_err(broken)?;
         let corner = |k: usize| {
             let (row, col) = (k / counts[1], k % counts[1]);
             Cell::new(start.row + row * shard.inner[0], start.col + col * shard.inner[1])
         };
-        let meets = |at: &Cell| Meet::of(*at, shard.inner, window).there.size().iter().all(|n| *n > 0);
+        let meets = |at: &Cell| ChunkOverlap::intersect(*at, shard.inner, window).there.size().iter().all(|n| *n > 0);
         Ok(index
             .into_iter()
             .enumerate()
@@ -157,23 +164,23 @@ impl ZarrArray {
             .collect())
     }
 
-    fn decode(&self, chain: &Chain, bytes: &[u8], size: Size) -> Result<Samples, String> {
+    fn decode_chunk(&self, chain: &CodecChain, bytes: &[u8], size: Size) -> Result<Samples, String> {
         let length = size[0] * size[1] * self.meta.kind.bytes();
         let bytes = chain.decode(bytes, length).map_err(|problem| format!("is damaged: a chunk {problem}"))?;
-        Samples::of_bytes(self.meta.kind, &bytes, chain.big_endian).map_err(|error| error.to_string())
+        Samples::decode_bytes(self.meta.kind, &bytes, chain.big_endian).map_err(|error| error.to_string())
     }
 }
 
 /// The intersection of a chunk and a window.
-struct Meet {
+struct ChunkOverlap {
     /// Its first cell, relative to the chunk.
     here: Cell,
     /// Its cells, relative to the window.
     there: CellRect,
 }
 
-impl Meet {
-    fn of(start: Cell, size: Size, window: CellRect) -> Self {
+impl ChunkOverlap {
+    fn intersect(start: Cell, size: Size, window: CellRect) -> Self {
         let first = [0, 1].map(|k| start[k].max(window.start[k]));
         let end = [0, 1].map(|k| (start[k] + size[k]).min(window.start[k] + window.size()[k]));
         Self {
@@ -187,16 +194,20 @@ impl Meet {
 }
 
 /// Reads a range of bytes that is known to be inside the file.
-fn piece(file: &mut File, range: std::ops::Range<u64>, path: &Path) -> Result<Vec<u8>> {
+fn read_range(file: &mut File, range: std::ops::Range<u64>, path: &Path) -> Result<Vec<u8>> {
     let length = range.end - range.start;
     if length > MAX_CHUNK_BYTES {
-        return Err(Error::file(path, format!("has a chunk of {length} bytes; at most {MAX_CHUNK_BYTES} are allowed")));
+        return Err(Error::invalid_file(
+            path,
+            format!("has a chunk of {length} bytes; at most {MAX_CHUNK_BYTES} are allowed"),
+        ));
     }
     file.seek(SeekFrom::Start(range.start)).map_err(Error::io(path, "read"))?;
     let mut bytes = Vec::new();
     file.take(length).read_to_end(&mut bytes).map_err(Error::io(path, "read"))?;
+    // Another process may replace or truncate the file between the two system calls.
     if bytes.len() as u64 != length {
-        return Err(Error::file(path, "became shorter while it was read"));
+        return Err(Error::invalid_file(path, "became shorter while it was read"));
     }
     Ok(bytes)
 }
@@ -204,16 +215,17 @@ fn piece(file: &mut File, range: std::ops::Range<u64>, path: &Path) -> Result<Ve
 /// Reads the coordinate arrays next to a map: returns the geotransform of its cells, and true if they are in degrees.
 /// Returns `None` if there are none, or too few to have a step. Coordinates with uneven steps, or in units other than
 /// metres or degrees, are refused with a message.
-fn coordinates(folder: &Path, dimensions: &[String]) -> Result<Option<([f64; 6], bool)>, String> {
+fn read_coordinates(folder: &Path, dimensions: &[String]) -> Result<Option<([f64; 6], bool)>, String> {
     let [y, x] = dimensions else { return Ok(None) };
     let line = |name: &String| {
+        // A dimension name is used as the name of a folder; it must not lead out of the group.
         if name.contains(['/', '\\']) || name.starts_with('.') {
             return None;
         }
         let folder = folder.parent()?.join(name);
-        let text = plain::read_if_there(folder.join(ZARR), MAX_BYTES).ok()??;
+        let text = plain::read_if_exists(folder.join(ZARR), MAX_BYTES).ok()??;
         let text = std::str::from_utf8(&text).ok()?;
-        let mut attributes = document(text, "array").ok()?;
+        let mut attributes = parse_document(text, "array").ok()?;
         // 64-bit integers are read as floats with the same bits, because there is no such sample type; below they are
         // converted back.
         let is_whole = attributes["data_type"] == "int64" && attributes["fill_value"] == 0;
@@ -223,8 +235,8 @@ fn coordinates(folder: &Path, dimensions: &[String]) -> Result<Option<([f64; 6],
         let meta = Meta::parse_line(&attributes.to_string()).ok()?;
         let unit = attributes["attributes"]["units"].as_str().unwrap_or_default().to_string();
         let size = meta.size;
-        let array = ZarrArray { folder, head: Head::new(size, meta.kind), meta, sparse: true };
-        let samples = array.read(CellRect::new([0, 0], size)).ok()?;
+        let array = ZarrArray { folder, head: RasterHead::new(size, meta.kind), meta, sparse: true };
+        let samples = array.read_window(CellRect::new([0, 0], size)).ok()?;
         let value = |k: usize| match samples.get(k) {
             bits if is_whole => bits.to_bits().cast_signed() as f64,
             value => value,
@@ -235,17 +247,23 @@ fn coordinates(folder: &Path, dimensions: &[String]) -> Result<Option<([f64; 6],
     let is_degrees = [&down, &across].iter().any(|unit| unit.starts_with("degree"));
     let odd = [(y, &down), (x, &across)].into_iter().find(|(_, unit)| !is_degrees && !METRES.contains(&unit.as_str()));
     if let Some((name, unit)) = odd {
-        return Err(format!("has the coordinate `{}` in `{}`; allowed is metres", short(name), short(unit)));
+        return Err(format!(
+            "has the coordinate `{}` in `{}`; allowed is metres",
+            format_short(name),
+            format_short(unit)
+        ));
     }
     let mut steps = [None; 2];
     for ((step, line), name) in steps.iter_mut().zip([&rows, &cols]).zip([y, x]) {
         if line.len() < 2 {
             return Ok(None);
         }
-        let uneven = || format!("has a coordinate `{}` with unequal steps; allowed is a constant step", short(name));
-        *step = Some(place::even(line).ok_or_else(uneven)?);
+        let uneven =
+            || format!("has a coordinate `{}` with unequal steps; allowed is a constant step", format_short(name));
+        *step = Some(place::find_even_step(line).ok_or_else(uneven)?);
     }
     let [Some((north, down)), Some((west, right))] = steps else { return Ok(None) };
+    // Coordinates are those of the cells' centres; a transform begins at the outer corner, half a step before.
     Ok(Some(([west - 0.5 * right, right, 0.0, north - 0.5 * down, 0.0, down], is_degrees)))
 }
 
@@ -254,62 +272,65 @@ const METRES: [&str; 7] = ["", "1", "m", "metre", "meter", "metres", "meters"];
 
 /// Returns the names of the maps in a Zarr group, that is, of its two-dimensional arrays. The list is empty if the
 /// folder is an array itself.
-pub fn maps_of(folder: &Path) -> Result<Vec<String>> {
+pub fn list_maps(folder: &Path) -> Result<Vec<String>> {
     let path = folder.join(ZARR);
-    let Some(text) = plain::read_if_there(&path, MAX_BYTES)? else { return Err(missing(folder)) };
-    let text = std::str::from_utf8(&text).map_err(|_| Error::file(&path, "is not UTF-8 text"))?;
-    if document(text, "group").is_err() {
+    let Some(text) = plain::read_if_exists(&path, MAX_BYTES)? else { return Err(missing_metadata_error(folder)) };
+    let text = std::str::from_utf8(&text).map_err(|_| Error::invalid_file(&path, "is not UTF-8 text"))?;
+    if parse_document(text, "group").is_err() {
         return Ok(Vec::new());
     }
     let entries = std::fs::read_dir(folder).map_err(Error::io(folder, "read"))?.flatten();
     let named = entries.filter(|entry| {
-        let text = plain::read_if_there(entry.path().join(ZARR), MAX_BYTES).ok().flatten().unwrap_or_default();
-        let about = std::str::from_utf8(&text).ok().and_then(|text| document(text, "array").ok()).unwrap_or_default();
+        let text = plain::read_if_exists(entry.path().join(ZARR), MAX_BYTES).ok().flatten().unwrap_or_default();
+        let about =
+            std::str::from_utf8(&text).ok().and_then(|text| parse_document(text, "array").ok()).unwrap_or_default();
         about["shape"].as_array().is_some_and(|shape| shape.len() == 2)
     });
     let mut names: Vec<String> = named.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     if names.is_empty() {
-        return Err(Error::file(folder, "is a Zarr group without maps: it has no array of two dimensions"));
+        return Err(Error::invalid_file(folder, "is a Zarr group without maps: it has no array of two dimensions"));
     }
     Ok(names)
 }
 
 /// Makes the error for a folder without Zarr v3 metadata.
-pub fn missing(folder: &Path) -> Error {
+pub fn missing_metadata_error(folder: &Path) -> Error {
     if !folder.exists() {
-        return Error::missing(shown(folder), "give a folder in Zarr version 3");
+        return Error::missing_input(format_path(folder), "give a folder in Zarr version 3");
     }
     if [".zarray", ".zgroup", ".zmetadata"].iter().any(|name| folder.join(name).exists()) {
-        return Error::file(folder, "is Zarr version 2; only version 3 is supported: convert it to version 3");
+        return Error::invalid_file(folder, "is Zarr version 2; only version 3 is supported: convert it to version 3");
     }
-    Error::file(folder, format!("is not Zarr version 3: it has no {ZARR}"))
+    Error::invalid_file(folder, format!("is not Zarr version 3: it has no {ZARR}"))
 }
 
 impl WindowedMap for ZarrArray {
-    fn head(&self) -> &Head {
+    fn head(&self) -> &RasterHead {
         &self.head
     }
 
     /// Rows and columns of a chunk, which may be a shard.
-    fn chunk(&self) -> Size {
+    fn block_size(&self) -> Size {
         self.meta.chunk
     }
 
-    fn memory(&self, window: Size) -> [u64; 2] {
+    fn window_memory(&self, window: Size) -> [u64; 2] {
         let bytes = |size: Size| (size[0] * size[1] * self.meta.kind.bytes()) as u64;
         let inner = match &self.meta.codecs {
             Codecs::Plain(_) => self.meta.chunk,
             Codecs::Sharded(shard) => shard.inner,
         };
+        // A window of n cells that is not aligned intersects at most ⌈n / inner⌉ + 1 chunks along an axis.
         let met = |k: usize| (window[k].div_ceil(inner[k]) + 1).min(self.meta.chunk[k] / inner[k]).max(1);
         // For a shard: all inner chunks that a window intersects, compressed and decoded, plus for the one being
         // decoded its bytes before and after the last codec.
         [0, bytes(inner).saturating_mul((2 * met(0) * met(1) + 2) as u64)]
     }
 
-    fn read(&self, window: CellRect) -> Result<Samples> {
-        inside(self.meta.size, window)?;
+    fn read_window(&self, window: CellRect) -> Result<Samples> {
+        check_window_bounds(self.meta.size, window)?;
+        // Begin with the fill value: chunks that are not stored leave it unchanged.
         let mut samples = Samples::filled(self.meta.kind, window.size()[0] * window.size()[1], self.meta.fill)?;
         if window.size().contains(&0) {
             return Ok(samples);

@@ -9,7 +9,7 @@ use thalweg_render::pictures::shade::ShadeOptions;
 use thalweg_render::products::measure::{MeasureOptions, Measures, measure_bytes, measure_rows};
 use thalweg_tiled::layer::NO_HEIGHT;
 
-use crate::source::{ElevationFile, LOOK};
+use crate::source::{ElevationFile, ROWS_PER_SCAN};
 
 /// The memory of an idle process and of the threads' stacks and decoding buffers, in bytes.
 const PROCESS: u64 = 56 << 20;
@@ -42,8 +42,8 @@ impl<'a> MapRows<'a> {
     ///
     /// # Errors
     /// Returns an error if the source cannot be read.
-    pub fn of(file: &'a ElevationFile, sea: Option<Height>) -> Result<Self> {
-        let (reading, warnings) = file.settle()?;
+    pub fn from_file(file: &'a ElevationFile, sea: Option<Height>) -> Result<Self> {
+        let (reading, warnings) = file.determine_reading()?;
         let mut grid = file.grid().clone();
         grid.sea_level = sea.or(grid.sea_level);
         Ok(Self { file, reading, warnings, grid })
@@ -61,15 +61,15 @@ impl<'a> MapRows<'a> {
         (rows as u64).saturating_mul(cols as u64 * SAMPLE).saturating_add(held).saturating_add(each)
     }
 
-    /// The maximum memory of [`MapRows::of`] and [`MapRows::summary`] in bytes.
-    pub fn bytes(file: &ElevationFile) -> u64 {
-        PROCESS + Self::source_bytes(file, LOOK)
+    /// The maximum memory of [`MapRows::from_file`] and [`MapRows::summarize`] in bytes.
+    pub fn memory_bytes(file: &ElevationFile) -> u64 {
+        PROCESS + Self::source_bytes(file, ROWS_PER_SCAN)
     }
 
-    /// The maximum memory of [`MapRows::shaded`] in bytes, until its last row is drawn.
+    /// The maximum memory of [`MapRows::to_shaded_map`] in bytes, until its last row is drawn.
     pub fn shade_bytes(file: &ElevationFile) -> u64 {
         // `ShadedMap` reads bands of 512 rows with a margin of 96 rows above and below.
-        PROCESS + ShadedMap::bytes(file.grid().size) + Self::source_bytes(file, 704)
+        PROCESS + ShadedMap::estimate_bytes(file.grid().size) + Self::source_bytes(file, 704)
     }
 
     /// The maximum memory of [`MapRows::measure`] in bytes.
@@ -84,9 +84,9 @@ impl<'a> MapRows<'a> {
     ///
     /// # Errors
     /// Returns the errors of [`ShadedMap::new`].
-    pub fn shaded<'b>(&'b self, options: ShadeOptions<'b>) -> Result<ShadedMap<'b>> {
+    pub fn to_shaded_map<'b>(&'b self, options: ShadeOptions<'b>) -> Result<ShadedMap<'b>> {
         let read = |rows: Range<usize>| {
-            let (heights, size) = self.heights(rows)?;
+            let (heights, size) = self.read_heights(rows)?;
             let metres = |height: &i32| if *height == NO_HEIGHT { f32::NAN } else { Height(*height).metres_f32() };
             Ok(Field::from_vec(size, heights)?.map(metres))
         };
@@ -98,17 +98,17 @@ impl<'a> MapRows<'a> {
     /// # Errors
     /// Returns the errors of [`measure_rows`].
     pub fn measure(&self, settings: &MeasureOptions) -> Result<Measures> {
-        measure_rows(&self.grid, settings, &mut |rows| self.terrain(rows))
+        measure_rows(&self.grid, settings, &mut |rows| self.read_terrain(rows))
     }
 
     /// Computes the range, the sum and the number of elevations.
     ///
     /// # Errors
     /// Returns an error if the source cannot be read.
-    pub fn summary(&self) -> Result<MapSummary> {
+    pub fn summarize(&self) -> Result<MapSummary> {
         let mut found = MapSummary::default();
-        for first in (0..self.grid.rows()).step_by(LOOK) {
-            let (heights, _) = self.heights(first..(first + LOOK).min(self.grid.rows()))?;
+        for first in (0..self.grid.rows()).step_by(ROWS_PER_SCAN) {
+            let (heights, _) = self.read_heights(first..(first + ROWS_PER_SCAN).min(self.grid.rows()))?;
             for height in heights {
                 if height == NO_HEIGHT {
                     found.cells[1] += 1;
@@ -116,6 +116,7 @@ impl<'a> MapRows<'a> {
                 }
                 let here = Height(height);
                 found.cells[0] += 1;
+                // Heights are summed as integers, so the sum does not depend on how many rows are read at once.
                 found.sum += i128::from(height);
                 found.range = Some(found.range.map_or([here; 2], |[low, high]| [low.min(here), high.max(here)]));
             }
@@ -123,14 +124,14 @@ impl<'a> MapRows<'a> {
         Ok(found)
     }
 
-    fn heights(&self, rows: Range<usize>) -> Result<(Vec<i32>, [usize; 2])> {
+    fn read_heights(&self, rows: Range<usize>) -> Result<(Vec<i32>, [usize; 2])> {
         let size = [rows.len(), self.grid.cols()];
-        Ok((self.file.heights(CellRect::new([rows.start, 0], size), &self.reading)?, size))
+        Ok((self.file.read_heights(CellRect::new([rows.start, 0], size), &self.reading)?, size))
     }
 
     /// Reads some rows as a terrain of their own.
-    fn terrain(&self, rows: Range<usize>) -> Result<Terrain> {
-        let (heights, size) = self.heights(rows)?;
+    fn read_terrain(&self, rows: Range<usize>) -> Result<Terrain> {
+        let (heights, size) = self.read_heights(rows)?;
         let void = heights.contains(&NO_HEIGHT).then(|| heights.iter().map(|height| *height == NO_HEIGHT).collect());
         let nodata = void.map(|mask| Field::from_vec(size, mask)).transpose()?;
         // Cells without data are masked, so their height has no effect.

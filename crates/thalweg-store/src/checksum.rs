@@ -5,6 +5,7 @@
 pub fn crc32c(bytes: &[u8]) -> u32 {
     const POLYNOMIAL: u32 = 0x82f6_3b78; // 0x1edc6f41 with its bits reversed
     !bytes.iter().fold(u32::MAX, |sum, byte| {
+        // The negation turns the lowest bit into a mask of all bits or none, which avoids a branch.
         (0..8).fold(sum ^ u32::from(*byte), |sum, _| (sum >> 1) ^ (POLYNOMIAL & (sum & 1).wrapping_neg()))
     })
 }

@@ -13,7 +13,7 @@ use crate::checksum::crc32c;
 
 /// A codec that turns bytes into bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Step {
+enum ByteCodec {
     Zstd { level: i32, checksum: bool },
     Gzip,
     Crc32c,
@@ -21,9 +21,9 @@ enum Step {
 
 /// The codecs of a chunk: `bytes`, which serializes the samples, then the steps in order.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Chain {
+pub struct CodecChain {
     pub big_endian: bool,
-    steps: Vec<Step>,
+    steps: Vec<ByteCodec>,
 }
 
 /// The codec of a shard: a chunk that consists of smaller chunks and an index of their positions.
@@ -31,16 +31,16 @@ pub struct Chain {
 pub struct Shard {
     /// Rows and columns of an inner chunk.
     pub inner: Size,
-    pub chain: Chain,
+    pub chain: CodecChain,
     /// The codecs of the index.
-    index: Chain,
+    index: CodecChain,
     index_last: bool,
 }
 
 /// The encoding of an array's chunks.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Codecs {
-    Plain(Chain),
+    Plain(CodecChain),
     Sharded(Shard),
 }
 
@@ -54,12 +54,12 @@ const ENTRY: usize = 16;
 /// The index entry of an inner chunk that consists of the fill value and is not stored.
 const NONE: u64 = u64::MAX;
 
-impl Chain {
+impl CodecChain {
     fn parse(list: &[Value]) -> Result<Self, String> {
         let mut chain = Self { big_endian: false, steps: Vec::new() };
         let mut compressed = false;
         for (k, codec) in list.iter().enumerate() {
-            let name = name_of(codec);
+            let name = codec_name(codec);
             let number = |key: &str| codec["configuration"][key].as_i64();
             let step = match name {
                 "bytes" if k == 0 => {
@@ -72,12 +72,12 @@ impl Chain {
                     };
                     continue;
                 }
-                "zstd" => Step::Zstd {
+                "zstd" => ByteCodec::Zstd {
                     level: number("level").unwrap_or(0).clamp(-100, 22) as i32,
                     checksum: codec["configuration"]["checksum"].as_bool().unwrap_or(false),
                 },
-                "gzip" => Step::Gzip,
-                "crc32c" => Step::Crc32c,
+                "gzip" => ByteCodec::Gzip,
+                "crc32c" => ByteCodec::Crc32c,
                 _ => {
                     return Err(format!(
                         "has the codec `{}` at position {k}; supported are bytes, then zstd, gzip and crc32c, and \
@@ -86,12 +86,14 @@ impl Chain {
                     ));
                 }
             };
-            if step != Step::Crc32c && std::mem::replace(&mut compressed, true) {
+            // Two compressors in a row would leave the size of the bytes between them unknown, and `decode` must bound
+            // it.
+            if step != ByteCodec::Crc32c && std::mem::replace(&mut compressed, true) {
                 return Err("is compressed twice, which is not supported".to_string());
             }
             chain.steps.push(step);
         }
-        if list.first().is_none_or(|codec| name_of(codec) != "bytes") {
+        if list.first().is_none_or(|codec| codec_name(codec) != "bytes") {
             return Err(
                 "has no codec `bytes` before the others; arrays that are transposed or packed are not supported"
                     .to_string(),
@@ -103,9 +105,10 @@ impl Chain {
     /// Applies the steps in order.
     pub fn encode(&self, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
         self.steps.iter().try_fold(bytes, |mut bytes, step| match step {
-            Step::Zstd { level, checksum } => zstd_of(&bytes, *level, *checksum),
-            Step::Gzip => Err("gzip can be read but not written".to_string()),
-            Step::Crc32c => {
+            ByteCodec::Zstd { level, checksum } => compress_zstd(&bytes, *level, *checksum),
+            // Thalweg's own stores are compressed with zstd alone.
+            ByteCodec::Gzip => Err("gzip can be read but not written".to_string()),
+            ByteCodec::Crc32c => {
                 bytes.extend(crc32c(&bytes).to_le_bytes());
                 Ok(bytes)
             }
@@ -119,16 +122,18 @@ impl Chain {
             // Only checksums of 4 bytes can have been added before this step, so the decoded size is bounded.
             let room = length + 4 * k;
             bytes = match step {
-                Step::Zstd { .. } => {
+                ByteCodec::Zstd { .. } => {
                     zstd::bulk::decompress(&bytes, room).map_err(|error| format!("zstd: {error}"))?.into()
                 }
-                Step::Gzip => {
+                ByteCodec::Gzip => {
                     let mut out = Vec::new();
                     let decoder = flate2::read::GzDecoder::new(&bytes[..]);
+                    // One byte more than allowed is read, so that a longer stream has the wrong length below instead of
+                    // being cut off unnoticed.
                     decoder.take(room as u64 + 1).read_to_end(&mut out).map_err(|error| format!("gzip: {error}"))?;
                     out.into()
                 }
-                Step::Crc32c => {
+                ByteCodec::Crc32c => {
                     let (head, sum) = bytes.split_last_chunk::<4>().ok_or("is shorter than its checksum")?;
                     if crc32c(head).to_le_bytes() != *sum {
                         return Err("does not match its checksum".to_string());
@@ -144,12 +149,12 @@ impl Chain {
     }
 
     /// Returns the encoded length of `length` bytes; `None` if a step compresses, because the length is then unknown.
-    fn fixed(&self, length: usize) -> Option<usize> {
-        self.steps.iter().all(|step| *step == Step::Crc32c).then(|| length + 4 * self.steps.len())
+    fn fixed_length(&self, length: usize) -> Option<usize> {
+        self.steps.iter().all(|step| *step == ByteCodec::Crc32c).then(|| length + 4 * self.steps.len())
     }
 }
 
-fn zstd_of(bytes: &[u8], level: i32, checksum: bool) -> Result<Vec<u8>, String> {
+fn compress_zstd(bytes: &[u8], level: i32, checksum: bool) -> Result<Vec<u8>, String> {
     // Each thread keeps its compressor, because setting up its tables takes longer than compressing a chunk.
     thread_local!(static OWN: RefCell<Option<(i32, bool, zstd::bulk::Compressor<'static>)>> = const { RefCell::new(None) });
     OWN.with_borrow_mut(|own| {
@@ -164,7 +169,7 @@ fn zstd_of(bytes: &[u8], level: i32, checksum: bool) -> Result<Vec<u8>, String> 
 }
 
 /// Returns a codec's name, which is given either as a plain string or in an object with its configuration.
-fn name_of(codec: &Value) -> &str {
+fn codec_name(codec: &Value) -> &str {
     codec.as_str().or_else(|| codec["name"].as_str()).unwrap_or("")
 }
 
@@ -172,15 +177,16 @@ impl Codecs {
     /// Parses the list of codecs of an array whose chunks have `chunk` cells.
     pub fn parse(list: &Value, chunk: Size) -> Result<Self, String> {
         let list = list.as_array().ok_or("has no list of codecs")?;
-        if list.first().is_none_or(|codec| name_of(codec) != "sharding_indexed") {
-            return Chain::parse(list).map(Self::Plain);
+        if list.first().is_none_or(|codec| codec_name(codec) != "sharding_indexed") {
+            return CodecChain::parse(list).map(Self::Plain);
         }
         if list.len() > 1 {
             return Err("has codecs in addition to sharding_indexed, which are not supported".to_string());
         }
         let about = &list[0]["configuration"];
         let part = |key: &str| about[key].as_array().ok_or_else(|| format!("is broken: its shards have no {key}"));
-        let inner = size_of(&about["chunk_shape"])
+        // The specification requires that inner chunks divide the shard exactly.
+        let inner = parse_size(&about["chunk_shape"])
             .filter(|inner| (0..2).all(|k| inner[k] > 0 && chunk[k].is_multiple_of(inner[k])));
         let inner = inner.ok_or_else(|| {
             format!(
@@ -188,8 +194,9 @@ impl Codecs {
                 chunk[0], chunk[1], about["chunk_shape"]
             )
         })?;
-        let index = Chain::parse(part("index_codecs")?)?;
-        if index.fixed(0).is_none() {
+        let index = CodecChain::parse(part("index_codecs")?)?;
+        // The index is found by its length from the end of the shard, so its length must not depend on its content.
+        if index.fixed_length(0).is_none() {
             return Err("has a compressed index of shards, which is not supported".to_string());
         }
         let index_last = match about["index_location"].as_str() {
@@ -199,12 +206,12 @@ impl Codecs {
                 return Err(format!("is broken: the index of its shards is at the `{other}`; allowed is start or end"));
             }
         };
-        Ok(Self::Sharded(Shard { inner, chain: Chain::parse(part("codecs")?)?, index, index_last }))
+        Ok(Self::Sharded(Shard { inner, chain: CodecChain::parse(part("codecs")?)?, index, index_last }))
     }
 }
 
 /// The codecs of thalweg's own stores: shards of chunks of `inner` × `inner` cells.
-pub fn ours(inner: usize) -> Value {
+pub fn store_codecs(inner: usize) -> Value {
     let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
     json!([{"name": "sharding_indexed", "configuration": {
         "chunk_shape": [inner, inner],
@@ -215,7 +222,7 @@ pub fn ours(inner: usize) -> Value {
 }
 
 /// Parses an array of two non-negative integers.
-pub fn size_of(value: &Value) -> Option<Size> {
+pub fn parse_size(value: &Value) -> Option<Size> {
     match value.as_array()?.as_slice() {
         [rows, cols] => Some([usize::try_from(rows.as_u64()?).ok()?, usize::try_from(cols.as_u64()?).ok()?]),
         _ => None,
@@ -224,9 +231,11 @@ pub fn size_of(value: &Value) -> Option<Size> {
 
 impl Shard {
     /// Returns the byte range of the index of `count` inner chunks in a shard of `length` bytes.
-    pub fn index_at(&self, count: usize, length: u64) -> Result<std::ops::Range<u64>, String> {
+    pub fn index_range(&self, count: usize, length: u64) -> Result<std::ops::Range<u64>, String> {
         let bytes =
-            count.checked_mul(ENTRY).and_then(|bytes| self.index.fixed(bytes)).ok_or("has too many chunks")? as u64;
+            count.checked_mul(ENTRY).and_then(|bytes| self.index.fixed_length(bytes)).ok_or("has too many chunks")?
+                as u64;
+        // A shard that is shorter than its index cannot be read; it may be half-written.
         if bytes > length {
             return Err(format!("has {length} bytes; the index of its chunks alone takes {bytes}"));
         }
@@ -238,6 +247,7 @@ impl Shard {
     pub fn index(&self, bytes: &[u8], count: usize, length: u64) -> Result<Vec<Option<[u64; 2]>>, String> {
         let bytes = self.index.decode(bytes, count * ENTRY).map_err(|problem| format!("index of chunks {problem}"))?;
         let number = |bytes: &[u8]| {
+            // Slices here always have eight bytes; the fallback only avoids a panic.
             let bytes = bytes.try_into().unwrap_or([0; 8]);
             if self.index.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
         };
@@ -245,6 +255,7 @@ impl Shard {
         entries
             .map(|place| match place {
                 [NONE, NONE] => Ok(None),
+                // Offsets of damaged indices may overflow or point behind the end of the file.
                 [at, bytes] if at.checked_add(bytes).is_some_and(|end| end <= length) => Ok(Some(place)),
                 _ => Err("has an index with chunks outside it".to_string()),
             })
@@ -258,6 +269,7 @@ impl Shard {
             Vec::with_capacity(chunks.iter().flatten().map(Vec::len).sum::<usize>() + chunks.len() * ENTRY + 4);
         let mut index = Vec::with_capacity(chunks.len() * ENTRY);
         for chunk in chunks {
+            // The offset is the length of the shard so far, because chunks are stored one after another without gaps.
             let place = chunk.as_ref().map_or([NONE; 2], |chunk| [shard.len() as u64, chunk.len() as u64]);
             index.extend(place.iter().flat_map(|n| n.to_le_bytes()));
             shard.extend(chunk.iter().flatten());
@@ -282,7 +294,7 @@ mod tests {
             json!(["crc32c", "zstd"]),
         ] {
             let list = [vec![plain.clone()], more.as_array().unwrap().clone()].concat();
-            let chain = Chain::parse(&list).unwrap();
+            let chain = CodecChain::parse(&list).unwrap();
             let coded = chain.encode(bytes.clone()).unwrap();
             assert_eq!(chain.decode(&coded, 4000).unwrap(), bytes);
             for length in [3999, 4001] {

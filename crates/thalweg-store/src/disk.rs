@@ -5,39 +5,40 @@ use std::io::Write;
 use std::path::Path;
 
 use thalweg_core::{Error, Result};
-use thalweg_io::atomic;
+use thalweg_io::write_atomically;
 
 /// Writes a temporary file next to `path`, flushes it to the disk and renames it into place; creates the folder if it
 /// is missing.
-pub fn put(path: &Path, bytes: &[u8]) -> Result<()> {
-    put_with(path, |file| file.write_all(bytes))
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_file_with(path, |file| file.write_all(bytes))
 }
 
 /// Does the same with a function that writes the content.
-pub fn put_with(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
+pub fn write_file_with(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(Error::io(folder, "make the folder"))?;
     }
-    let written = atomic(path, |file| write(file).map_err(Error::io(path, "write")));
+    let written = write_atomically(path, |file| write(file).map_err(Error::io(path, "write")));
     written.map_err(|error| match error {
         Error::Io { path, action: "replace", source } => {
             let problem = format!(
                 "cannot be renamed into place ({source}); a store needs a file system that renames files over others: choose another folder"
             );
-            Error::file(path, problem)
+            Error::invalid_file(path, problem)
         }
         error => error,
     })
 }
 
 /// Formats a number of bytes for people.
-pub fn shown(bytes: u64) -> String {
+pub fn format_bytes(bytes: u64) -> String {
     format!("{bytes} bytes ({:.2} GiB)", bytes as f64 / f64::from(1 << 30))
 }
 
 /// Returns the number of bytes that are free for this user on the file system where `path` is or will be; `None` if
 /// the system does not report it.
-pub fn room(path: &Path) -> Option<u64> {
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    // The folder itself may not exist yet, so the nearest existing one is examined.
     let there = path.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
     #[cfg(unix)]
     {
@@ -57,8 +58,8 @@ pub fn room(path: &Path) -> Option<u64> {
 /// # Errors
 /// Returns [`Error::TooLarge`] with both numbers if less is free.
 pub fn check_room(path: &Path, need: u64) -> Result<()> {
-    let told = |bytes: u64| format!("{} on the disk", shown(bytes));
-    match room(path) {
+    let told = |bytes: u64| format!("{} on the disk", format_bytes(bytes));
+    match free_bytes(path) {
         Some(have) if have < need => {
             Err(Error::TooLarge { what: path.display().to_string(), need: told(need), have: told(have) })
         }

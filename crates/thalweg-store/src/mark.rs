@@ -1,4 +1,4 @@
-//! [`Mark`]: the record that a tile of a layer is done.
+//! [`TileMark`]: the record that a tile of a layer is done.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::disk;
 /// complete.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Mark {
+pub struct TileMark {
     /// The hash of the recipe or plan that the tile belongs to.
     pub recipe: String,
     /// The length of the shard in bytes.
@@ -30,10 +30,10 @@ pub struct Mark {
 /// The maximum size of a mark's file in bytes.
 const MAX_BYTES: u64 = 1 << 14;
 
-impl Mark {
+impl TileMark {
     /// Makes the mark of a shard with these samples and bytes.
-    pub fn of(recipe: &str, samples: &Samples, fill: f64, shard: &[u8]) -> Self {
-        let [minimum, maximum] = range(samples, fill).map_or([None; 2], |range| range.map(Some));
+    pub fn from_shard(recipe: &str, samples: &Samples, fill: f64, shard: &[u8]) -> Self {
+        let [minimum, maximum] = sample_range(samples, fill).map_or([None; 2], |range| range.map(Some));
         Self { recipe: recipe.to_string(), bytes: shard.len() as u64, hash: hash(shard), minimum, maximum }
     }
 
@@ -47,8 +47,8 @@ impl Mark {
     /// # Errors
     /// Returns an error if the mark is damaged.
     pub fn read(path: &Path) -> Result<Option<Self>> {
-        let Some(bytes) = plain::read_if_there(path, MAX_BYTES)? else { return Ok(None) };
-        let damaged = |error| Error::file(path, format!("is not the mark of a tile, or is damaged: {error}"));
+        let Some(bytes) = plain::read_if_exists(path, MAX_BYTES)? else { return Ok(None) };
+        let damaged = |error| Error::invalid_file(path, format!("is not the mark of a tile, or is damaged: {error}"));
         serde_json::from_slice(&bytes).map(Some).map_err(damaged)
     }
 
@@ -57,8 +57,8 @@ impl Mark {
     /// # Errors
     /// Returns an error if the system refuses to write.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let text = serde_json::to_string(self).map_err(|error| Error::file(path, error.to_string()))?;
-        disk::put(path, text.as_bytes())
+        let text = serde_json::to_string(self).map_err(|error| Error::invalid_file(path, error.to_string()))?;
+        disk::write_file(path, text.as_bytes())
     }
 }
 
@@ -72,7 +72,8 @@ pub fn hash(shard: &[u8]) -> String {
 /// # Errors
 /// Returns an error if the file cannot be read.
 pub fn hash_file(path: &Path) -> Result<(u64, String)> {
-    let (mut file, length) = plain::open(path)?;
+    let (mut file, length) = plain::open_plain_file(path)?;
+    // The file may be larger than memory, so it is hashed in pieces of 64 KiB; the result equals that of one piece.
     let mut hash = Xxh3::new();
     let mut piece = vec![0; 1 << 16];
     loop {
@@ -84,15 +85,17 @@ pub fn hash_file(path: &Path) -> Result<(u64, String)> {
 }
 
 /// The number of samples that are converted to numbers at once.
-const PART: usize = 1 << 12;
+const SAMPLES_PER_PART: usize = 1 << 12;
 
 /// Returns the smallest and largest of the samples that are finite and not the fill value.
-pub fn range(samples: &Samples, fill: f64) -> Option<[f64; 2]> {
-    let parts = (0..samples.len()).step_by(PART).map(|from| from..samples.len().min(from + PART));
-    let numbers = parts.flat_map(|part| samples.numbers(part));
-    numbers.filter(|x| *x != fill && x.is_finite()).fold(None, wider)
+pub fn sample_range(samples: &Samples, fill: f64) -> Option<[f64; 2]> {
+    // Samples are converted in parts, which need little memory in addition.
+    let parts =
+        (0..samples.len()).step_by(SAMPLES_PER_PART).map(|from| from..samples.len().min(from + SAMPLES_PER_PART));
+    let numbers = parts.flat_map(|part| samples.numbers_in_range(part));
+    numbers.filter(|x| *x != fill && x.is_finite()).fold(None, widen_range)
 }
 
-fn wider(range: Option<[f64; 2]>, x: f64) -> Option<[f64; 2]> {
+fn widen_range(range: Option<[f64; 2]>, x: f64) -> Option<[f64; 2]> {
     Some(range.map_or([x; 2], |[low, high]| [low.min(x), high.max(x)]))
 }

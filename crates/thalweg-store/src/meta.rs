@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value, json};
 use thalweg_core::{Cell, Size};
 use thalweg_io::{SampleType, Samples};
 
-use crate::codec::{self, Codecs, size_of};
+use crate::codec::{self, Codecs, parse_size};
 use crate::spec::{StoreSpec, StoredLayer};
 
 /// The name of the metadata file in the folder of an array or group.
@@ -49,7 +49,7 @@ const TYPES: [(&str, SampleType); 7] = [
 ];
 
 /// Parses a Zarr v3 document of the given kind, `array` or `group`.
-pub fn document(text: &str, kind: &str) -> Result<Value, String> {
+pub fn parse_document(text: &str, kind: &str) -> Result<Value, String> {
     let document: Value = serde_json::from_str(text).map_err(|error| format!("is damaged: {error}"))?;
     match document["zarr_format"].as_u64() {
         Some(3) => {}
@@ -68,32 +68,33 @@ pub fn document(text: &str, kind: &str) -> Result<Value, String> {
 impl Meta {
     /// Parses the metadata of an array of two dimensions.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let about = document(text, "array")?;
+        let about = parse_document(text, "array")?;
         let shape = about["shape"].as_array().ok_or("is damaged: it has no shape")?;
         if shape.len() != 2 {
             return Err(format!("has {} dimensions; a map has two", shape.len()));
         }
-        let size = size_of(&about["shape"]).filter(|[rows, cols]| *rows > 0 && *cols > 0);
+        let size = parse_size(&about["shape"]).filter(|[rows, cols]| *rows > 0 && *cols > 0);
+        // No sample has more than eight bytes, so the bytes of the whole map can be counted in an `isize`.
         let size = size.filter(|[rows, cols]| rows.checked_mul(*cols).is_some_and(|n| n < isize::MAX as usize / 8));
         let size = size.ok_or_else(|| format!("has the shape {}; allowed is at least 1 × 1", about["shape"]))?;
         let named = about["data_type"].as_str().unwrap_or("");
         let kind = TYPES.iter().find(|(name, _)| *name == named).map(|(_, kind)| *kind);
         let kind = kind.ok_or_else(|| {
             let known: Vec<_> = TYPES.iter().map(|(name, _)| *name).collect();
-            format!("has samples of type {}; supported are {}", short(&about["data_type"]), known.join(", "))
+            format!("has samples of type {}; supported are {}", shorten_value(&about["data_type"]), known.join(", "))
         })?;
         if about["chunk_grid"]["name"].as_str() != Some("regular") {
             return Err(format!(
                 "has a chunk grid {}; only regular ones are supported",
-                short(&about["chunk_grid"]["name"])
+                shorten_value(&about["chunk_grid"]["name"])
             ));
         }
-        let chunk = size_of(&about["chunk_grid"]["configuration"]["chunk_shape"]);
+        let chunk = parse_size(&about["chunk_grid"]["configuration"]["chunk_shape"]);
         let chunk = chunk.filter(|[rows, cols]| rows.checked_mul(*cols).is_some_and(|n| (1..=MAX_CHUNK).contains(&n)));
         let chunk = chunk.ok_or_else(|| {
             format!(
                 "has chunks of {}; allowed is 1 to {MAX_CHUNK} cells",
-                short(&about["chunk_grid"]["configuration"]["chunk_shape"])
+                shorten_value(&about["chunk_grid"]["configuration"]["chunk_shape"])
             )
         })?;
         if about["storage_transformers"].as_array().is_some_and(|list| !list.is_empty()) {
@@ -106,7 +107,7 @@ impl Meta {
             (Some("default"), Some(".")) => ("c.", '.'),
             (Some("v2"), Some("/")) => ("", '/'),
             (Some("v2"), None | Some(".")) => ("", '.'),
-            _ => return Err(format!("names its chunks by {}; supported are default and v2", short(encoding))),
+            _ => return Err(format!("names its chunks by {}; supported are default and v2", shorten_value(encoding))),
         };
         let fill = match &about["fill_value"] {
             Value::Number(number) => number.as_f64(),
@@ -118,8 +119,9 @@ impl Meta {
             },
             _ => None,
         };
-        let fill =
-            fill.ok_or_else(|| format!("has the fill value {}, which is not a number", short(&about["fill_value"])))?;
+        let fill = fill.ok_or_else(|| {
+            format!("has the fill value {}, which is not a number", shorten_value(&about["fill_value"]))
+        })?;
         let attributes = about["attributes"].as_object().cloned().unwrap_or_default();
         let codecs = Codecs::parse(&about["codecs"], chunk)?;
         let names = about["dimension_names"].as_array().into_iter().flatten();
@@ -129,9 +131,9 @@ impl Meta {
 
     /// Parses the metadata of a one-dimensional array, such as a coordinate, as those of a map with one row.
     pub fn parse_line(text: &str) -> Result<Self, String> {
-        let mut about = document(text, "array")?;
+        let mut about = parse_document(text, "array")?;
         /// Inserts a row dimension at the start of every shape.
-        fn widen(value: &mut Value) {
+        fn add_row_dimension(value: &mut Value) {
             match value {
                 Value::Object(fields) => {
                     for (name, value) in fields {
@@ -139,16 +141,17 @@ impl Meta {
                             Value::Array(shape) if ["shape", "chunk_shape"].contains(&name.as_str()) => {
                                 shape.insert(0, json!(1));
                             }
-                            _ => widen(value),
+                            _ => add_row_dimension(value),
                         }
                     }
                 }
-                Value::Array(list) => list.iter_mut().for_each(widen),
+                Value::Array(list) => list.iter_mut().for_each(add_row_dimension),
                 _ => {}
             }
         }
+        // Attributes are not needed and could contain a key of the same name.
         about["attributes"] = json!({});
-        widen(&mut about);
+        add_row_dimension(&mut about);
         Ok(Self { is_line: true, ..Self::parse(&about.to_string())? })
     }
 
@@ -164,7 +167,7 @@ impl Meta {
         let stated = match self.attributes.get("_FillValue").or_else(|| self.attributes.get("missing_value")) {
             Some(Value::Number(number)) => number.as_f64(),
             // xarray writes the bytes of a float in base64.
-            Some(Value::String(text)) => of_base64(text).or_else(|| text.parse().ok()),
+            Some(Value::String(text)) => decode_base64_float(text).or_else(|| text.parse().ok()),
             _ => None,
         };
         stated.or_else(|| self.fill.is_nan().then_some(f64::NAN))
@@ -172,10 +175,11 @@ impl Meta {
 
     /// Returns the factor and the offset from sample to value.
     pub fn scale(&self) -> Result<[f64; 2], String> {
+        // A factor of 0 would make all values equal; an offset of 0 is the usual one.
         let number = |name: &str, usual: f64, allowed: &str| {
             let Some(told) = self.attributes.get(name) else { return Ok(usual) };
             let number = told.as_f64().filter(|x| x.is_finite() && (*x != 0.0 || name == OFFSET));
-            number.ok_or_else(|| format!("has {name} = {}: allowed is {allowed}", short(told)))
+            number.ok_or_else(|| format!("has {name} = {}: allowed is {allowed}", shorten_value(told)))
         };
         Ok([number("scale_factor", 1.0, "a number other than 0")?, number(OFFSET, 0.0, "a number")?])
     }
@@ -200,7 +204,7 @@ impl Meta {
 const OFFSET: &str = "add_offset";
 
 /// A shortened piece of a document, for a message.
-fn short(value: &Value) -> String {
+fn shorten_value(value: &Value) -> String {
     value.to_string().chars().take(60).collect()
 }
 
@@ -217,7 +221,7 @@ fn fill_value(kind: SampleType, fill: f64) -> Value {
 }
 
 /// The metadata of a layer of a thalweg store.
-pub fn of_layer(spec: &StoreSpec, layer: &StoredLayer) -> Value {
+pub fn layer_metadata(spec: &StoreSpec, layer: &StoredLayer) -> Value {
     let mut attributes = Map::new();
     let mut put = |name: &str, value: Value| attributes.insert(name.to_string(), value);
     put("units", json!(layer.unit));
@@ -235,7 +239,7 @@ pub fn of_layer(spec: &StoreSpec, layer: &StoredLayer) -> Value {
     match layer.kind {
         _ if !layer.fill_is_nodata => {}                               // a value like any other
         SampleType::F32 | SampleType::F64 if layer.fill.is_nan() => {} // NaN counts as no data without an attribute
-        SampleType::F32 | SampleType::F64 => drop(put("_FillValue", json!(base64(layer.fill)))),
+        SampleType::F32 | SampleType::F64 => drop(put("_FillValue", json!(encode_base64(layer.fill)))),
         kind => drop(put("_FillValue", fill_value(kind, layer.fill))),
     }
     put("grid_mapping", json!("spatial_ref"));
@@ -246,11 +250,11 @@ pub fn of_layer(spec: &StoreSpec, layer: &StoredLayer) -> Value {
         shape: json!(spec.size),
         kind: name,
         chunk: json!([spec.side, spec.side]),
-        codecs: codec::ours(spec.inner()),
+        codecs: codec::store_codecs(spec.inner_chunk_side()),
         fill: fill_value(layer.kind, layer.fill),
         dimensions: json!(["y", "x"]),
     };
-    about.document(attributes)
+    about.into_document(attributes)
 }
 
 /// The parts of an array's metadata that vary between our arrays.
@@ -264,7 +268,7 @@ pub struct Array {
 }
 
 impl Array {
-    pub fn document(self, attributes: Map<String, Value>) -> Value {
+    pub fn into_document(self, attributes: Map<String, Value>) -> Value {
         json!({
             "zarr_format": 3,
             "node_type": "array",
@@ -283,12 +287,12 @@ impl Array {
 
 /// Encodes the eight bytes of a float in base64 (RFC 4648), the form in which xarray stores a float's fill value in
 /// Zarr.
-fn base64(number: f64) -> String {
+fn encode_base64(number: f64) -> String {
     STANDARD.encode(number.to_le_bytes())
 }
 
 /// Decodes a float whose eight bytes are given in base64.
-fn of_base64(text: &str) -> Option<f64> {
+fn decode_base64_float(text: &str) -> Option<f64> {
     Some(f64::from_le_bytes(STANDARD.decode(text).ok()?.try_into().ok()?))
 }
 
@@ -304,12 +308,12 @@ mod tests {
     #[test]
     fn floats_in_base64_as_python_has_them() {
         // base64.b64encode(struct.pack("<d", x))
-        assert_eq!(base64(0.0), "AAAAAAAAAAA=");
-        assert_eq!(base64(-9999.0), "AAAAAICHw8A=");
-        assert_eq!(base64(0.1), "mpmZmZmZuT8=");
+        assert_eq!(encode_base64(0.0), "AAAAAAAAAAA=");
+        assert_eq!(encode_base64(-9999.0), "AAAAAICHw8A=");
+        assert_eq!(encode_base64(0.1), "mpmZmZmZuT8=");
         for x in [0.0, -1.5, 1e300, 0.1, f64::MIN] {
-            assert_eq!(of_base64(&base64(x)), Some(x));
+            assert_eq!(decode_base64_float(&encode_base64(x)), Some(x));
         }
-        assert_eq!(of_base64("-9999"), None);
+        assert_eq!(decode_base64_float("-9999"), None);
     }
 }

@@ -4,24 +4,25 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use thalweg_core::base::names::shown as named;
+use thalweg_core::base::names::format_path as named;
 use thalweg_core::{Error, Result};
-use thalweg_io::apart::same;
+use thalweg_io::file_identity::is_same_file;
 use thalweg_io::plain::read_text;
 use thalweg_io::write_text;
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::disk::shown;
+use crate::disk::format_bytes;
 use crate::jobs::Job;
-use crate::products::{ProductWriter, beside};
+use crate::products::{ProductWriter, sidecar_path};
 use crate::spec::MAX_SIDE;
 use crate::{Store, check_outside};
 
-/// The tile sides that are tried if memory is short.
+/// The tile sides in cells that are tried if memory is short. The memory of a tile grows with the square of its side;
+/// that of solving a stage shrinks with it, because larger tiles have fewer cells on their rims.
 const SIDES: [usize; 8] = [128, 256, 384, 512, 768, 1024, 1536, 2048];
 
 /// The smallest side of a tile: a tile of one cell would consist of nothing but its border.
-const LEAST_SIDE: usize = 2;
+const MIN_SIDE: usize = 2;
 
 /// The memory of a process that has not started any work, in bytes: program, libraries, buffers.
 const PROCESS: u64 = 40 << 20;
@@ -33,7 +34,7 @@ const THREAD: u64 = 8 << 20;
 const VERSION: u32 = 2;
 
 /// The maximum size of a plan's file in bytes.
-const MOST: u64 = 16 << 20;
+const MAX_PLAN_BYTES: u64 = 16 << 20;
 
 /// A [pass over the tiles](thalweg_tiled::TilePass), as a plan describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,7 +60,7 @@ fn is_none(bytes: &u64) -> bool {
     *bytes == 0
 }
 
-/// The job, its output and its division into parts. [`Work`](crate::Work) carries it out.
+/// The job, its output and its division into parts. [`PlannedWork`](crate::PlannedWork) carries it out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -75,7 +76,8 @@ pub struct Plan {
     pub size: [usize; 2],
     /// The side of a tile in cells.
     pub side: usize,
-    /// The number of tiles. They are numbered from 0, row by row from the north-western corner.
+    /// The number of tiles. They are numbered from 0, row by row from the north-western corner. For example, a map of
+    /// 10 000 × 10 000 cells in tiles of 1024 cells has 100 tiles.
     pub tiles: usize,
     /// The stages in order. In each, all tiles are done first, then the stage is solved.
     pub stages: Vec<PlanStage>,
@@ -95,12 +97,12 @@ impl Plan {
     /// # Errors
     /// Returns an error if a source cannot be read or is the store itself, if the side is not within 2 to 16 384
     /// cells, if an option cannot be applied, or if the store's path is not a valid name.
-    pub fn of(job: Job, store: &Path, side: usize) -> Result<Self> {
+    pub fn from_job(job: Job, store: &Path, side: usize) -> Result<Self> {
         let store = std::path::absolute(store).map_err(Error::io(store, "find the place of"))?;
-        if !(LEAST_SIDE..=MAX_SIDE).contains(&side) {
-            return Err(Error::value("tile", side, format!("{LEAST_SIDE} to {MAX_SIDE} cells")));
+        if !(MIN_SIDE..=MAX_SIDE).contains(&side) {
+            return Err(Error::invalid_value("tile", side, format!("{MIN_SIDE} to {MAX_SIDE} cells")));
         }
-        job.check_apart(&store)?;
+        job.check_distinct_output(&store)?;
         let setup = job.set_up(side, &store)?;
         let (spec, tiles) = (&setup.spec, setup.spec.tile_grid()?);
         let passed =
@@ -110,13 +112,13 @@ impl Plan {
         let passing = passed.windows(2).map(|two| two[0].saturating_add(two[1])).max().unwrap_or(0);
         let stages = setup.passes.iter().zip(&setup.held_bytes).map(|(pass, held_bytes)| PlanStage {
             name: pass.name().to_string(),
-            reads: pass.reads().into_iter().map(|read| read.layer).collect(),
-            writes: pass.writes(),
-            hands_on: pass.passes_on().into_iter().map(|layer| layer.name).collect(),
+            reads: pass.input_layers().into_iter().map(|read| read.layer).collect(),
+            writes: pass.output_layers(),
+            hands_on: pass.temporary_layers().into_iter().map(|layer| layer.name).collect(),
             tile_bytes: pass.tile_bytes(&tiles),
             solve_bytes: held_bytes + ProductWriter::solve_bytes(&**pass),
         });
-        let beside_bytes = job.beside_bytes(spec.size);
+        let beside_bytes = job.sidecar_bytes(spec.size);
         let mut plan = Self {
             plan: VERSION,
             thalweg: env!("CARGO_PKG_VERSION").to_string(),
@@ -124,13 +126,13 @@ impl Plan {
             store,
             size: spec.size,
             side: spec.side,
-            tiles: tiles.count(),
+            tiles: tiles.tile_count(),
             stages: stages.collect(),
             disk_bytes: spec.bytes_needed().saturating_add(passing),
             beside_bytes,
             job,
         };
-        plan.hash = plan.reckoned();
+        plan.hash = plan.compute_hash();
         Ok(plan)
     }
 
@@ -139,16 +141,16 @@ impl Plan {
     /// # Errors
     /// Returns an error if the file cannot be read, is not a plan, has another version, or was edited.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = read_text(path, MOST)?;
-        let no_plan = |error| Error::file(path, format!("is not a plan: {error}"));
+        let text = read_text(path, MAX_PLAN_BYTES)?;
+        let no_plan = |error| Error::invalid_file(path, format!("is not a plan: {error}"));
         let document: Value = serde_json::from_str(&text).map_err(no_plan)?;
         // The version is checked first, because a plan of another version has other fields.
         if let Some(other) = document["plan"].as_u64().filter(|version| *version != u64::from(VERSION)) {
             let problem = format!("is a plan of version {other}; this program supports version {VERSION}");
-            return Err(Error::file(path, problem));
+            return Err(Error::invalid_file(path, problem));
         }
         let plan: Self = serde_json::from_value(document).map_err(no_plan)?;
-        plan.check().map_err(|problem| Error::file(path, problem))?;
+        plan.check_hash().map_err(|problem| Error::invalid_file(path, problem))?;
         Ok(plan)
     }
 
@@ -157,10 +159,10 @@ impl Plan {
     ///
     /// # Errors
     /// Returns the errors of [`Plan::read`].
-    pub fn beside(store: &Path) -> Result<Self> {
-        let path = beside(store, PLAN);
+    pub fn read_sidecar(store: &Path) -> Result<Self> {
+        let path = sidecar_path(store, PLAN);
         if !path.exists() {
-            return Err(Error::missing(
+            return Err(Error::missing_input(
                 named(&path),
                 "it is the plan of the store, which cannot be repaired without it",
             ));
@@ -170,8 +172,8 @@ impl Plan {
     }
 
     /// Writes the plan next to its store, unless it is there already.
-    pub(crate) fn keep(&self) -> Result<()> {
-        let path = beside(&self.store, PLAN);
+    pub(crate) fn write_sidecar(&self) -> Result<()> {
+        let path = sidecar_path(&self.store, PLAN);
         if Self::read(&path).is_ok_and(|there| there.hash == self.hash) { Ok(()) } else { self.write(&path) }
     }
 
@@ -182,13 +184,14 @@ impl Plan {
         if there.spec().recipe == self.hash || there.is_blank() {
             return Ok(());
         }
-        let what = self.differs().map_or(String::new(), |what| format!(" ({what})"));
-        Err(Error::file(&self.store, format!("is a store of different work{what}: choose another output")))
+        let what = self.describe_difference().map_or(String::new(), |what| format!(" ({what})"));
+        Err(Error::invalid_file(&self.store, format!("is a store of different work{what}: choose another output")))
     }
 
     /// Describes the first difference from the plan next to the store; `None` if there is none to report.
-    fn differs(&self) -> Option<String> {
-        let there = Self::read(&beside(&self.store, PLAN)).ok()?;
+    fn describe_difference(&self) -> Option<String> {
+        let there = Self::read(&sidecar_path(&self.store, PLAN)).ok()?;
+        // A changed source is the most likely reason and is named first; then the first option that differs.
         let known = there.job.sources();
         let is_changed = |(path, print): &(PathBuf, u64)| known.iter().any(|(own, had)| own == path && had != print);
         if let Some((path, _)) = self.job.sources().into_iter().find(is_changed) {
@@ -196,7 +199,7 @@ impl Plan {
         }
         let [there, own] = [&there, self].map(|plan| {
             let mut fields = Vec::new();
-            flat("", &serde_json::to_value(plan).unwrap_or_default(), &mut fields);
+            flatten_json("", &serde_json::to_value(plan).unwrap_or_default(), &mut fields);
             fields
         });
         let told = |name: &str| !["hash", "store", "stages"].contains(&name);
@@ -213,17 +216,17 @@ impl Plan {
     /// Returns an error if the file is also a source or is inside a store, if it would replace the plan of a store of
     /// other work, or if it cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
-        self.job.check_apart(&std::path::absolute(path).map_err(Error::io(path, "find the place of"))?)?;
+        self.job.check_distinct_output(&std::path::absolute(path).map_err(Error::io(path, "find the place of"))?)?;
         check_outside(path)?;
-        if same(path, &beside(&self.store, PLAN)) {
+        if is_same_file(path, &sidecar_path(&self.store, PLAN)) {
             self.check_store()?;
         }
-        let text = serde_json::to_string_pretty(self).map_err(|error| Error::file(path, error.to_string()))?;
+        let text = serde_json::to_string_pretty(self).map_err(|error| Error::invalid_file(path, error.to_string()))?;
         write_text(path, &(text + "\n"))
     }
 
-    fn check(&self) -> Result<(), String> {
-        let reckoned = self.reckoned();
+    fn check_hash(&self) -> Result<(), String> {
+        let reckoned = self.compute_hash();
         if self.hash != reckoned {
             return Err(format!(
                 "was changed after it was written (its hash is {reckoned}, but it states {}); recreate it with \
@@ -238,14 +241,15 @@ impl Plan {
     ///
     /// # Errors
     /// Returns an error if there is no such stage.
-    pub fn stage(&self, name: &str) -> Result<usize> {
+    pub fn find_stage(&self, name: &str) -> Result<usize> {
         let found = self.stages.iter().position(|stage| stage.name == name);
-        found.ok_or_else(|| Error::unknown("stage", name, self.stages.iter().map(|stage| stage.name.as_str())))
+        found.ok_or_else(|| Error::unknown_name("stage", name, self.stages.iter().map(|stage| stage.name.as_str())))
     }
 
     /// The maximum memory in bytes of a process that works on `at_once` tiles at the same time and solves stages.
-    pub fn bytes(&self, at_once: usize) -> u64 {
+    pub fn memory_bytes(&self, at_once: usize) -> u64 {
         let most = |bytes: fn(&PlanStage) -> u64| self.stages.iter().map(bytes).max().unwrap_or(0);
+        // Stages run one after another, so the largest tile and the largest solution bound them all.
         let each = most(|stage| stage.tile_bytes).saturating_add(THREAD);
         each.saturating_mul(at_once as u64).saturating_add(most(|stage| stage.solve_bytes)).saturating_add(PROCESS)
     }
@@ -255,9 +259,13 @@ impl Plan {
     /// # Errors
     /// Returns [`Error::TooLarge`] with the memory that is needed.
     pub fn check_memory(&self, memory: u64, at_once: usize) -> Result<()> {
-        let need = self.bytes(at_once);
+        let need = self.memory_bytes(at_once);
         let what = format!("{at_once} tiles of {0} × {0} cells at once, of {1}", self.side, self.tiles);
-        if need <= memory { Ok(()) } else { Err(Error::TooLarge { what, need: shown(need), have: shown(memory) }) }
+        if need <= memory {
+            Ok(())
+        } else {
+            Err(Error::TooLarge { what, need: format_bytes(need), have: format_bytes(memory) })
+        }
     }
 
     /// Plans a job within a memory limit in bytes, with up to `threads` tiles at once; returns the plan and the number
@@ -265,32 +273,33 @@ impl Plan {
     /// once is chosen, and among equals the one nearest to `side`.
     ///
     /// # Errors
-    /// Returns the errors of [`Plan::of`]; also if the memory does not suffice for a single tile, with the least that
-    /// would.
-    pub fn within(job: &Job, store: &Path, side: usize, memory: u64, threads: usize) -> Result<(Self, usize)> {
-        let fits = |plan: &Self| (1..=threads.max(1)).rev().find(|at_once| plan.bytes(*at_once) <= memory);
-        let first = Self::of(job.clone(), store, side)?;
+    /// Returns the errors of [`Plan::from_job`]; also returns an error if the memory does not suffice for a single
+    /// tile, with the least that would.
+    pub fn fit_to_memory(job: &Job, store: &Path, side: usize, memory: u64, threads: usize) -> Result<(Self, usize)> {
+        let fits = |plan: &Self| (1..=threads.max(1)).rev().find(|at_once| plan.memory_bytes(*at_once) <= memory);
+        let first = Self::from_job(job.clone(), store, side)?;
         if fits(&first) == Some(threads.max(1)) {
             return Ok((first, threads.max(1)));
         }
-        let (mut least, size) = (first.bytes(1), first.size);
+        let (mut least, size) = (first.memory_bytes(1), first.size);
         let mut best = fits(&first).map(|at_once| (first, at_once));
+        // The nearest sides come first, and only a side with more tiles at once replaces an earlier one.
         let mut sides = SIDES.to_vec();
         sides.sort_by_key(|other| other.abs_diff(side));
         for other in sides {
-            let plan = Self::of(job.clone(), store, other)?;
-            least = least.min(plan.bytes(1));
+            let plan = Self::from_job(job.clone(), store, other)?;
+            least = least.min(plan.memory_bytes(1));
             let at_once = fits(&plan).unwrap_or(0);
             if at_once > best.as_ref().map_or(0, |(_, at_once)| *at_once) {
                 best = Some((plan, at_once));
             }
         }
         let what = format!("work on {} × {} cells, one tile at a time", size[0], size[1]);
-        best.ok_or_else(|| Error::TooLarge { what, need: shown(least), have: shown(memory) })
+        best.ok_or_else(|| Error::TooLarge { what, need: format_bytes(least), have: format_bytes(memory) })
     }
 
     /// Computes the hash of everything except the hash itself and the store's path, since the store may be moved.
-    fn reckoned(&self) -> String {
+    fn compute_hash(&self) -> String {
         let bare = Self { hash: String::new(), store: PathBuf::new(), ..self.clone() };
         let text = serde_json::to_string(&bare).unwrap_or_default();
         format!("{:032x}", xxh3_128(text.as_bytes()))
@@ -301,9 +310,9 @@ impl Plan {
 const PLAN: &str = "plan.json";
 
 /// Flattens a JSON document into pairs of dotted path and value.
-fn flat(name: &str, value: &Value, fields: &mut Vec<(String, String)>) {
+fn flatten_json(name: &str, value: &Value, fields: &mut Vec<(String, String)>) {
     match value {
-        Value::Object(all) => all.iter().for_each(|(own, value)| flat(&format!("{name}.{own}"), value, fields)),
+        Value::Object(all) => all.iter().for_each(|(own, value)| flatten_json(&format!("{name}.{own}"), value, fields)),
         value => fields.push((name.trim_start_matches('.').to_string(), value.to_string())),
     }
 }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 use thalweg_core::{Error, Grid, Result};
-use thalweg_io::atomic;
 use thalweg_io::depression_file::DepressionFile;
 use thalweg_io::features::ReachFile;
 use thalweg_io::lake_file::LakeFile;
+use thalweg_io::write_atomically;
 use thalweg_render::products::lakes;
 use thalweg_tiled::{Finding, Product, Summaries, TilePass};
 
@@ -22,7 +22,7 @@ const DEPRESSIONS: &str = "depressions.csv";
 const REACH_BYTES: u64 = 150;
 
 /// Returns the path of a file next to a store; for example, `big.zarr` has `big.streams.fgb`.
-pub fn beside(store: &Path, file: &str) -> PathBuf {
+pub fn sidecar_path(store: &Path, file: &str) -> PathBuf {
     let stem = store.file_stem().unwrap_or(store.as_os_str());
     let mut name = stem.to_os_string();
     name.push(".");
@@ -48,9 +48,9 @@ pub(crate) struct ProductWriter {
 }
 
 impl ProductWriter {
-    /// The names of the files that receive a pass's products ([`beside`]).
-    pub fn files(&self, pass: &dyn TilePass) -> &'static [&'static str] {
-        match pass.finds() {
+    /// The names of the files that receive a pass's products ([`sidecar_path`]).
+    pub fn file_names(&self, pass: &dyn TilePass) -> &'static [&'static str] {
+        match pass.reported_kind() {
             Finding::Streams { .. } => &[STREAMS],
             Finding::Lakes if self.has_outlines => &[LAKES, LAKE_LINES],
             Finding::Lakes => &[LAKES],
@@ -61,7 +61,7 @@ impl ProductWriter {
 
     /// The memory in bytes that solving a pass and writing its products take.
     pub fn solve_bytes(pass: &dyn TilePass) -> u64 {
-        let listed = match pass.finds() {
+        let listed = match pass.reported_kind() {
             Finding::Streams { at_most } => REACH_BYTES * at_most,
             _ => 0,
         };
@@ -69,12 +69,12 @@ impl ProductWriter {
     }
 
     /// Solves a pass and writes its products next to the store as they are found.
-    pub fn solve(&self, pass: &dyn TilePass, summaries: &dyn Summaries, store: &Path) -> Result<Solution> {
-        match pass.finds() {
-            Finding::Streams { .. } => self.streams(pass, summaries, store),
-            Finding::Lakes if self.has_outlines => self.lakes(pass, summaries, store),
+    pub fn solve_pass(&self, pass: &dyn TilePass, summaries: &dyn Summaries, store: &Path) -> Result<Solution> {
+        match pass.reported_kind() {
+            Finding::Streams { .. } => self.write_streams(pass, summaries, store),
+            Finding::Lakes if self.has_outlines => self.write_lakes(pass, summaries, store),
             Finding::Lakes => lake_table(pass, summaries, store, |_| Ok(())),
-            Finding::Depressions => self.depressions(pass, summaries, store),
+            Finding::Depressions => self.write_depressions(pass, summaries, store),
             _ => {
                 let mut report = Map::new();
                 let answers = pass.solve(summaries, &mut |product| {
@@ -90,27 +90,28 @@ impl ProductWriter {
         }
     }
 
-    fn streams(&self, pass: &dyn TilePass, summaries: &dyn Summaries, store: &Path) -> Result<Solution> {
-        let mut file = ReachFile::new(beside(store, STREAMS), &self.grid)?;
+    fn write_streams(&self, pass: &dyn TilePass, summaries: &dyn Summaries, store: &Path) -> Result<Solution> {
+        let mut file = ReachFile::new(sidecar_path(store, STREAMS), &self.grid)?;
+        // Reaches arrive in the order of their numbers, so the total length is summed in the same order on any machine.
         let (mut count, mut length, mut highest) = (0u32, 0.0, 0);
         let answers = pass.solve(summaries, &mut |product| {
             let Product::Reach(reach) = product else { return Ok(()) };
             (count, length, highest) = (count + 1, length + reach.length, highest.max(reach.order));
-            file.put(&reach)
+            file.write_reach(&reach)
         })?;
         file.finish()?;
         let found = json!({"links": count, "length_m": length, "highest_order": highest});
         Ok(Solution { answers, report: Map::from_iter([("streams".into(), found)]) })
     }
 
-    fn lakes(&self, pass: &dyn TilePass, summaries: &dyn Summaries, store: &Path) -> Result<Solution> {
-        let path = beside(store, LAKE_LINES);
+    fn write_lakes(&self, pass: &dyn TilePass, summaries: &dyn Summaries, store: &Path) -> Result<Solution> {
+        let path = sidecar_path(store, LAKE_LINES);
         let mut solution = Solution::default();
-        atomic(&path, |lines| {
+        write_atomically(&path, |lines| {
             let mut lines = LakeFile::new(lines, &path, &self.grid)?;
             solution = lake_table(pass, summaries, store, |product| match product {
-                Product::Lake(lake) => lines.lake(lake),
-                Product::Shore { begins, points } => lines.shore(*begins, points),
+                Product::Lake(lake) => lines.begin_lake(lake),
+                Product::Shore { begins, points } => lines.add_shore_points(*begins, points),
                 _ => Ok(()),
             })?;
             lines.finish()
@@ -118,15 +119,15 @@ impl ProductWriter {
         Ok(solution)
     }
 
-    fn depressions(&self, pass: &dyn TilePass, summaries: &dyn Summaries, store: &Path) -> Result<Solution> {
-        let path = beside(store, DEPRESSIONS);
+    fn write_depressions(&self, pass: &dyn TilePass, summaries: &dyn Summaries, store: &Path) -> Result<Solution> {
+        let path = sidecar_path(store, DEPRESSIONS);
         let (mut count, mut answers) = (0u64, Vec::new());
-        atomic(&path, |table| {
+        write_atomically(&path, |table| {
             let mut table = DepressionFile::new(table, &path, &self.grid)?;
             answers = pass.solve(summaries, &mut |product| match product {
                 Product::Depression(one) => {
                     count += 1;
-                    table.put(&one)
+                    table.write_row(&one)
                 }
                 _ => Ok(()),
             })?;
@@ -143,15 +144,15 @@ fn lake_table(
     store: &Path,
     mut also: impl FnMut(&Product) -> Result<()>,
 ) -> Result<Solution> {
-    let path = beside(store, LAKES);
+    let path = sidecar_path(store, LAKES);
     let (mut count, mut answers) = (0u64, Vec::new());
-    atomic(&path, |table| {
+    write_atomically(&path, |table| {
         let mut put = |line: &str| table.write_all(line.as_bytes()).map_err(Error::io(&path, "write"));
         put(lakes::COLUMNS)?;
         answers = pass.solve(summaries, &mut |product| {
             if let Product::Lake(lake) = &product {
                 count += 1;
-                put(&lakes::csv_line(lake))?;
+                put(&lakes::format_csv_line(lake))?;
             }
             also(&product)
         })?;

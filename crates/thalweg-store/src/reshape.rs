@@ -7,23 +7,23 @@ use serde_json::json;
 use thalweg_core::base::memory;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{CellRect, Error, Field, Grid, Height, Result, Size};
-use thalweg_io::{Head, HeightReading, Overviews, SampleType, Samples, save_place, write_cog};
+use thalweg_io::{HeightReading, Overviews, RasterHead, SampleType, Samples, save_place, write_cog};
 use thalweg_render::products::resample::{Resampling, cropped_grid};
 use thalweg_tiled::TileLayer;
 use thalweg_tiled::layer::NO_HEIGHT;
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::source::{ElevationFile, LOOK, print_of};
+use crate::source::{ElevationFile, ROWS_PER_SCAN, fingerprint_source};
 use crate::store::Store;
 use crate::{Access, StoreSpec, StoredLayer};
 
 /// The change to a map's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reshape {
-    /// A window of the map, the same as [`thalweg_render::products::resample::crop`] cuts.
+    /// A window of the map, the same as [`thalweg_render::products::resample::crop_terrain`] cuts.
     Crop(CellRect),
     /// The given numbers of rows and columns over the same extent, the same as
-    /// [`thalweg_render::products::resample::resample`] makes.
+    /// [`thalweg_render::products::resample::resample_terrain`] makes.
     Resample(Size),
 }
 
@@ -34,12 +34,12 @@ const ROWS: usize = 512;
 pub struct Reshaped<'a> {
     file: &'a ElevationFile,
     reading: HeightReading,
-    way: Way,
+    way: ReshapeMethod,
     grid: Grid,
     warnings: Vec<String>,
 }
 
-enum Way {
+enum ReshapeMethod {
     Crop(CellRect),
     Resample(Box<Resampling>),
 }
@@ -50,19 +50,20 @@ impl<'a> Reshaped<'a> {
     ///
     /// # Errors
     /// Returns an error if the window or size is invalid, or if the source cannot be read.
-    pub fn of(file: &'a ElevationFile, how: Reshape) -> Result<Self> {
+    pub fn from_file(file: &'a ElevationFile, how: Reshape) -> Result<Self> {
         let source = file.grid();
         let (way, grid) = match how {
-            Reshape::Crop(window) => (Way::Crop(window), cropped_grid(source, window)?),
+            Reshape::Crop(window) => (ReshapeMethod::Crop(window), cropped_grid(source, window)?),
             Reshape::Resample(size) => {
                 let resampling = Resampling::new(source, size)?;
                 let grid = resampling.grid().clone();
-                (Way::Resample(Box::new(resampling)), grid)
+                (ReshapeMethod::Resample(Box::new(resampling)), grid)
             }
         };
+        // Bands contain whole rows of the source or of the result, whichever are longer.
         let wide = (source.cols() as u64).max(grid.cols() as u64);
-        memory::check_memory("a band of the map", wide.saturating_mul(24 * (ROWS as u64 + LOOK as u64)))?;
-        let (reading, warnings) = file.settle()?;
+        memory::check_memory("a band of the map", wide.saturating_mul(24 * (ROWS as u64 + ROWS_PER_SCAN as u64)))?;
+        let (reading, warnings) = file.determine_reading()?;
         Ok(Self { file, reading, way, grid, warnings })
     }
 
@@ -77,13 +78,13 @@ impl<'a> Reshaped<'a> {
     }
 
     /// Computes the heights of new rows, in fixed-point units; [`NO_HEIGHT`] where there is no data.
-    fn rows(&self, rows: Range<usize>) -> Result<Vec<i32>> {
+    fn compute_rows(&self, rows: Range<usize>) -> Result<Vec<i32>> {
         let resampling = match &self.way {
-            Way::Crop(crop) => {
+            ReshapeMethod::Crop(crop) => {
                 let window = CellRect::new([crop.start.row + rows.start, crop.start.col], [rows.len(), crop.cols()]);
-                return self.file.heights(window, &self.reading);
+                return self.file.read_heights(window, &self.reading);
             }
-            Way::Resample(resampling) => resampling,
+            ReshapeMethod::Resample(resampling) => resampling,
         };
         let cols = self.file.grid().cols();
         let mut out = Vec::with_capacity(rows.len() * self.grid.cols());
@@ -91,15 +92,16 @@ impl<'a> Reshaped<'a> {
         // therefore split so that at most `ROWS` source rows, or those of a single new row, are in memory at once.
         let mut first = rows.start;
         while first < rows.end {
-            let fits =
-                |last: usize| resampling.needs(first..last).len() <= ROWS.max(resampling.needs(first..first + 1).len());
+            let fits = |last: usize| {
+                resampling.needed_rows(first..last).len() <= ROWS.max(resampling.needed_rows(first..first + 1).len())
+            };
             let last = (first + 1..=rows.end).take_while(|last| fits(*last)).last().unwrap_or(first + 1);
-            let needs = resampling.needs(first..last);
+            let needs = resampling.needed_rows(first..last);
             let size = [needs.len(), cols];
-            let heights = self.file.heights(CellRect::new([needs.start, 0], size), &self.reading)?;
+            let heights = self.file.read_heights(CellRect::new([needs.start, 0], size), &self.reading)?;
             let void = heights.iter().map(|height| *height == NO_HEIGHT).collect();
             let ground = Field::from_vec(size, heights.into_iter().map(Height).collect())?;
-            let (ground, void) = resampling.rows(first..last, &ground, Some(&Field::from_vec(size, void)?))?;
+            let (ground, void) = resampling.resample_rows(first..last, &ground, Some(&Field::from_vec(size, void)?))?;
             let cells = ground.as_slice().iter().enumerate();
             let is_void = |k: usize| void.as_ref().is_some_and(|void| void.as_slice()[k]);
             out.extend(cells.map(|(k, height)| if is_void(k) { NO_HEIGHT } else { height.0 }));
@@ -109,35 +111,37 @@ impl<'a> Reshaped<'a> {
     }
 
     /// Returns the lowest and the highest height in metres.
-    fn range(&self) -> Result<[f64; 2]> {
+    fn height_range(&self) -> Result<[f64; 2]> {
         let mut range: Option<[i32; 2]> = None;
         for first in (0..self.grid.rows()).step_by(ROWS) {
-            let heights = self.rows(first..(first + ROWS).min(self.grid.rows()))?;
+            let heights = self.compute_rows(first..(first + ROWS).min(self.grid.rows()))?;
             for height in heights.into_iter().filter(|height| *height != NO_HEIGHT) {
                 range = Some(range.map_or([height; 2], |[low, high]| [low.min(height), high.max(height)]));
             }
         }
-        let range = range.ok_or_else(|| self.file.refuse("has no data in the requested cells".to_string()))?;
+        let range = range.ok_or_else(|| self.file.file_error("has no data in the requested cells".to_string()))?;
         Ok(range.map(|units| f64::from(units) / UNITS))
     }
 
-    /// Writes the map as a COG in metres, with the same samples as [`thalweg_io::save`]. It needs the memory of only a
-    /// few hundred rows.
+    /// Writes the map as a COG in metres, with the same samples as [`thalweg_io::save_terrain`]. It needs the memory of
+    /// only a few hundred rows.
     ///
     /// # Errors
     /// Returns an error if the sample type is neither f32 nor f64, or if a file cannot be read or written.
     pub fn save_cog(&self, path: &Path, sample: SampleType) -> Result<()> {
         if !matches!(sample, SampleType::F32 | SampleType::F64) {
-            return Err(Error::value("sample type", sample, "f32 or f64, if the map is processed by windows"));
+            return Err(Error::invalid_value("sample type", sample, "f32 or f64, if the map is processed by windows"));
         }
-        let nodata = nodata_beside(self.range()?, self.reading.nodata());
-        let head = Head {
+        // The header names the value for no data, which must differ from all heights, so the whole map is computed once
+        // before it is written.
+        let nodata = choose_nodata(self.height_range()?, self.reading.nodata());
+        let head = RasterHead {
             nodata: Some(nodata),
             georeference: Some(save_place(&self.grid)),
-            ..Head::new(self.grid.size, sample)
+            ..RasterHead::new(self.grid.size, sample)
         };
         write_cog(path, &head, Overviews::Means, |window: CellRect| {
-            let rows = self.rows(window.start[0]..window.start[0] + window.size()[0])?;
+            let rows = self.compute_rows(window.start[0]..window.start[0] + window.size()[0])?;
             let metres =
                 rows.into_iter().map(|units| if units == NO_HEIGHT { nodata } else { f64::from(units) / UNITS });
             Ok(match sample {
@@ -157,31 +161,34 @@ impl<'a> Reshaped<'a> {
             scale: layer.scale(),
             unit: layer.unit().to_string(),
             description: layer.about().to_string(),
-            ..StoredLayer::new(layer.name(), layer.kind(), layer.fill())
+            ..StoredLayer::new(layer.name(), layer.kind(), layer.fill_value())
         };
         let what = match &self.way {
-            Way::Crop(crop) => json!({"crop": [<[usize; 2]>::from(crop.start), crop.size()]}),
-            Way::Resample(_) => json!({"resample": self.grid.size}),
+            ReshapeMethod::Crop(crop) => json!({"crop": [<[usize; 2]>::from(crop.start), crop.size()]}),
+            ReshapeMethod::Resample(_) => json!({"resample": self.grid.size}),
         };
-        let work = json!({"source": print_of(source)?, "reading": self.reading, "work": what}).to_string();
+        // The hash of everything that the cells depend on identifies the work, so that a run can be resumed but not
+        // mixed with another one.
+        let work = json!({"source": fingerprint_source(source)?, "reading": self.reading, "work": what}).to_string();
         let recipe = format!("{:032x}", xxh3_128(work.as_bytes()));
         let spec = StoreSpec {
             georeference: Some(save_place(&self.grid)),
             ..StoreSpec::new(self.grid.size, side, self.grid.cell, &recipe, vec![about])
         };
         let store = Store::create(path, spec, Access::Alone)?;
-        let across = store.spec().tile_grid()?.shape()[1];
-        let todo = store.todo(layer.name())?;
+        let across = store.spec().tile_grid()?.tiles_per_axis()[1];
+        let todo = store.unfinished_tiles(layer.name())?;
+        // Tiles of one row share their source rows, so a band is computed once for all that are missing.
         for tiles in todo.chunk_by(|a, b| a / across == b / across) {
             let Some(first) = tiles.first() else { continue };
-            let window = store.spec().window(*first)?;
+            let window = store.spec().tile_window(*first)?;
             let (start, size) = (window.start, window.size());
             let size = [size[0], self.grid.cols()];
-            let band = Samples::I32(self.rows(start[0]..start[0] + size[0])?);
+            let band = Samples::I32(self.compute_rows(start[0]..start[0] + size[0])?);
             for tile in tiles {
-                let window = store.spec().window(*tile)?;
+                let window = store.spec().tile_window(*tile)?;
                 let own = CellRect::new([0, window.start[1]], window.size());
-                store.write_tile(layer.name(), *tile, &band.window(size, own)?)?;
+                store.write_tile(layer.name(), *tile, &band.copy_window(size, own)?)?;
             }
         }
         Ok(())
@@ -189,7 +196,7 @@ impl<'a> Reshaped<'a> {
 }
 
 /// Chooses the value for no data: the source's own, unless an actual height has it.
-fn nodata_beside([low, high]: [f64; 2], asked: Option<f64>) -> f64 {
+fn choose_nodata([low, high]: [f64; 2], asked: Option<f64>) -> f64 {
     let taken = |value: f64| (low..=high).contains(&value);
     // A value such as the one that stands for no data in fixed point is of no use in a file in metres, so only values
     // below 1e6 or above 1e30 are accepted.

@@ -6,20 +6,21 @@ use std::time::UNIX_EPOCH;
 use thalweg_core::base::memory;
 use thalweg_core::{CellRect, Error, Field, Grid, Height, Result, Size, Terrain};
 use thalweg_io::{
-    Format, HeightReading, LoadOptions, Placed, Raster, SampleLook, Sidecar, VrtWindows, WindowedMap, mask_path,
-    needs_sidecar, open_windows, placed_of, plain,
+    Format, HeightReading, LoadOptions, PlacedGrid, Raster, SampleStatistics, Sidecar, VrtWindows, WindowedMap,
+    determine_grid, mask_path, needs_sidecar, open_windows, plain,
 };
 use thalweg_tiled::TileLayer;
 use thalweg_tiled::layer::NO_HEIGHT;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::array::{ZarrArray, maps_of, missing};
+use crate::array::{ZarrArray, list_maps, missing_metadata_error};
 use crate::meta::{MAX_BYTES, ZARR};
-use crate::raster::upright;
+use crate::raster::orient_north_up;
 use crate::store::{Store, is_ours, is_store};
 
 /// Opens a raster. A TIFF, a virtual raster, a Zarr array, or a Zarr group in which one array is a map (for a thalweg
-/// store its elevations) is read by windows. Other formats do not allow that and are read whole.
+/// store its elevations) is read by windows. Other formats do not allow that and are read whole. For example, `dem.tif`
+/// is read by windows, and `dem.asc` is read whole.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, if a group contains several maps (it lists their names), or if a store
@@ -37,9 +38,9 @@ pub fn open_raster(path: &Path) -> Result<Box<dyn WindowedMap>> {
     if let (Some(folder), Some(name)) = (path.parent().filter(|folder| is_store(folder)), path.file_name()) {
         return Ok(Box::new(Store::open_read(folder)?.layer(&name.to_string_lossy())?));
     }
-    match maps_of(path)?.as_slice() {
-        [] => Ok(upright(ZarrArray::open(path)?)),
-        [one] => Ok(upright(ZarrArray::open(&path.join(one))?)),
+    match list_maps(path)?.as_slice() {
+        [] => Ok(orient_north_up(ZarrArray::open(path)?)),
+        [one] => Ok(orient_north_up(ZarrArray::open(&path.join(one))?)),
         many => {
             let problem = format!(
                 "has several maps: name one of them, such as {}/{} ({})",
@@ -47,12 +48,12 @@ pub fn open_raster(path: &Path) -> Result<Box<dyn WindowedMap>> {
                 many[0],
                 many.join(", ")
             );
-            Err(Error::file(path, problem))
+            Err(Error::invalid_file(path, problem))
         }
     }
 }
 
-/// Returns true if a path is a Zarr folder or is named like one.
+/// Returns true if a path is a Zarr folder or is named like one. For example, `new.zarr` is one before it exists.
 pub fn is_zarr(path: &Path) -> bool {
     let is_named = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zarr"));
     is_named || [ZARR, ".zgroup", ".zarray"].iter().any(|file| path.join(file).is_file())
@@ -65,11 +66,13 @@ pub fn is_zarr(path: &Path) -> bool {
 ///
 /// # Errors
 /// Returns an error if a file does not exist.
-pub fn print_of(path: &Path) -> Result<u64> {
+pub fn fingerprint_source(path: &Path) -> Result<u64> {
+    // Lengths and times are hashed instead of samples, because a source may be larger than memory and is checked at
+    // every start.
     let mut print = Xxh3::new();
     if is_zarr(path) {
         let own = path.join(ZARR);
-        let Some(text) = plain::read_if_there(&own, MAX_BYTES)? else { return Err(missing(path)) };
+        let Some(text) = plain::read_if_exists(&own, MAX_BYTES)? else { return Err(missing_metadata_error(path)) };
         print.update(&text);
         let group = path.parent().filter(|folder| folder.join(ZARR).is_file());
         if let Some(folder) = group {
@@ -81,12 +84,12 @@ pub fn print_of(path: &Path) -> Result<u64> {
         return Ok(print.digest());
     }
     let mut files = vec![path.to_path_buf()];
-    if Format::of(path).is_ok_and(|format| format == Format::Vrt) {
+    if Format::from_path(path).is_ok_and(|format| format == Format::Vrt) {
         files.extend(VrtWindows::open(path)?.files().map(Path::to_path_buf));
     }
     for file in &files {
         add_file(&mut print, file)?;
-        let beside = [mask_path(file), Sidecar::path(file)];
+        let beside = [mask_path(file), Sidecar::path_for(file)];
         beside.iter().filter(|path| path.is_file()).try_for_each(|path| add_file(&mut print, path))?;
     }
     Ok(print.digest())
@@ -107,6 +110,7 @@ fn add_folder(print: &mut Xxh3, folder: &Path) -> Result<()> {
     let refused = Error::io(folder, "read");
     let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>).map_err(refused)?;
     let mut paths: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
+    // The system lists files in any order; sorted, the same folder always has the same fingerprint.
     paths.sort();
     for path in paths {
         print.update(path.file_name().unwrap_or_default().as_encoded_bytes());
@@ -119,15 +123,18 @@ fn add_folder(print: &mut Xxh3, folder: &Path) -> Result<()> {
 ///
 /// # Errors
 /// Returns an error if the source has changed or is gone.
-pub fn unchanged(path: &Path, known: u64) -> Result<()> {
-    if print_of(path)? == known {
+pub fn check_unchanged(path: &Path, known: u64) -> Result<()> {
+    if fingerprint_source(path)? == known {
         return Ok(());
     }
-    Err(Error::file(path, "has changed since the work was planned: choose another output to keep the existing one"))
+    Err(Error::invalid_file(
+        path,
+        "has changed since the work was planned: choose another output to keep the existing one",
+    ))
 }
 
-/// The number of rows that are examined at once.
-pub(crate) const LOOK: usize = 256;
+/// The number of rows that are examined at once. It bounds the memory; the result does not depend on it.
+pub(crate) const ROWS_PER_SCAN: usize = 256;
 
 /// An elevation file, possibly larger than memory.
 pub struct ElevationFile {
@@ -144,18 +151,19 @@ impl ElevationFile {
     /// format is read whole.
     ///
     /// # Errors
-    /// Returns the errors of [`thalweg_io::load`], except for errors in the samples' values; as [`open_raster`].
+    /// Returns the errors of [`thalweg_io::load_terrain`], except for errors in the samples' values, and those of
+    /// [`open_raster`].
     pub fn open(path: &Path, options: &LoadOptions) -> Result<Self> {
         if options.deterrace {
             let problem = "does not work on a file that is read by windows; smooth the terraces first, with `resample`";
             return Err(Error::unsupported("deterrace", problem));
         }
         let raster = open_raster(path)?;
-        let mut head = raster.about()?;
-        let sidecar = if !is_zarr(path) && needs_sidecar(&head) { Sidecar::beside(path)? } else { None };
+        let mut head = raster.metadata_raster()?;
+        let sidecar = if !is_zarr(path) && needs_sidecar(&head) { Sidecar::read_for(path)? } else { None };
         head.nodata = head.nodata.or(sidecar.as_ref().and_then(|sidecar| sidecar.nodata));
-        let Placed { grid, warnings, overridden } = placed_of(path, &mut head, sidecar.as_ref(), options)?;
-        let reading = HeightReading::of(&head, sidecar.as_ref(), options);
+        let PlacedGrid { grid, warnings, overridden } = determine_grid(path, &mut head, sidecar.as_ref(), options)?;
+        let reading = HeightReading::from_head(&head, sidecar.as_ref(), options);
         Ok(Self { path: path.to_path_buf(), raster, grid, reading, warnings, overridden })
     }
 
@@ -163,7 +171,7 @@ impl ElevationFile {
     /// result while a window of this size (rows, columns) is read. A file that cannot be read by windows is held
     /// whole.
     pub fn memory(&self, window: Size) -> [u64; 2] {
-        self.raster.memory(window)
+        self.raster.window_memory(window)
     }
 
     /// The grid of the file's cells.
@@ -177,7 +185,7 @@ impl ElevationFile {
     }
 
     /// The units that the file states and that were overridden.
-    pub fn overridden(&self) -> &[String] {
+    pub fn overridden_units(&self) -> &[String] {
         &self.overridden
     }
 
@@ -190,8 +198,8 @@ impl ElevationFile {
     ///
     /// # Errors
     /// Returns an error if the window cannot be read.
-    pub fn look(&self, window: CellRect) -> Result<SampleLook> {
-        Ok(self.reading.look(&self.raster.piece(window)?, window.start))
+    pub fn examine_window(&self, window: CellRect) -> Result<SampleStatistics> {
+        Ok(self.reading.examine_piece(&self.raster.read_piece(window)?, window.start))
     }
 
     /// Determines how samples become elevations, and returns it with the warnings. This examines the whole file,
@@ -199,40 +207,45 @@ impl ElevationFile {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read or its samples cannot be elevations.
-    pub fn settle(&self) -> Result<(HeightReading, Vec<String>)> {
+    pub fn determine_reading(&self) -> Result<(HeightReading, Vec<String>)> {
         let [rows, cols] = self.grid.size;
-        let mut look = SampleLook::default();
-        for first in (0..rows).step_by(LOOK) {
-            look = look.merge(self.look(CellRect::new([first, 0], [LOOK.min(rows - first), cols]))?);
+        let mut look = SampleStatistics::default();
+        for first in (0..rows).step_by(ROWS_PER_SCAN) {
+            look = look.merge(self.examine_window(CellRect::new([first, 0], [ROWS_PER_SCAN.min(rows - first), cols]))?);
         }
-        let (reading, said) = self.reading.clone().settle(&look).map_err(|problem| self.refuse(problem))?;
+        let (reading, said) =
+            self.reading.clone().resolve_nodata_and_scale(&look).map_err(|problem| self.file_error(problem))?;
         Ok((reading, self.warnings.iter().cloned().chain(said).collect()))
     }
 
-    /// Returns the elevations of a window in fixed-point units, read in the way that [`settle`](Self::settle)
-    /// determined; [`NO_HEIGHT`] where there is no data.
+    /// Returns the elevations of a window in fixed-point units, read in the way that
+    /// [`determine_reading`](Self::determine_reading) determined; [`NO_HEIGHT`] where there is no data.
     ///
     /// # Errors
     /// Returns an error if the window cannot be read or an elevation is outside ±16 000 m.
-    pub fn heights(&self, window: CellRect, reading: &HeightReading) -> Result<Vec<i32>> {
-        let piece = self.raster.piece(window)?;
-        let heights = reading.heights(&piece, window.start).map_err(|problem| self.refuse(problem))?;
+    pub fn read_heights(&self, window: CellRect, reading: &HeightReading) -> Result<Vec<i32>> {
+        let piece = self.raster.read_piece(window)?;
+        let heights = reading.convert_piece(&piece, window.start).map_err(|problem| self.file_error(problem))?;
         Ok(heights.into_iter().map(|height| height.0).collect())
     }
 
-    /// Reads the whole file into memory, as [`thalweg_io::load`] does. Returns the terrain, how its samples were read,
-    /// and the warnings.
+    /// Reads the whole file into memory, as [`thalweg_io::load_terrain`] does. Returns the terrain, how its samples
+    /// were read, and the warnings.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, if it has more cells than a terrain may have, or if there is not
     /// enough memory.
-    pub fn whole(&self) -> Result<(Terrain, HeightReading, Vec<String>)> {
+    pub fn read_terrain(&self) -> Result<(Terrain, HeightReading, Vec<String>)> {
         let size = self.grid.size;
         Grid::new(size, self.grid.cell)?;
         memory::check_memory(&self.path.display().to_string(), (self.grid.len() as u64).saturating_mul(32))?;
         let all = CellRect::new([0, 0], size);
-        let (reading, said) = self.reading.clone().settle(&self.look(all)?).map_err(|problem| self.refuse(problem))?;
-        let heights = self.heights(all, &reading)?;
+        let (reading, said) = self
+            .reading
+            .clone()
+            .resolve_nodata_and_scale(&self.examine_window(all)?)
+            .map_err(|problem| self.file_error(problem))?;
+        let heights = self.read_heights(all, &reading)?;
         let lowest = heights.iter().copied().filter(|height| *height != NO_HEIGHT).min().unwrap_or_default();
         let void = heights.contains(&NO_HEIGHT).then(|| heights.iter().map(|height| *height == NO_HEIGHT).collect());
         let nodata = void.map(|mask| Field::from_vec(size, mask)).transpose()?;
@@ -243,8 +256,8 @@ impl ElevationFile {
     }
 
     /// Makes an error about this file.
-    pub fn refuse(&self, problem: String) -> Error {
-        Error::file(&self.path, problem)
+    pub fn file_error(&self, problem: String) -> Error {
+        Error::invalid_file(&self.path, problem)
     }
 }
 
@@ -252,7 +265,7 @@ impl ElevationFile {
 ///
 /// # Errors
 /// Returns an error if the window cannot be read.
-pub fn piece_of(raster: &dyn WindowedMap, window: CellRect) -> Result<Raster> {
-    let Raster { size, samples, mask, .. } = raster.piece(window)?;
-    Ok(Raster { size, samples, mask, ..raster.about()? })
+pub fn read_piece(raster: &dyn WindowedMap, window: CellRect) -> Result<Raster> {
+    let Raster { size, samples, mask, .. } = raster.read_piece(window)?;
+    Ok(Raster { size, samples, mask, ..raster.metadata_raster()? })
 }

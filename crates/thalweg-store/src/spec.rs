@@ -16,7 +16,8 @@ pub struct StoredLayer {
     pub name: String,
     /// The sample type.
     pub kind: SampleType,
-    /// The sample that stands for no data or for nothing, and fills the last tiles beyond the map's edge.
+    /// The sample that stands for no data or for nothing, and fills the last tiles beyond the map's edge. For example,
+    /// it is NaN for elevations in metres.
     #[serde(with = "fill")]
     pub fill: f64,
     /// True if the fill value stands for no data; false if it is a value like any other, such as 0 for no lake or for
@@ -75,7 +76,7 @@ impl StoredLayer {
                 "1 to 64 lower-case letters, digits and `_`, not beginning with `_`, and none of {}",
                 taken.join(", ")
             );
-            return Err(Error::value("layer", name, allowed));
+            return Err(Error::invalid_value("layer", name, allowed));
         }
         let [low, high] = match self.kind {
             SampleType::U8 => [0.0, 255.0],
@@ -87,12 +88,17 @@ impl StoredLayer {
         };
         let whole = !matches!(self.kind, SampleType::F32 | SampleType::F64);
         let fits = !whole || (self.fill.fract() == 0.0 && (low..=high).contains(&self.fill));
+        // A fill value that f32 rounds would never equal the samples that are read back.
         let exact = self.kind != SampleType::F32 || self.fill.is_nan() || f64::from(self.fill as f32) == self.fill;
         if !(fits && exact) {
-            return Err(Error::value(format!("{name}.fill"), self.fill, format!("a value of type {}", self.kind)));
+            return Err(Error::invalid_value(
+                format!("{name}.fill"),
+                self.fill,
+                format!("a value of type {}", self.kind),
+            ));
         }
         if self.scale.is_some_and(|scale| !scale.is_finite() || scale == 0.0) {
-            return Err(Error::value(
+            return Err(Error::invalid_value(
                 format!("{name}.scale"),
                 self.scale.unwrap_or(0.0),
                 "a finite number other than 0",
@@ -145,9 +151,11 @@ const INNER: usize = 256;
 pub const MAX_SIDE: usize = 16_384;
 
 /// Returns the valid tile side nearest to the requested one and not smaller: up to 256 cells the requested side
-/// itself, beyond that the next multiple of 128. The request is first clamped to 1 to 16 384.
+/// itself, beyond that the next multiple of 128. The request is first clamped to 1 to 16 384. For example, the side for
+/// 300 is 384.
 pub fn tile_side(asked: usize) -> usize {
     let asked = asked.clamp(1, MAX_SIDE);
+    // Small tiles are one inner chunk; larger ones are multiples of 128, so that chunks of 128 or 256 divide them.
     if asked <= INNER { asked } else { asked.next_multiple_of(INNER / 2) }
 }
 
@@ -179,39 +187,39 @@ impl StoreSpec {
             || cols == 0
             || rows.checked_mul(cols).and_then(|n| n.checked_mul(8)).is_none_or(|n| n > isize::MAX as usize)
         {
-            return Err(Error::value(
+            return Err(Error::invalid_value(
                 "size",
                 format!("{rows} × {cols}"),
                 "at least 1 × 1 (rows × columns), less than 2^60 in all",
             ));
         }
         if self.side != tile_side(self.side) {
-            return Err(Error::value(
+            return Err(Error::invalid_value(
                 "side",
                 self.side,
                 format!("1 to {INNER}, or a multiple of {} up to {MAX_SIDE}", INNER / 2),
             ));
         }
         if !(self.cell.is_finite() && self.cell > 0.0) {
-            return Err(Error::value("cell", self.cell, "a number of metres above 0"));
+            return Err(Error::invalid_value("cell", self.cell, "a number of metres above 0"));
         }
         if let Some([_, a, b, _, d, e]) = self.georeference.as_ref().and_then(|place| place.transform)
             && (b != 0.0 || d != 0.0 || !(a > 0.0 && e < 0.0))
         {
             let value = format!("{a}, {b}, {d}, {e}");
-            return Err(Error::value(
+            return Err(Error::invalid_value(
                 "transform",
                 value,
                 "north-up cells with east to the right: make them with `gdalwarp`",
             ));
         }
         if self.layers.is_empty() {
-            return Err(Error::value("layers", 0, "at least 1"));
+            return Err(Error::invalid_value("layers", 0, "at least 1"));
         }
         for (k, layer) in self.layers.iter().enumerate() {
             layer.check()?;
             if self.layers[..k].iter().any(|other| other.name == layer.name) {
-                return Err(Error::value("layer", &layer.name, "a name that no other layer has"));
+                return Err(Error::invalid_value("layer", &layer.name, "a name that no other layer has"));
             }
         }
         Ok(())
@@ -223,7 +231,7 @@ impl StoreSpec {
     /// Returns an error if there is no such layer.
     pub fn layer(&self, name: &str) -> Result<&StoredLayer> {
         let found = self.layers.iter().find(|layer| layer.name == name);
-        found.ok_or_else(|| Error::unknown("layer", name, self.layers.iter().map(|layer| layer.name.as_str())))
+        found.ok_or_else(|| Error::unknown_name("layer", name, self.layers.iter().map(|layer| layer.name.as_str())))
     }
 
     /// The partition of the maps into tiles.
@@ -236,21 +244,21 @@ impl StoreSpec {
 
     /// The number of tiles; 0 for a specification that [`check`](Self::check) refuses because it has no cells.
     pub fn tile_count(&self) -> usize {
-        self.tile_grid().map_or(0, |tiles| tiles.count())
+        self.tile_grid().map_or(0, |tiles| tiles.tile_count())
     }
 
     /// Returns the cells of a tile; tiles of the last row and column may be smaller.
     ///
     /// # Errors
     /// Returns an error if there is no tile of this number.
-    pub fn window(&self, tile: usize) -> Result<CellRect> {
+    pub fn tile_window(&self, tile: usize) -> Result<CellRect> {
         let tiles = self.tile_grid()?;
-        tiles.check(tile)?;
-        Ok(tiles.window(tile))
+        tiles.check_tile(tile)?;
+        Ok(tiles.tile_window(tile))
     }
 
     /// The side of a shard's inner chunks in cells; it divides the tile's side.
-    pub fn inner(&self) -> usize {
+    pub fn inner_chunk_side(&self) -> usize {
         match self.side {
             side if side <= INNER => side,
             side if side.is_multiple_of(INNER) => INNER,
@@ -263,7 +271,7 @@ impl StoreSpec {
     pub fn bytes_needed(&self) -> u64 {
         let wide = |n: usize| n as u64;
         let cells = wide(self.side).saturating_mul(wide(self.side));
-        let chunks = wide(self.side / self.inner().max(1)).pow(2);
+        let chunks = wide(self.side / self.inner_chunk_side().max(1)).pow(2);
         let tiles = wide(self.tile_count());
         let shards = self.layers.iter().map(|layer| {
             let samples = cells.saturating_mul(wide(layer.kind.bytes()));

@@ -10,24 +10,24 @@ use thalweg_core::base::names;
 use thalweg_core::{Cell, Error, Georeference, Result};
 use thalweg_io::{Samples, atomic, disk as core_disk, plain};
 
-use crate::array::{ZarrArray, missing};
+use crate::array::{ZarrArray, missing_metadata_error};
 use crate::disk;
-use crate::lock::{Access, Lock};
-use crate::mark::{self, Mark};
-use crate::meta::{MAX_BYTES, ZARR, document, of_layer};
-use crate::place::{Coordinate, coordinates, placed};
-use crate::products::beside;
+use crate::lock::{Access, StoreLock};
+use crate::mark::{self, TileMark};
+use crate::meta::{MAX_BYTES, ZARR, layer_metadata, parse_document};
+use crate::place::{Coordinate, build_coordinates, store_georeference};
+use crate::products::sidecar_path;
 use crate::spec::{MARKS, StoreSpec, StoredLayer};
 
 /// The attribute of the root group that marks a store as written by thalweg and holds its specification.
-const OWN: &str = "thalweg";
+const STORE_ATTRIBUTE: &str = "thalweg";
 
 /// The version of the store format that this program writes and reads; later versions may have other rules.
 const FORMAT: u64 = 1;
 
 /// A Zarr v3 group of rasters with the same size and georeference, each stored in shards of one tile.
 ///
-/// A tile of a layer is done when it has a [`Mark`], which is written after its shard. A finished tile is never
+/// A tile of a layer is done when it has a [`TileMark`], which is written after its shard. A finished tile is never
 /// changed in place. Many threads may write at once, each to different tiles; with [`Access::Shared`] many processes
 /// may as well.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub struct Store {
     spec: StoreSpec,
     arrays: BTreeMap<String, ZarrArray>,
     /// The lock; present only if the store was opened for writing.
-    lock: Option<Lock>,
+    lock: Option<StoreLock>,
 }
 
 /// Returns true if `path` is the folder of a readable thalweg store.
@@ -47,20 +47,22 @@ pub fn is_store(path: &Path) -> bool {
 /// Returns true if `path` is the folder of a thalweg store, even one that cannot be read because it is damaged or of a
 /// later version.
 pub fn is_ours(path: &Path) -> bool {
-    let text = plain::read_if_there(path.join(ZARR), MAX_BYTES).ok().flatten().unwrap_or_default();
-    serde_json::from_slice::<Value>(&text).is_ok_and(|document| !document["attributes"][OWN].is_null())
+    let text = plain::read_if_exists(path.join(ZARR), MAX_BYTES).ok().flatten().unwrap_or_default();
+    serde_json::from_slice::<Value>(&text).is_ok_and(|document| !document["attributes"][STORE_ATTRIBUTE].is_null())
 }
 
-/// Refuses an output file inside a store, where it would replace part of the store's contents.
+/// Refuses an output file inside a store, where it would replace part of the store's contents. For example,
+/// `world.zarr/map.tif` is refused if `world.zarr` is a store.
 ///
 /// # Errors
 /// Returns an error if the path is inside a store.
 pub fn check_outside(path: &Path) -> Result<()> {
     let path = std::path::absolute(path).map_err(Error::io(path, "find the place of"))?;
     match path.ancestors().skip(1).find(|folder| folder.join(ZARR).is_file() && is_ours(folder)) {
-        Some(store) => {
-            Err(Error::file(&path, format!("is inside the store {}; choose another output", names::shown(store))))
-        }
+        Some(store) => Err(Error::invalid_file(
+            &path,
+            format!("is inside the store {}; choose another output", names::format_path(store)),
+        )),
         None => Ok(()),
     }
 }
@@ -71,33 +73,36 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if [`StoreSpec::check`] refuses the specification, if the folder contains something else or a
-    /// store of another specification, if another process is writing to it, or if the system refuses an operation.
+    /// store of another specification, if another process is writing to it, or if the system refuses an operation. For
+    /// example, a folder with other files is refused.
     pub fn create(path: &Path, spec: StoreSpec, access: Access) -> Result<Self> {
         spec.check()?;
-        if path.join(ZARR).exists() && !gives_way(path, &spec.recipe)? {
+        // An existing store is opened, unless it is empty and of other work; that one is deleted and created anew.
+        if path.join(ZARR).exists() && !delete_unused_store(path, &spec.recipe)? {
             let store = Self::open(path, Some(&spec.recipe), access)?;
-            same(path, &store.spec, &spec)?;
+            check_same_spec(path, &store.spec, &spec)?;
             return Ok(store);
         }
+        // The folder is no store yet. It may contain the remains of an interrupted creation, but nothing else.
         only_ours(path, &spec)?;
         let marks = path.join(MARKS);
         fs::create_dir_all(&marks).map_err(Error::io(&marks, "make the folder"))?;
-        let lock = Lock::take(path, &marks, access)?;
+        let lock = StoreLock::acquire(path, &marks, access)?;
         let group = json!({"zarr_format": 3, "node_type": "group", "attributes": {}});
-        write(&marks.join(ZARR), &group)?;
+        write_json(&marks.join(ZARR), &group)?;
         let mut members = Map::new();
-        for coordinate in coordinates(&spec) {
+        for coordinate in build_coordinates(&spec) {
             put_coordinate(path, &coordinate)?;
             members.insert(coordinate.0.to_string(), coordinate.1);
         }
         for layer in &spec.layers {
-            let about = of_layer(&spec, layer);
-            write(&path.join(&layer.name).join(ZARR), &about)?;
+            let about = layer_metadata(&spec, layer);
+            write_json(&path.join(&layer.name).join(ZARR), &about)?;
             members.insert(layer.name.clone(), about);
         }
         // The root is written last, because the folder counts as a store only once the root exists.
-        write(&path.join(ZARR), &root(&spec, members)?)?;
-        Self::with(path, spec, Some(lock))
+        write_json(&path.join(ZARR), &root_document(&spec, members)?)?;
+        Self::open_arrays(path, spec, Some(lock))
     }
 
     /// Opens a store for writing; `recipe`, if given, must be the store's own.
@@ -110,15 +115,16 @@ impl Store {
         if let Some(recipe) = recipe.filter(|recipe| *recipe != spec.recipe) {
             let problem =
                 format!("is a store of another recipe ({}); this one is {recipe}: choose another folder", spec.recipe);
-            return Err(Error::file(path, problem));
+            return Err(Error::invalid_file(path, problem));
         }
         let marks = path.join(MARKS);
         fs::create_dir_all(&marks).map_err(Error::io(&marks, "make the folder"))?;
-        let lock = Lock::take(path, &marks, access)?;
+        let lock = StoreLock::acquire(path, &marks, access)?;
+        // Temporary files of other running writers must not be deleted.
         if access == Access::Alone {
-            spec.layers.iter().for_each(|layer| sweep(&path.join(&layer.name).join("c")));
+            spec.layers.iter().for_each(|layer| sweep_shards(&path.join(&layer.name).join("c")));
         }
-        Self::with(path, spec, Some(lock))
+        Self::open_arrays(path, spec, Some(lock))
     }
 
     /// Opens a store for reading. Nothing is locked: other processes may write to it meanwhile.
@@ -126,16 +132,17 @@ impl Store {
     /// # Errors
     /// Returns the errors of [`Store::open`], apart from the recipe and the lock.
     pub fn open_read(path: &Path) -> Result<Self> {
-        Self::with(path, read_root(path)?, None)
+        Self::open_arrays(path, read_root(path)?, None)
     }
 
-    fn with(path: &Path, spec: StoreSpec, lock: Option<Lock>) -> Result<Self> {
-        let place = placed(&spec);
+    fn open_arrays(path: &Path, spec: StoreSpec, lock: Option<StoreLock>) -> Result<Self> {
+        let place = store_georeference(&spec);
         let mut arrays = BTreeMap::new();
         for layer in &spec.layers {
             let folder = path.join(&layer.name);
-            unchanged(&folder, &of_layer(&spec, layer))?;
-            arrays.insert(layer.name.clone(), ZarrArray::open(&folder)?.dense(place.clone()));
+            // Shards are written with this program's codecs, so the metadata of the array must state exactly these.
+            check_array_metadata(&folder, &layer_metadata(&spec, layer))?;
+            arrays.insert(layer.name.clone(), ZarrArray::open(&folder)?.require_all_chunks(place.clone()));
         }
         Ok(Self { path: path.to_path_buf(), spec, arrays, lock })
     }
@@ -151,8 +158,8 @@ impl Store {
     }
 
     /// The georeference of the store's cells.
-    pub(crate) fn placed(&self) -> Georeference {
-        placed(&self.spec)
+    pub(crate) fn georeference(&self) -> Georeference {
+        store_georeference(&self.spec)
     }
 
     /// Returns warnings about the file system: that it has no locks, so a second run cannot be kept out.
@@ -166,12 +173,12 @@ impl Store {
     /// # Errors
     /// Returns an error if there is no layer of this name.
     pub fn layer(&self, name: &str) -> Result<ZarrArray> {
-        self.array(name).cloned()
+        self.find_array(name).cloned()
     }
 
-    fn array(&self, name: &str) -> Result<&ZarrArray> {
+    fn find_array(&self, name: &str) -> Result<&ZarrArray> {
         self.spec.layer(name)?;
-        self.arrays.get(name).ok_or_else(|| Error::layer(name, "is not in the store"))
+        self.arrays.get(name).ok_or_else(|| Error::invalid_layer(name, "is not in the store"))
     }
 
     /// Returns the path of a tile's shard.
@@ -179,28 +186,28 @@ impl Store {
     /// # Errors
     /// Returns an error if the layer or tile does not exist.
     pub fn shard_path(&self, layer: &str, tile: usize) -> Result<PathBuf> {
-        self.spec.window(tile)?;
-        let across = self.spec.tile_grid()?.shape()[1];
-        Ok(self.array(layer)?.chunk_path(Cell::new(tile / across, tile % across)))
+        self.spec.tile_window(tile)?;
+        let across = self.spec.tile_grid()?.tiles_per_axis()[1];
+        Ok(self.find_array(layer)?.chunk_path(Cell::new(tile / across, tile % across)))
     }
 
     pub(crate) fn mark_path(&self, layer: &str, tile: usize) -> PathBuf {
-        Mark::path(&self.path.join(MARKS), layer, tile)
+        TileMark::path(&self.path.join(MARKS), layer, tile)
     }
 
     /// Returns true if a tile is done, that is, if it has a mark of this store's recipe. The shard itself is not
-    /// checked; see [`Store::verify`].
+    /// checked; see [`Store::verify_tiles`].
     ///
     /// # Errors
     /// Returns an error if the layer or tile does not exist.
     pub fn is_done(&self, layer: &str, tile: usize) -> Result<bool> {
         self.spec.layer(layer)?;
-        self.spec.window(tile)?;
-        Ok(self.good_mark(layer, tile).is_some())
+        self.spec.tile_window(tile)?;
+        Ok(self.valid_mark(layer, tile).is_some())
     }
 
-    fn good_mark(&self, layer: &str, tile: usize) -> Option<Mark> {
-        let mark = Mark::read(&self.mark_path(layer, tile)).ok().flatten();
+    fn valid_mark(&self, layer: &str, tile: usize) -> Option<TileMark> {
+        let mark = TileMark::read(&self.mark_path(layer, tile)).ok().flatten();
         mark.filter(|mark| mark.recipe == self.spec.recipe)
     }
 
@@ -209,49 +216,49 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if the layer does not exist.
-    pub fn todo(&self, layer: &str) -> Result<Vec<usize>> {
+    pub fn unfinished_tiles(&self, layer: &str) -> Result<Vec<usize>> {
         self.spec.layer(layer)?;
         let tiles = (0..self.spec.tile_count()).into_par_iter();
-        Ok(tiles.filter(|tile| self.good_mark(layer, *tile).is_none()).collect())
+        Ok(tiles.filter(|tile| self.valid_mark(layer, *tile).is_none()).collect())
     }
 
     /// Returns the smallest and largest sample of a layer's finished tiles; `None` if all samples have the fill value.
     ///
     /// # Errors
     /// Returns an error if the layer does not exist.
-    pub fn range(&self, layer: &str) -> Result<Option<[f64; 2]>> {
+    pub fn sample_range(&self, layer: &str) -> Result<Option<[f64; 2]>> {
         self.spec.layer(layer)?;
-        let marks = (0..self.spec.tile_count()).into_par_iter().filter_map(|tile| self.good_mark(layer, tile));
+        let marks = (0..self.spec.tile_count()).into_par_iter().filter_map(|tile| self.valid_mark(layer, tile));
         let ranges = marks.filter_map(|mark| Some([mark.minimum?, mark.maximum?]));
         Ok(ranges.reduce_with(|a, b| [a[0].min(b[0]), a[1].max(b[1])]))
     }
 
-    /// Writes a tile of a layer, then its mark. The samples are those of [`StoreSpec::window`], in the layer's sample
+    /// Writes a tile of a layer, then its mark. The samples are those of [`StoreSpec::tile_window`], in the layer's sample
     /// type.
     ///
     /// # Errors
     /// Returns an error if the tile is done already, if the store was opened for reading, if the samples have another
     /// type or number, or if the system refuses to write; the tile is then not done, and its shard is unchanged.
-    pub fn write_tile(&self, layer: &str, tile: usize, samples: &Samples) -> Result<Mark> {
+    pub fn write_tile(&self, layer: &str, tile: usize, samples: &Samples) -> Result<TileMark> {
         if self.is_done(layer, tile)? {
             let problem = format!("tile {tile} is done and cannot be changed; remake it to replace it");
-            return Err(Error::layer(layer, problem));
+            return Err(Error::invalid_layer(layer, problem));
         }
         self.put_tile(layer, tile, samples)
     }
 
-    /// Rewrites a tile that is done already, for example one that [`Store::verify`] found damaged. The same samples
+    /// Rewrites a tile that is done already, for example one that [`Store::verify_tiles`] found damaged. The same samples
     /// give the same bytes.
     ///
     /// # Errors
     /// Returns the errors of [`Store::write_tile`], except that the tile may be done already.
-    pub fn remake_tile(&self, layer: &str, tile: usize, samples: &Samples) -> Result<Mark> {
+    pub fn remake_tile(&self, layer: &str, tile: usize, samples: &Samples) -> Result<TileMark> {
         self.put_tile(layer, tile, samples)
     }
 
-    fn put_tile(&self, layer: &str, tile: usize, samples: &Samples) -> Result<Mark> {
-        self.writable()?;
-        let window = self.spec.window(tile)?;
+    fn put_tile(&self, layer: &str, tile: usize, samples: &Samples) -> Result<TileMark> {
+        self.check_writable()?;
+        let window = self.spec.tile_window(tile)?;
         let about = self.spec.layer(layer)?;
         if samples.kind() != about.kind || samples.len() != window.size()[0] * window.size()[1] {
             let [rows, cols] = window.size();
@@ -261,24 +268,27 @@ impl Store {
                 samples.kind(),
                 about.kind
             );
-            return Err(Error::layer(layer, problem));
+            return Err(Error::invalid_layer(layer, problem));
         }
         let path = self.shard_path(layer, tile)?;
-        let shard = self.array(layer)?.encode(samples, window.size()).map_err(|problem| Error::file(&path, problem))?;
+        let shard = self
+            .find_array(layer)?
+            .encode_shard(samples, window.size())
+            .map_err(|problem| Error::invalid_file(&path, problem))?;
         let place = self.mark_path(layer, tile);
         // The old mark is removed first: if the program is killed before the new mark is written, no mark may describe
         // the wrong shard.
-        core_disk::remove(&place).map_err(Error::io(&place, "remove"))?;
-        disk::put(&path, &shard)?;
-        let mark = Mark::of(&self.spec.recipe, samples, about.fill, &shard);
+        core_disk::remove_file(&place).map_err(Error::io(&place, "remove"))?;
+        disk::write_file(&path, &shard)?;
+        let mark = TileMark::from_shard(&self.spec.recipe, samples, about.fill, &shard);
         mark.write(&place)?;
         Ok(mark)
     }
 
     /// Deletes the temporary files that interrupted writers of a layer left behind.
-    pub(crate) fn sweep(&self, layer: &str) {
-        sweep(&self.path.join(layer).join("c"));
-        atomic::sweep(&self.path.join(MARKS).join(layer));
+    pub(crate) fn delete_leftovers(&self, layer: &str) {
+        sweep_shards(&self.path.join(layer).join("c"));
+        atomic::remove_stale_temporaries(&self.path.join(MARKS).join(layer));
     }
 
     /// Returns true if no tile of any layer has been written yet.
@@ -286,26 +296,27 @@ impl Store {
         is_blank(&self.path, &self.spec)
     }
 
-    /// Marks a sidecar file of the store ([`beside`](crate::beside)) as done.
+    /// Marks a sidecar file of the store ([`sidecar_path`](crate::sidecar_path)) as done.
     ///
     /// # Errors
     /// Returns an error if the store was opened for reading or if the system refuses an operation.
     pub(crate) fn mark_file(&self, name: &str) -> Result<()> {
-        self.writable()?;
-        let (bytes, hash) = mark::hash_file(&beside(&self.path, name))?;
+        self.check_writable()?;
+        // The file has been renamed into place, so the mark describes a complete file.
+        let (bytes, hash) = mark::hash_file(&sidecar_path(&self.path, name))?;
         let recipe = self.spec.recipe.clone();
-        Mark { recipe, bytes, hash, minimum: None, maximum: None }.write(&self.file_mark(name))
+        TileMark { recipe, bytes, hash, minimum: None, maximum: None }.write(&self.file_mark(name))
     }
 
     /// Removes a sidecar file's mark, so that the file is made again.
     pub(crate) fn forget_file(&self, name: &str) -> Result<()> {
-        self.writable()?;
+        self.check_writable()?;
         let place = self.file_mark(name);
-        core_disk::remove(&place).map_err(Error::io(&place, "remove"))
+        core_disk::remove_file(&place).map_err(Error::io(&place, "remove"))
     }
 
     pub(crate) fn file_mark(&self, name: &str) -> PathBuf {
-        self.path.join(MARKS).join(format!("{BESIDE}{name}.json"))
+        self.path.join(MARKS).join(format!("{SIDECAR_PREFIX}{name}.json"))
     }
 
     /// The names of the store's sidecar files that are marked as done, sorted.
@@ -313,7 +324,7 @@ impl Store {
         let entries = fs::read_dir(self.path.join(MARKS)).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
-            Some(name.strip_prefix(BESIDE)?.strip_suffix(".json")?.to_string())
+            Some(name.strip_prefix(SIDECAR_PREFIX)?.strip_suffix(".json")?.to_string())
         });
         let mut names: Vec<String> = names.collect();
         names.sort();
@@ -322,22 +333,23 @@ impl Store {
 
     /// The folders of the coordinate arrays that are missing or differ from those that the store was created with.
     pub(crate) fn lost_coordinates(&self) -> Vec<PathBuf> {
+        // The coordinates follow from the specification, so they are compared byte by byte instead of being marked.
         let is_lost = |(name, about, chunk, bytes): &Coordinate| {
             let folder = self.path.join(name);
             let there = |path: PathBuf| fs::read(path).unwrap_or_default();
             let document: Value = serde_json::from_slice(&there(folder.join(ZARR))).unwrap_or_default();
             document != *about || there(folder.join(chunk)) != *bytes
         };
-        coordinates(&self.spec).iter().filter(|one| is_lost(one)).map(|(name, ..)| self.path.join(name)).collect()
+        build_coordinates(&self.spec).iter().filter(|one| is_lost(one)).map(|(name, ..)| self.path.join(name)).collect()
     }
 
     /// Rewrites the coordinate arrays.
     ///
     /// # Errors
     /// Returns an error if the store was opened for reading or if the system refuses to write.
-    pub(crate) fn mend_coordinates(&self) -> Result<()> {
-        self.writable()?;
-        coordinates(&self.spec).iter().try_for_each(|coordinate| put_coordinate(&self.path, coordinate))
+    pub(crate) fn rewrite_coordinates(&self) -> Result<()> {
+        self.check_writable()?;
+        build_coordinates(&self.spec).iter().try_for_each(|coordinate| put_coordinate(&self.path, coordinate))
     }
 
     /// Removes a tile's mark, so that the tile is made again.
@@ -345,28 +357,29 @@ impl Store {
     /// # Errors
     /// Returns an error if the layer or tile does not exist, if the store was opened for reading, or if the system
     /// refuses an operation.
-    pub fn forget(&self, layer: &str, tile: usize) -> Result<()> {
-        self.writable()?;
+    pub fn forget_tile(&self, layer: &str, tile: usize) -> Result<()> {
+        self.check_writable()?;
         self.spec.layer(layer)?;
-        self.spec.window(tile)?;
+        self.spec.tile_window(tile)?;
         let place = self.mark_path(layer, tile);
-        core_disk::remove(&place).map_err(Error::io(&place, "remove"))
+        core_disk::remove_file(&place).map_err(Error::io(&place, "remove"))
     }
 
-    fn writable(&self) -> Result<()> {
+    fn check_writable(&self) -> Result<()> {
         match self.lock {
             Some(_) => Ok(()),
-            None => Err(Error::file(&self.path, "was opened for reading; open it for writing")),
+            None => Err(Error::invalid_file(&self.path, "was opened for reading; open it for writing")),
         }
     }
 }
 
 /// The prefix of the mark of a sidecar file. No layer's name contains a hyphen, so the marks cannot collide.
-const BESIDE: &str = "beside-";
+const SIDECAR_PREFIX: &str = "beside-";
 
 fn put_coordinate(store: &Path, (name, about, chunk, bytes): &Coordinate) -> Result<()> {
-    disk::put(&store.join(name).join(chunk), bytes)?;
-    write(&store.join(name).join(ZARR), about)
+    // The metadata are written after the chunk, so an array never lacks its values.
+    disk::write_file(&store.join(name).join(chunk), bytes)?;
+    write_json(&store.join(name).join(ZARR), about)
 }
 
 /// Returns true if no tile of any of the store's layers has been written yet.
@@ -377,15 +390,16 @@ fn is_blank(path: &Path, spec: &StoreSpec) -> bool {
 
 /// Deletes a store of another recipe in which nothing has been written yet (for example because its source was
 /// refused); returns true if it was deleted.
-fn gives_way(path: &Path, recipe: &str) -> Result<bool> {
+fn delete_unused_store(path: &Path, recipe: &str) -> Result<bool> {
     let Ok(spec) = read_root(path) else { return Ok(false) };
     if spec.recipe == recipe || !is_blank(path, &spec) {
         return Ok(false);
     }
-    let _held = Lock::take(path, &path.join(MARKS), Access::Alone)?;
+    // Another process may just be writing the first tile.
+    let _held = StoreLock::acquire(path, &path.join(MARKS), Access::Alone)?;
     // The root is removed first: without it the folder no longer counts as a store, even if the rest cannot be
     // deleted.
-    core_disk::remove(path.join(ZARR)).map_err(Error::io(path, "remove"))?;
+    core_disk::remove_file(path.join(ZARR)).map_err(Error::io(path, "remove"))?;
     let layers = spec.layers.iter().map(|layer| layer.name.as_str());
     for name in layers.chain(["x", "y", "spatial_ref"]) {
         let folder = path.join(name);
@@ -397,18 +411,21 @@ fn gives_way(path: &Path, recipe: &str) -> Result<bool> {
 }
 
 /// Writes a JSON document.
-fn write(path: &Path, document: &Value) -> Result<()> {
-    let text = serde_json::to_string_pretty(document).map_err(|error| Error::file(path, error.to_string()))?;
-    disk::put(path, text.as_bytes())
+fn write_json(path: &Path, document: &Value) -> Result<()> {
+    let text = serde_json::to_string_pretty(document).map_err(|error| Error::invalid_file(path, error.to_string()))?;
+    disk::write_file(path, text.as_bytes())
 }
 
 /// Returns the root group's document with consolidated metadata, so that readers need only this one file.
-fn root(spec: &StoreSpec, members: Map<String, Value>) -> Result<Value> {
+fn root_document(spec: &StoreSpec, members: Map<String, Value>) -> Result<Value> {
     let mut attributes = spec.attributes.clone();
     attributes.insert("Conventions".to_string(), json!("CF-1.11"));
-    let own =
-        serde_json::to_value(spec).map_err(|error| Error::value("spec", error, "a value that JSON can represent"))?;
-    attributes.insert(OWN.to_string(), json!({"format": FORMAT, "version": env!("CARGO_PKG_VERSION"), "spec": own}));
+    let own = serde_json::to_value(spec)
+        .map_err(|error| Error::invalid_value("spec", error, "a value that JSON can represent"))?;
+    attributes.insert(
+        STORE_ATTRIBUTE.to_string(),
+        json!({"format": FORMAT, "version": env!("CARGO_PKG_VERSION"), "spec": own}),
+    );
     Ok(json!({
         "zarr_format": 3,
         "node_type": "group",
@@ -421,36 +438,37 @@ fn root(spec: &StoreSpec, members: Map<String, Value>) -> Result<Value> {
 fn read_root(folder: &Path) -> Result<StoreSpec> {
     let path = folder.join(ZARR);
     if folder.is_file() {
-        return Err(Error::file(folder, "is a file; a store is a folder"));
+        return Err(Error::invalid_file(folder, "is a file; a store is a folder"));
     }
-    let Some(text) = plain::read_if_there(&path, MAX_BYTES)? else { return Err(missing(folder)) };
-    let text = String::from_utf8(text).map_err(|_| Error::file(&path, "is not UTF-8 text"))?;
-    let mut document = document(&text, "group").map_err(|problem| Error::file(&path, problem))?;
-    let own = document["attributes"][OWN].take();
+    let Some(text) = plain::read_if_exists(&path, MAX_BYTES)? else { return Err(missing_metadata_error(folder)) };
+    let text = String::from_utf8(text).map_err(|_| Error::invalid_file(&path, "is not UTF-8 text"))?;
+    let mut document = parse_document(&text, "group").map_err(|problem| Error::invalid_file(&path, problem))?;
+    let own = document["attributes"][STORE_ATTRIBUTE].take();
     if own.is_null() {
         let problem =
             "is a Zarr group of another program; thalweg reads its arrays one by one and only writes to its own stores";
-        return Err(Error::file(folder, problem));
+        return Err(Error::invalid_file(folder, problem));
     }
     match own["format"].as_u64() {
+        // Later formats may have other rules, so they are not even read.
         Some(FORMAT) => {}
         Some(later) => {
-            return Err(Error::file(
+            return Err(Error::invalid_file(
                 folder,
                 format!("is a store of format {later}; this version of thalweg supports format {FORMAT}"),
             ));
         }
-        None => return Err(Error::file(&path, "is damaged: its store has no format")),
+        None => return Err(Error::invalid_file(&path, "is damaged: its store has no format")),
     }
     let spec: StoreSpec = serde_json::from_value(own["spec"].clone()).map_err(|error| {
-        Error::file(&path, format!("is damaged: the description of its content cannot be read: {error}"))
+        Error::invalid_file(&path, format!("is damaged: the description of its content cannot be read: {error}"))
     })?;
-    spec.check().map_err(|error| Error::file(&path, format!("is damaged: {error}")))?;
+    spec.check().map_err(|error| Error::invalid_file(&path, format!("is damaged: {error}")))?;
     Ok(spec)
 }
 
 /// Refuses a store of another specification, and names what differs.
-fn same(path: &Path, there: &StoreSpec, asked: &StoreSpec) -> Result<()> {
+fn check_same_spec(path: &Path, there: &StoreSpec, asked: &StoreSpec) -> Result<()> {
     let [there, asked] = [there, asked].map(|spec| serde_json::to_value(spec).unwrap_or_default());
     let empty = Map::new();
     let [there, asked] = [&there, &asked].map(|spec| spec.as_object().unwrap_or(&empty));
@@ -466,7 +484,7 @@ fn same(path: &Path, there: &StoreSpec, asked: &StoreSpec) -> Result<()> {
                 short(there.get(key)),
                 short(Some(value))
             );
-            Err(Error::file(path, problem))
+            Err(Error::invalid_file(path, problem))
         }
     }
 }
@@ -474,30 +492,35 @@ fn same(path: &Path, there: &StoreSpec, asked: &StoreSpec) -> Result<()> {
 /// Refuses a folder that contains anything other than what an unfinished creation of this store leaves behind.
 fn only_ours(path: &Path, spec: &StoreSpec) -> Result<()> {
     if path.exists() && !path.is_dir() {
-        return Err(Error::file(path, "is a file; a store is a folder"));
+        return Err(Error::invalid_file(path, "is a file; a store is a folder"));
     }
     if [".zarray", ".zgroup"].iter().any(|name| path.join(name).exists()) {
-        return Err(missing(path));
+        return Err(missing_metadata_error(path));
     }
-    atomic::sweep(path);
+    // Temporary files of processes that no longer run would otherwise count as other content.
+    atomic::remove_stale_temporaries(path);
     for entry in fs::read_dir(path).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let known = ["x", "y", "spatial_ref", MARKS].contains(&name.as_str());
         if !known && !spec.layers.iter().any(|layer: &StoredLayer| layer.name == name) {
-            return Err(Error::file(path, format!("contains `{name}` and is not a store; choose an empty folder")));
+            return Err(Error::invalid_file(
+                path,
+                format!("contains `{name}` and is not a store; choose an empty folder"),
+            ));
         }
     }
     Ok(())
 }
 
 /// Refuses an array whose metadata differ from those that this program writes.
-fn unchanged(folder: &Path, ours: &Value) -> Result<()> {
+fn check_array_metadata(folder: &Path, ours: &Value) -> Result<()> {
     let path = folder.join(ZARR);
-    let Some(text) = plain::read_if_there(&path, MAX_BYTES)? else {
-        return Err(Error::missing(names::shown(&path), "the store has lost an array"));
+    let Some(text) = plain::read_if_exists(&path, MAX_BYTES)? else {
+        return Err(Error::missing_input(names::format_path(&path), "the store has lost an array"));
     };
-    let text = String::from_utf8(text).map_err(|_| Error::file(&path, "is not UTF-8 text"))?;
-    let there = document(&text, "array").map_err(|problem| Error::file(&path, problem))?;
+    let text = String::from_utf8(text).map_err(|_| Error::invalid_file(&path, "is not UTF-8 text"))?;
+    let there = parse_document(&text, "array").map_err(|problem| Error::invalid_file(&path, problem))?;
+    // Attributes and names may be edited; these keys decide how the bytes of shards are read.
     let keys = ["shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs"];
     match keys.iter().find(|key| there[**key] != ours[**key]) {
         None => Ok(()),
@@ -505,16 +528,16 @@ fn unchanged(folder: &Path, ours: &Value) -> Result<()> {
             let short = |value: &Value| value.to_string().chars().take(200).collect::<String>();
             let problem =
                 format!("has {key} = {}, but the store was created with {}", short(&there[*key]), short(&ours[*key]));
-            Err(Error::file(&path, problem))
+            Err(Error::invalid_file(&path, problem))
         }
     }
 }
 
 /// Deletes the temporary files that interrupted writers left among a layer's shards.
-fn sweep(chunks: &Path) {
+fn sweep_shards(chunks: &Path) {
     for entry in fs::read_dir(chunks).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            atomic::sweep(&entry.path());
+            atomic::remove_stale_temporaries(&entry.path());
         }
     }
 }

@@ -4,18 +4,18 @@ use std::fmt;
 use std::path::PathBuf;
 
 use rayon::prelude::*;
-use thalweg_core::base::names::shown;
+use thalweg_core::base::names::format_path;
 use thalweg_core::{Error, Result};
 use thalweg_io::plain;
 
-use crate::mark::{self, Mark};
-use crate::products::beside;
+use crate::mark::{self, TileMark};
+use crate::products::sidecar_path;
 use crate::store::Store;
 use thalweg_io::WindowedMap as _;
 
 /// How thoroughly a store is checked. Each level includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum VerifyLevel {
     /// Checks marks, and the lengths of shards; no shard is read.
     Lengths,
     /// Checks the hash of every shard's bytes as well.
@@ -46,7 +46,7 @@ pub enum Harm {
 
 /// A damaged or missing tile of a layer, which has to be made again.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Fault {
+pub struct TileFault {
     /// The layer's name.
     pub layer: String,
     /// The number of the tile.
@@ -55,7 +55,7 @@ pub struct Fault {
     pub harm: Harm,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for TileFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let harm = match self.harm {
             Harm::NotMade => "is not made yet",
@@ -88,7 +88,7 @@ impl fmt::Display for FileFault {
             Harm::BadMark => "has a mark that cannot be read",
             _ => "was altered since it was made",
         };
-        write!(f, "{} {harm}", shown(&self.path))
+        write!(f, "{} {harm}", format_path(&self.path))
     }
 }
 
@@ -97,7 +97,7 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if the system does not allow reading a file.
-    pub fn verify_files(&self, level: Level) -> Result<Vec<FileFault>> {
+    pub fn verify_files(&self, level: VerifyLevel) -> Result<Vec<FileFault>> {
         let lost = self.lost_coordinates().into_iter().map(|path| FileFault { path, harm: Harm::Altered });
         let mut faults: Vec<FileFault> = lost.collect();
         for name in self.marked_files() {
@@ -107,9 +107,9 @@ impl Store {
     }
 
     /// Checks a sidecar file of the store; a file that was never made counts as missing.
-    pub(crate) fn check_file(&self, name: &str, level: Level) -> Result<Option<FileFault>> {
-        let path = beside(self.path(), name);
-        let harm = match Mark::read(&self.file_mark(name)) {
+    pub(crate) fn check_file(&self, name: &str, level: VerifyLevel) -> Result<Option<FileFault>> {
+        let path = sidecar_path(self.path(), name);
+        let harm = match TileMark::read(&self.file_mark(name)) {
             Err(_) => Some(Harm::BadMark),
             Ok(None) => Some(Harm::Missing),
             Ok(Some(_)) if !path.exists() => Some(Harm::Missing),
@@ -119,7 +119,7 @@ impl Store {
                 match () {
                     () if length < mark.bytes => Some(Harm::HalfWritten),
                     () if length > mark.bytes => Some(Harm::Altered),
-                    () if level >= Level::Bytes && mark::hash_file(&path)?.1 != mark.hash => Some(Harm::Altered),
+                    () if level >= VerifyLevel::Bytes && mark::hash_file(&path)?.1 != mark.hash => Some(Harm::Altered),
                     () => None,
                 }
             }
@@ -131,14 +131,15 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if the layer or tile does not exist, or if the system does not allow reading the shard.
-    pub fn check_tile(&self, layer: &str, tile: usize, level: Level) -> Result<Option<Fault>> {
+    pub fn check_tile(&self, layer: &str, tile: usize, level: VerifyLevel) -> Result<Option<TileFault>> {
         let shard = self.shard_path(layer, tile)?;
-        let harm = self.harm(layer, tile, level, &shard)?;
-        Ok(harm.map(|harm| Fault { layer: layer.to_string(), tile, harm }))
+        let harm = self.find_harm(layer, tile, level, &shard)?;
+        Ok(harm.map(|harm| TileFault { layer: layer.to_string(), tile, harm }))
     }
 
-    fn harm(&self, layer: &str, tile: usize, level: Level, shard: &std::path::Path) -> Result<Option<Harm>> {
-        let mark = match Mark::read(&self.mark_path(layer, tile)) {
+    fn find_harm(&self, layer: &str, tile: usize, level: VerifyLevel, shard: &std::path::Path) -> Result<Option<Harm>> {
+        // Cheap checks come first: the mark, the length, the bytes, and finally the samples.
+        let mark = match TileMark::read(&self.mark_path(layer, tile)) {
             Err(_) => return Ok(Some(Harm::BadMark)),
             Ok(None) if shard.exists() => return Ok(Some(Harm::Unmarked)),
             Ok(None) => return Ok(Some(Harm::NotMade)),
@@ -150,18 +151,20 @@ impl Store {
         if !shard.exists() {
             return Ok(Some(Harm::Missing));
         }
-        let (_, length) = plain::open(shard)?;
+        let (_, length) = plain::open_plain_file(shard)?;
         if length != mark.bytes {
             return Ok(Some(if length < mark.bytes { Harm::HalfWritten } else { Harm::Altered }));
         }
-        if level >= Level::Bytes && mark::hash(&plain::read(shard, mark.bytes)?) != mark.hash {
+        if level >= VerifyLevel::Bytes && mark::hash(&plain::read_plain_file(shard, mark.bytes)?) != mark.hash {
             return Ok(Some(Harm::Altered));
         }
-        if level >= Level::Samples {
-            let samples = self.layer(layer)?.read(self.spec().window(tile)?);
+        if level >= VerifyLevel::Samples {
+            let samples = self.layer(layer)?.read_window(self.spec().tile_window(tile)?);
+            // The mark has the range of the samples as they were written. It detects a shard that is intact but decoded
+            // otherwise.
             let range = samples.map(|samples| {
                 let fill = self.spec().layer(layer).map_or(f64::NAN, |layer| layer.fill);
-                mark::range(&samples, fill)
+                mark::sample_range(&samples, fill)
             });
             let stated = mark.minimum.zip(mark.maximum).map(|(low, high)| [low, high]);
             if range.ok() != Some(stated) {
@@ -176,7 +179,7 @@ impl Store {
     ///
     /// # Errors
     /// Returns an error if the system does not allow reading a shard.
-    pub fn verify(&self, level: Level) -> Result<Vec<Fault>> {
+    pub fn verify_tiles(&self, level: VerifyLevel) -> Result<Vec<TileFault>> {
         let mut faults = Vec::new();
         for layer in &self.spec().layers {
             let tiles = (0..self.spec().tile_count()).into_par_iter();

@@ -9,13 +9,13 @@ use eframe::egui;
 use thalweg_io::MemoryFiles;
 use thalweg_sim::presets::{ELEVATION_MODEL, PRESETS};
 use thalweg_sim::recipe::Recipe;
-use thalweg_studio::far::{Link, Post, with_files_in};
-use thalweg_studio::goods::Goods;
 use thalweg_studio::platform;
-use thalweg_studio::{Options, PresetCard, Studio, on_any_gpu};
+use thalweg_studio::remote::{Link, Post, with_files_in};
+use thalweg_studio::run_export::RunExport;
+use thalweg_studio::{PresetCard, Studio, StudioOptions, configure_gpu_choice};
 use wasm_bindgen::prelude::*;
 
-use crate::state::state;
+use crate::state::describe_state;
 
 /// The number of cells on the longer side at which presets open: a world that one thread can run.
 const CELLS: usize = 256;
@@ -50,47 +50,49 @@ extern "C" {
 
 struct Hosted(Host);
 
+// The studio knows only the trait, so that it does not depend on JavaScript.
 impl platform::Host for Hosted {
-    fn give(&self, name: &str, bytes: &[u8]) {
+    fn deliver_file(&self, name: &str, bytes: &[u8]) {
         self.0.give(name, bytes);
     }
 
-    fn allows(&self, question: &str) -> bool {
+    fn ask_permission(&self, question: &str) -> bool {
         self.0.allows(question)
     }
 
-    fn address(&self, link: &str) -> String {
+    fn link_address(&self, link: &str) -> String {
         self.0.address(link)
     }
 }
 
 /// A request of the page's script, which the studio handles in its next frame.
-enum Wish {
+enum PageRequest {
     Files(Vec<PathBuf>),
     Link(String),
     Text(String),
     Preset(usize),
-    Export(Goods),
+    Export(RunExport),
     Complain(String),
 }
 
 /// The state that the script and the window share.
 #[derive(Default)]
 struct Shared {
-    wishes: RefCell<Vec<Wish>>,
+    wishes: RefCell<Vec<PageRequest>>,
     state: RefCell<String>,
     /// True once the state has been read; before that it is not written.
+    // Writing the state costs time in every frame, which only tests and embedding pages need.
     watched: Cell<bool>,
     ctx: RefCell<Option<egui::Context>>,
 }
 
 impl Shared {
-    fn wish(&self, wish: Wish) {
+    fn queue_request(&self, wish: PageRequest) {
         self.wishes.borrow_mut().push(wish);
-        self.wake();
+        self.request_repaint();
     }
 
-    fn wake(&self) {
+    fn request_repaint(&self) {
         if let Some(ctx) = &*self.ctx.borrow() {
             ctx.request_repaint();
         }
@@ -115,7 +117,8 @@ impl Page {
     pub fn new(host: Host, link: &str) -> Result<Page, String> {
         let files = MemoryFiles::default();
         files.insert(ELEVATION_MODEL.0, ELEVATION_MODEL.1);
-        let recipe = with_files_in(&files, first(link)?);
+        let recipe = with_files_in(&files, find_initial_recipe(link)?);
+        // The link calls this again after a breakdown of the worker, so the closure owns its handle of the script.
         let make = {
             let host = host.clone();
             move || -> Post {
@@ -126,9 +129,10 @@ impl Page {
         };
         let playing = true;
         let far = Link::new(make, files, &recipe, playing)?;
-        far.hold(Path::new(ELEVATION_MODEL.0));
+        far.send_file(Path::new(ELEVATION_MODEL.0));
         let page = Page { runner: eframe::WebRunner::new(), link: far, shared: Rc::default() };
-        page.begin(&recipe, playing);
+        page.start_world(&recipe, playing);
+        // A constructor cannot wait for the canvas, so its arguments are kept for `draw`.
         OPTIONS.set(Some((host, recipe, playing)));
         Ok(page)
     }
@@ -138,17 +142,18 @@ impl Page {
     /// # Errors
     /// Returns an error if the browser cannot draw on it.
     pub async fn draw(&self, canvas: web_sys::HtmlCanvasElement) -> Result<(), JsValue> {
+        // A second call finds nothing and does nothing.
         let Some((host, recipe, playing)) = OPTIONS.take() else { return Ok(()) };
         let (link, shared) = (Rc::clone(&self.link), Rc::clone(&self.shared));
-        let options = eframe::WebOptions { wgpu_options: on_any_gpu(), ..Default::default() };
+        let options = eframe::WebOptions { wgpu_options: configure_gpu_choice(), ..Default::default() };
         let make = move |creation: &eframe::CreationContext<'_>| {
             *shared.ctx.borrow_mut() = Some(creation.egui_ctx.clone());
             let asked = host.clone();
-            let options = Options {
+            let options = StudioOptions {
                 recipe,
                 path: None,
                 playing,
-                presets: presets(),
+                presets: list_preset_cards(),
                 cells: CELLS,
                 pictures: PathBuf::new(),
                 asker: Box::new(move |_| {
@@ -156,7 +161,7 @@ impl Page {
                     asked.pick();
                     channel().1
                 }),
-                page: Some(thalweg_studio::Page { host: Rc::new(Hosted(host.clone())), link }),
+                page: Some(thalweg_studio::PageServices { host: Rc::new(Hosted(host.clone())), link }),
             };
             let studio = Studio::new(options, &creation.egui_ctx, creation.wgpu_render_state.clone())?;
             let app = App { studio, host, shared, recipe: String::new(), frames: 0 };
@@ -168,36 +173,36 @@ impl Page {
     /// Handles a message from the worker.
     pub fn receive(&self, bytes: &[u8]) {
         self.link.receive(bytes);
-        self.shared.wake();
+        self.shared.request_repaint();
     }
 
     /// Records that the worker has ended.
     pub fn lost(&self) {
         self.link.set_broken();
-        self.shared.wake();
+        self.shared.request_repaint();
     }
 
     /// Opens files that the user has dropped or chosen, and that were passed to [`Page::hold`] before.
     pub fn open(&self, names: Vec<String>) {
-        self.shared.wish(Wish::Files(names.iter().map(|name| name_of(name)).collect()));
+        self.shared.queue_request(PageRequest::Files(names.iter().map(|name| memory_file_name(name)).collect()));
     }
 
     /// Keeps a file's bytes in memory.
     pub fn hold(&self, name: &str, bytes: Vec<u8>) {
-        self.link.memory().insert(name_of(name), bytes);
+        self.link.memory_files().insert(memory_file_name(name), bytes);
     }
 
     /// Opens the world of a link, or the preset of that name.
     pub fn go(&self, link: &str) {
-        self.shared.wish(match PRESETS.iter().position(|preset| preset.name == link) {
-            Some(number) => Wish::Preset(number),
-            None => Wish::Link(link.to_string()),
+        self.shared.queue_request(match PRESETS.iter().position(|preset| preset.name == link) {
+            Some(number) => PageRequest::Preset(number),
+            None => PageRequest::Link(link.to_string()),
         });
     }
 
     /// Opens the world of a recipe's text.
     pub fn recipe(&self, text: &str) {
-        self.shared.wish(Wish::Text(text.to_string()));
+        self.shared.queue_request(PageRequest::Text(text.to_string()));
     }
 
     /// Downloads an export: `heights` as GeoTIFF, the whole `world` as ZIP, or the export for the program of this name
@@ -206,19 +211,19 @@ impl Page {
     /// # Errors
     /// Returns a message for the user if there is no such export.
     pub fn export(&self, name: &str) -> Result<(), String> {
-        self.shared.wish(Wish::Export(Goods::named(name).map_err(|error| error.to_string())?));
+        self.shared.queue_request(PageRequest::Export(RunExport::from_name(name).map_err(|error| error.to_string())?));
         Ok(())
     }
 
     /// Shows an error message.
     pub fn complain(&self, words: &str) {
-        self.shared.wish(Wish::Complain(words.to_string()));
+        self.shared.queue_request(PageRequest::Complain(words.to_string()));
     }
 
     /// Returns the studio's state in the last frame, as JSON.
     pub fn state(&self) -> String {
         if !self.shared.watched.replace(true) {
-            self.shared.wake();
+            self.shared.request_repaint();
         }
         self.shared.state.borrow().clone()
     }
@@ -240,10 +245,10 @@ impl Page {
 }
 
 impl Page {
-    fn begin(&self, recipe: &Recipe, playing: bool) {
-        use thalweg_studio::session::{Elsewhere, Order};
-        self.link.tell(Order::Open(Box::new(recipe.clone()), 0));
-        self.link.tell(Order::Play(playing));
+    fn start_world(&self, recipe: &Recipe, playing: bool) {
+        use thalweg_studio::session::{RemoteSession, WorkerOrder};
+        self.link.send_order(WorkerOrder::Open(Box::new(recipe.clone()), 0));
+        self.link.send_order(WorkerOrder::Play(playing));
     }
 }
 
@@ -264,14 +269,15 @@ struct App {
 
 impl eframe::App for App {
     fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
+        // Requests arrive between frames, while the studio is not borrowed, and are handled here.
         for wish in self.shared.wishes.take() {
             match wish {
-                Wish::Files(paths) => self.studio.open_held(&paths),
-                Wish::Link(link) => self.studio.open_link(&link),
-                Wish::Text(text) => self.studio.open_text(&text),
-                Wish::Preset(number) => self.studio.open_preset(number),
-                Wish::Export(goods) => self.studio.export(goods),
-                Wish::Complain(words) => self.studio.complain(words),
+                PageRequest::Files(paths) => self.studio.open_memory_files(&paths),
+                PageRequest::Link(link) => self.studio.open_link(&link),
+                PageRequest::Text(text) => self.studio.open_text(&text),
+                PageRequest::Preset(number) => self.studio.open_preset(number),
+                PageRequest::Export(goods) => self.studio.export_for_page(goods),
+                PageRequest::Complain(words) => self.studio.show_error(words),
             }
         }
         self.studio.frame_ui(ui);
@@ -286,7 +292,7 @@ impl eframe::App for App {
             }
         }
         if self.shared.watched.get() {
-            *self.shared.state.borrow_mut() = state(&self.studio, ui.ctx(), self.frames);
+            *self.shared.state.borrow_mut() = describe_state(&self.studio, ui.ctx(), self.frames);
         }
     }
 
@@ -296,12 +302,13 @@ impl eframe::App for App {
 }
 
 /// Returns the recipe that a page begins with.
-fn first(link: &str) -> Result<Recipe, String> {
+fn find_initial_recipe(link: &str) -> Result<Recipe, String> {
     let link = link.trim_start_matches('#');
     let preset = PRESETS.iter().find(|preset| preset.name == link).or(PRESETS.first().filter(|_| link.is_empty()));
     let recipe = match preset {
         Some(preset) => {
             let mut recipe = preset.recipe().map_err(|error| error.to_string())?;
+            // Presets are reduced to a size that suits a page; a link keeps the size that its author chose.
             recipe.limit_cells(CELLS).map(|()| recipe)
         }
         None => Recipe::from_link(link),
@@ -310,11 +317,11 @@ fn first(link: &str) -> Result<Recipe, String> {
 }
 
 /// Returns the name under which a file is kept in memory: the last part of its path.
-fn name_of(path: &str) -> PathBuf {
+fn memory_file_name(path: &str) -> PathBuf {
     Path::new(path).file_name().unwrap_or("file".as_ref()).into()
 }
 
-fn presets() -> Vec<PresetCard> {
+fn list_preset_cards() -> Vec<PresetCard> {
     let card = |preset: &thalweg_sim::presets::Preset| PresetCard {
         name: preset.name,
         text: preset.text.to_string(),

@@ -3,13 +3,14 @@
 use eframe::egui;
 use serde_json::json;
 use thalweg_studio::Studio;
-use thalweg_studio::ui::place_of;
+use thalweg_studio::ui::slider_rect;
 
 /// Returns the studio's state as JSON; docs/web_studio.md describes its keys.
-pub fn state(studio: &Studio, ctx: &egui::Context, frames: u64) -> String {
+pub fn describe_state(studio: &Studio, ctx: &egui::Context, frames: u64) -> String {
     let shown = studio.snapshot();
     let camera = studio.camera();
-    let place = |name| place_of(ctx, name).map(|at| [at.left(), at.top(), at.width(), at.height()]);
+    // The places of sliders let browser tests drag them on the canvas, whose contents they cannot see.
+    let place = |name| slider_rect(ctx, name).map(|at| [at.left(), at.top(), at.width(), at.height()]);
     let turn = shown.turns.get(shown.turn);
     json!({
         "frames": frames,
@@ -30,7 +31,7 @@ pub fn state(studio: &Studio, ctx: &egui::Context, frames: u64) -> String {
         "pace": shown.pace,
         "fingerprint": shown.fingerprint,
         "problem": shown.problem,
-        "said": studio.said_last(),
+        "said": studio.current_message(),
         "recipe": studio.recipe_text(),
         "places": { "Age": place("Age"), "Rain": place("Rain") },
         "camera": {

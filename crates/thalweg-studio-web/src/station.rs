@@ -13,14 +13,14 @@ extern "C" {
 
 /// A session and a painter without a window.
 #[wasm_bindgen]
-pub struct Station(thalweg_studio::far::Station);
+pub struct Station(thalweg_studio::remote::WorkerStation);
 
 #[wasm_bindgen]
 impl Station {
     /// Creates a station that sends through this script.
     #[wasm_bindgen(constructor)]
     pub fn new(post: Post) -> Self {
-        Self(thalweg_studio::far::Station::new(move |bytes| post.post(bytes)))
+        Self(thalweg_studio::remote::WorkerStation::new(move |bytes| post.post(bytes)))
     }
 
     /// Handles a message from the page.
@@ -31,6 +31,7 @@ impl Station {
     /// Runs one turn. Returns the time until the next one is due in milliseconds, or −1 if it is due after the next
     /// message from the page.
     pub fn turn(&mut self) -> f64 {
-        self.0.turn().map_or(-1.0, |rest| rest.as_secs_f64() * 1e3)
+        // JavaScript has no optional numbers, hence −1.
+        self.0.run_turn().map_or(-1.0, |rest| rest.as_secs_f64() * 1e3)
     }
 }

@@ -12,8 +12,8 @@ use thalweg_core::Field;
 use thalweg_render::pictures::picture::Picture;
 use thalweg_sim::recipe::Recipe;
 use thalweg_studio::app::Studio;
-use thalweg_studio::session::Order;
-use thalweg_studio::{Options, platform};
+use thalweg_studio::session::WorkerOrder;
+use thalweg_studio::{StudioOptions, platform};
 
 /// The window's size in points.
 const SIZE: Vec2 = vec2(1240.0, 760.0);
@@ -29,14 +29,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let mut recipe = Recipe::open(path)?;
     recipe.cells = recipe.cells.min(CELLS);
-    let mut options = Some(Options {
+    let mut options = Some(StudioOptions {
         recipe,
         path: None,
         playing: false,
         presets: Vec::new(),
         cells: CELLS,
         pictures: ".".into(),
-        asker: Box::new(platform::ask),
+        asker: Box::new(platform::open_dialog),
         page: None,
     });
     let state = create_render_state(default_wgpu_setup(), eframe::egui_wgpu::RendererOptions::PREDICTABLE);
@@ -69,14 +69,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for step in 1..=steps {
         until(&|studio| {
             if studio.snapshot().all[0] < u64::from(step) && !studio.snapshot().playing {
-                studio.order(Order::Step(1));
+                studio.send_order(WorkerOrder::Step(1));
             }
             let snapshot = studio.snapshot();
             snapshot.done || (snapshot.all[0] >= u64::from(step) && studio.is_settled())
         })?;
     }
     if let Some(studio) = harness.state() {
-        studio.order(Order::Play(true));
+        studio.send_order(WorkerOrder::Play(true));
     }
     harness.step();
     harness.get_by_label("water").click();
@@ -84,7 +84,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let image = harness.render()?;
     let [columns, rows] = [image.width() as usize, image.height() as usize];
     let rgb = image.as_raw().chunks_exact(4).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
-    Picture { rgb: Field::from_vec([rows, columns], rgb)? }.encode(File::create(out)?)?;
+    Picture { rgb: Field::from_vec([rows, columns], rgb)? }.encode_png(File::create(out)?)?;
 
     let start = Instant::now();
     for _ in 0..FRAMES {

@@ -5,23 +5,23 @@
 pub mod app;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod explore;
-pub mod far;
-pub mod goods;
 mod options;
 pub mod painter;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod picture;
 pub mod platform;
 mod raw;
+pub mod remote;
+pub mod run_export;
 pub mod session;
 pub mod ui;
 pub mod view;
 
 pub use crate::app::Studio;
-pub use crate::options::{Options, Page, PresetCard};
-pub use crate::ui::scene::on_any_gpu;
+pub use crate::options::{PageServices, PresetCard, StudioOptions};
+pub use crate::ui::scene::configure_gpu_choice;
 
 #[cfg(not(target_arch = "wasm32"))]
-pub use crate::windows::{explore, open};
+pub use crate::windows::{open_explorer, open_studio};
 #[cfg(not(target_arch = "wasm32"))]
 mod windows;

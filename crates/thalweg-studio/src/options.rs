@@ -1,12 +1,12 @@
-//! [`Options`]: the options with which the studio opens.
+//! [`StudioOptions`]: the options with which the studio opens.
 
 use std::path::PathBuf;
 use std::rc::Rc;
 
 use thalweg_sim::recipe::Recipe;
 
-use crate::far::Link;
-use crate::platform::{Asker, Host};
+use crate::platform::{DialogOpener, Host};
+use crate::remote::Link;
 
 /// A recipe that comes with the program.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub struct PresetCard {
 }
 
 /// The options with which the studio opens.
-pub struct Options {
+pub struct StudioOptions {
     /// The initial recipe.
     pub recipe: Recipe,
     /// The file from which the recipe was read, if any.
@@ -33,15 +33,15 @@ pub struct Options {
     pub cells: usize,
     /// The folder in which pictures are saved.
     pub pictures: PathBuf,
-    /// The function that asks the user for files: [`platform::ask`](crate::platform::ask), except in tests.
-    pub asker: Box<Asker>,
+    /// The function that asks the user for files: [`open_dialog`](crate::platform::open_dialog), except in tests.
+    pub asker: Box<DialogOpener>,
     /// The services of a page; `None` in a window.
-    pub page: Option<Page>,
+    pub page: Option<PageServices>,
 }
 
 /// The services that a web page has in place of threads and files.
 #[derive(Clone)]
-pub struct Page {
+pub struct PageServices {
     /// The page's services.
     pub host: Rc<dyn Host>,
     /// The link to the session and the painter, which run in a web worker.

@@ -6,26 +6,26 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use thalweg_core::{Field, Point, Terrain};
-use thalweg_models::models::droplets::{Droplets, traces};
+use thalweg_models::models::droplets::{Droplets, trace_droplets};
 use thalweg_render::pictures::light::Sun;
 use web_time::Instant;
 
 use crate::platform;
-use crate::view::surface::{Natural, Surface, Wanted};
+use crate::view::surface::{Natural, Surface, SurfaceOptions};
 use thalweg_models::models::Models;
 use thalweg_render::products::overlay::Overlay;
 use thalweg_sim::recipe::Recipe;
 
 /// The maximum number of droplets whose paths are traced for display.
-const MOST: usize = 1500;
+const MAX_TRACED_DROPLETS: usize = 1500;
 /// The maximum number of points of one path.
-const POINTS: usize = 2000;
+const MAX_PATH_POINTS: usize = 2000;
 /// The time limit for tracing the paths.
-const MOMENT: Duration = Duration::from_millis(30);
+const TRACING_TIME_LIMIT: Duration = Duration::from_millis(30);
 
 /// A terrain to prepare for the view.
 #[derive(Clone)]
-pub struct Job {
+pub struct PaintJob {
     /// The terrain's version number.
     pub version: u64,
     /// The last edit that the run knew of.
@@ -44,12 +44,12 @@ pub struct Job {
     /// True if the terrain before erosion must be prepared too.
     pub compare: bool,
     /// The display settings.
-    pub wants: Wants,
+    pub wants: DisplaySettings,
 }
 
 /// The display settings of a terrain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Wants {
+pub struct DisplaySettings {
     /// The maximum number of cells on a side.
     pub most: usize,
     /// The sun, for shadows.
@@ -91,18 +91,18 @@ pub struct Painted {
 /// The mailbox between the window and the painter's thread.
 #[derive(Default)]
 struct Mailbox {
-    job: Option<Job>,
+    job: Option<PaintJob>,
     done: Option<Result<Painted, String>>,
     busy: bool,
     closed: bool,
 }
 
 /// A painter that works outside the window's thread.
-pub trait Painter {
+pub trait ViewPainter {
     /// Requests a picture; an earlier request that has not been started is discarded.
-    fn ask(&self, job: Job);
+    fn request_picture(&self, job: PaintJob);
     /// Returns the result since the last call, if there is one.
-    fn take(&self) -> Option<Result<Painted, String>>;
+    fn take_result(&self) -> Option<Result<Painted, String>>;
     /// Returns true if a request is being processed or waiting.
     fn is_busy(&self) -> bool;
 }
@@ -131,9 +131,12 @@ impl PainterThread {
                         None => open = bell.wait(open).unwrap_or_else(PoisonError::into_inner),
                     }
                 };
+                // `busy` is set before the lock is released, so that no moment exists at which the job seems neither
+                // waiting nor running.
                 open.busy = true;
                 drop(open);
-                let painted = catch_unwind(AssertUnwindSafe(|| paint(job)));
+                // A panic is reported as an error, and the thread remains ready for the next terrain.
+                let painted = catch_unwind(AssertUnwindSafe(|| paint_terrain(job)));
                 let painted = painted.unwrap_or_else(|_| Err("the view cannot be drawn (internal error)".into()));
                 let mut open = mailbox.lock().unwrap_or_else(PoisonError::into_inner);
                 (open.busy, open.done) = (false, Some(painted));
@@ -141,45 +144,48 @@ impl PainterThread {
                 wake();
             }
         };
-        platform::spawn("painter", work).map_err(|error| format!("the system cannot start a thread ({error})"))?;
+        platform::spawn_thread("painter", work)
+            .map_err(|error| format!("the system cannot start a thread ({error})"))?;
         Ok(Self(mailbox))
     }
 
-    fn open(&self) -> MutexGuard<'_, Mailbox> {
+    fn lock_mailbox(&self) -> MutexGuard<'_, Mailbox> {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Painter for PainterThread {
-    fn ask(&self, job: Job) {
-        self.open().job = Some(job);
+impl ViewPainter for PainterThread {
+    fn request_picture(&self, job: PaintJob) {
+        // Only the latest request counts: the mailbox replaces one that has not been started.
+        self.lock_mailbox().job = Some(job);
         self.0.1.notify_one();
     }
 
-    fn take(&self) -> Option<Result<Painted, String>> {
-        self.open().done.take()
+    fn take_result(&self) -> Option<Result<Painted, String>> {
+        self.lock_mailbox().done.take()
     }
 
     fn is_busy(&self) -> bool {
-        let mailbox = self.open();
+        let mailbox = self.lock_mailbox();
         mailbox.busy || mailbox.job.is_some()
     }
 }
 
 impl Drop for PainterThread {
     fn drop(&mut self) {
-        self.open().closed = true;
+        self.lock_mailbox().closed = true;
         self.0.1.notify_one();
     }
 }
 
 /// Prepares a terrain for the view.
-pub(crate) fn paint(job: Job) -> Result<Painted, String> {
-    let Job { version, revision, terrain, before, eroding, falling, compare, wants, .. } = job;
+pub(crate) fn paint_terrain(job: PaintJob) -> Result<Painted, String> {
+    let PaintJob { version, revision, terrain, before, eroding, falling, compare, wants, .. } = job;
     let rules = |text: &String| Recipe::parse_stages(text, &Models::default()).map_err(|error| error.to_string());
-    let natural = wants.natural.as_ref().map(rules).transpose()?.map(|recipe| Natural::of(&recipe));
+    // The settings contain the recipe as text, so that they can also be sent to a painter elsewhere.
+    let natural = wants.natural.as_ref().map(rules).transpose()?.map(|recipe| Natural::from_recipe(&recipe));
     let surface = |terrain: &Terrain, overlay: Option<Overlay>| {
-        let wanted = Wanted {
+        let wanted = SurfaceOptions {
             most: wants.most,
             sun: wants.sun,
             exaggeration: wants.exaggeration,
@@ -187,9 +193,9 @@ pub(crate) fn paint(job: Job) -> Result<Painted, String> {
             overlay,
             natural: natural.clone(),
             start: Some(&before),
-            ..Wanted::default()
+            ..SurfaceOptions::default()
         };
-        Surface::of(terrain, &wanted).map_err(|error| error.to_string())
+        Surface::from_terrain(terrain, &wanted).map_err(|error| error.to_string())
     };
     // If this terrain does not have the overlay, the terrain is shown without it.
     let (now, problem) = match (surface(&terrain, wants.overlay.clone()), &wants.overlay) {
@@ -198,12 +204,13 @@ pub(crate) fn paint(job: Job) -> Result<Painted, String> {
     };
     let then = compare.then(|| surface(&before, None)).transpose()?;
     let basins = wants.basins.then_some(Overlay::Basins);
+    // The probe reads heights and layers from the terrain; other values are computed here, once per picture.
     let read = wants.overlay.iter().chain(&basins).filter(|overlay| !is_plain(overlay)).filter_map(|overlay| {
-        let values = overlay.values(&terrain, Some(&before)).ok()?;
+        let values = overlay.compute_values(&terrain, Some(&before)).ok()?;
         Some((overlay.title(), overlay.unit(&terrain), values))
     });
     let read = read.collect();
-    let paths = falling.map_or_else(Vec::new, |droplets| paths(&droplets, &terrain));
+    let paths = falling.map_or_else(Vec::new, |droplets| trace_droplet_paths(&droplets, &terrain));
     Ok(Painted { version, revision, problem, now, before: then, read, eroding, paths, terrain })
 }
 
@@ -213,8 +220,12 @@ fn is_plain(overlay: &Overlay) -> bool {
 }
 
 /// Traces paths of droplets with random starts, as many as can be followed within the time limit.
-fn paths(droplets: &Droplets, terrain: &Terrain) -> Vec<Vec<Point>> {
+fn trace_droplet_paths(droplets: &Droplets, terrain: &Terrain) -> Vec<Vec<Point>> {
     let start = Instant::now();
-    let paths = traces(droplets, terrain, POINTS).take(MOST).take_while(|_| start.elapsed() < MOMENT);
+    let paths = trace_droplets(droplets, terrain, MAX_PATH_POINTS)
+        .take(MAX_TRACED_DROPLETS)
+        // The time limit affects only the display: these droplets erode nothing, so the result of the run does not
+        // depend on it.
+        .take_while(|_| start.elapsed() < TRACING_TIME_LIMIT);
     paths.map(|points| points.into_iter().map(|point| point.place).collect()).collect()
 }

@@ -12,14 +12,15 @@ use thalweg_core::{Field, Size};
 pub struct Raw<T>(pub Field<T>);
 
 #[derive(Serialize, Deserialize)]
-struct Written<'a> {
+struct FieldBytes<'a> {
     size: Size,
     #[serde(borrow, with = "serde_bytes")]
     bytes: Cow<'a, [u8]>,
 }
 
-impl<'a> Written<'a> {
-    fn of<T: Pod>(field: &'a Field<T>) -> Self {
+impl<'a> FieldBytes<'a> {
+    fn from_field<T: Pod>(field: &'a Field<T>) -> Self {
+        // Borrowing avoids a copy of the cells before they are written.
         Self { size: field.size(), bytes: Cow::Borrowed(bytemuck::cast_slice(field.as_slice())) }
     }
 }
@@ -45,7 +46,7 @@ pub mod field {
     /// # Errors
     /// Returns the serializer's errors.
     pub fn serialize<T: Pod, S: Serializer>(field: &Field<T>, to: S) -> Result<S::Ok, S::Error> {
-        Written::of(field).serialize(to)
+        FieldBytes::from_field(field).serialize(to)
     }
 
     /// Deserializes a field.
@@ -53,7 +54,7 @@ pub mod field {
     /// # Errors
     /// Returns an error if the number of cells does not match the rows and columns.
     pub fn deserialize<'de, T: Pod, D: Deserializer<'de>>(from: D) -> Result<Field<T>, D::Error> {
-        let Written { size, bytes } = Written::deserialize(from)?;
+        let FieldBytes { size, bytes } = FieldBytes::deserialize(from)?;
         // The received bytes need not be aligned, so they are copied, which is necessary anyway.
         Field::from_vec(size, bytemuck::pod_collect_to_vec(&bytes)).map_err(D::Error::custom)
     }
@@ -68,7 +69,7 @@ pub mod maybe {
     /// # Errors
     /// Returns the serializer's errors.
     pub fn serialize<T: Pod, S: Serializer>(field: &Option<Field<T>>, to: S) -> Result<S::Ok, S::Error> {
-        field.as_ref().map(Written::of).serialize(to)
+        field.as_ref().map(FieldBytes::from_field).serialize(to)
     }
 
     /// Deserializes an optional field.
@@ -89,7 +90,7 @@ pub mod fields {
     /// # Errors
     /// Returns the serializer's errors.
     pub fn serialize<T: Pod, S: Serializer>(fields: &[Field<T>], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(fields.iter().map(Written::of))
+        to.collect_seq(fields.iter().map(FieldBytes::from_field))
     }
 
     /// Deserializes a list of fields.
@@ -119,6 +120,7 @@ pub mod list {
     /// Returns an error if the bytes are not a whole number of values.
     pub fn deserialize<'de, T: Pod, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
         let bytes: Cow<'de, [u8]> = serde_bytes::deserialize(from)?;
+        // The conversion would fill an incomplete last value with zeros.
         if !bytes.len().is_multiple_of(size_of::<T>()) {
             return Err(D::Error::custom("a list is cut off"));
         }
@@ -148,8 +150,8 @@ mod tests {
     #[test]
     fn fields_come_back_to_the_bit_and_broken_ones_are_refused() {
         let all = All {
-            raw: Raw(Field::generate([3, 5], |i, j| i as i32 - 100 * j as i32)),
-            floats: Field::generate([2, 2], |i, _| [f32::MIN_POSITIVE, -0.0][i]),
+            raw: Raw(Field::from_fn([3, 5], |i, j| i as i32 - 100 * j as i32)),
+            floats: Field::from_fn([2, 2], |i, _| [f32::MIN_POSITIVE, -0.0][i]),
             none: None,
             some: Some(Field::new([1, 3], [1, 2, 3, 4])),
             many: vec![Field::new([2, 1], [0.5, f32::MAX]), Field::new([1, 1], [0.0, 1.0])],

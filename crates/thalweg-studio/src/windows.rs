@@ -5,31 +5,33 @@ use thalweg_sim::world::World;
 
 use crate::app::Studio;
 use crate::explore::Explorer;
-use crate::explore::stand::Stand;
-use crate::options::Options;
+use crate::explore::viewpoint::Viewpoint;
+use crate::options::StudioOptions;
 use crate::ui::scene;
-use crate::view::look::Look;
+use crate::view::look::Appearance;
 
 /// Opens the studio and returns when it is closed.
 ///
 /// # Errors
 /// Returns an error in one line if there is no display or no GPU, or if the recipe cannot be started.
-pub fn open(options: Options) -> Result<(), String> {
-    window("thalweg studio", |creation| Studio::new(options, &creation.egui_ctx, creation.wgpu_render_state.clone()))
+pub fn open_studio(options: StudioOptions) -> Result<(), String> {
+    run_window("thalweg studio", |creation| {
+        Studio::new(options, &creation.egui_ctx, creation.wgpu_render_state.clone())
+    })
 }
 
 /// Opens the explorer on a world and returns when it is closed.
 ///
 /// # Errors
 /// Returns an error in one line if there is no display or no GPU.
-pub fn explore(world: World, stand: Stand, look: Look) -> Result<(), String> {
-    window("thalweg explorer", |creation| {
+pub fn open_explorer(world: World, stand: Viewpoint, look: Appearance) -> Result<(), String> {
+    run_window("thalweg explorer", |creation| {
         Explorer::new(world, (stand, look), &creation.egui_ctx, creation.wgpu_render_state.clone())
     })
 }
 
 /// Runs an app in a window.
-fn window<A: eframe::App + 'static>(
+fn run_window<A: eframe::App + 'static>(
     title: &str,
     make: impl FnOnce(&eframe::CreationContext<'_>) -> Result<A, String>,
 ) -> Result<(), String> {
@@ -38,7 +40,7 @@ fn window<A: eframe::App + 'static>(
         .with_app_id("thalweg")
         .with_inner_size([1360.0, 860.0])
         .with_drag_and_drop(true);
-    let native = eframe::NativeOptions { viewport, wgpu_options: scene::on_any_gpu(), ..Default::default() };
+    let native = eframe::NativeOptions { viewport, wgpu_options: scene::configure_gpu_choice(), ..Default::default() };
     let made = eframe::run_native(title, native, Box::new(|creation| Ok(Box::new(make(creation)?))));
     made.map_err(|error| {
         let reason = error.to_string();

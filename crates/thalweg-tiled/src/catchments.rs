@@ -8,25 +8,25 @@ use rayon::prelude::*;
 
 use crate::codec::{Reader, Writer};
 use crate::layer::TileLayer;
-use crate::numbering::{Begin, Closed, Counter, Numbering};
-use crate::part::{Inputs, Map, SharedMap, messages};
+use crate::numbering::{Closed, Counter, ItemNumbering, ItemStart};
+use crate::part::{DrainageMap, Inputs, SharedMap, estimate_list_bytes};
 use crate::pass::{LayerRead, Product, Summaries, TileInput, TileOutput, TilePass};
 use thalweg_core::terrain::{Rim, TileGrid};
 use thalweg_core::{Cell, CellRect, Error, Field, Result};
-use thalweg_flow::basins::spread;
+use thalweg_flow::basins::propagate_outlet_labels;
 use thalweg_flow::{D8, Directions, OUT, VOID, accumulate};
 
 const SUMMARY: &str = "summary of catchments";
 const ANSWER: &str = "answer of catchments";
 
 /// The pass that accumulates flow within tiles and connects the tiles' flow paths.
-pub(super) struct Catchments(pub(super) SharedMap);
+pub(super) struct CatchmentsPass(pub(super) SharedMap);
 
 /// Index that stands for no end or no node.
 const NONE: u32 = u32::MAX;
 
 /// The flow paths within a tile.
-pub(super) struct Ways {
+pub(super) struct TileFlowPaths {
     pub(super) window: CellRect,
     /// Directions within the tile. Cells whose water flows on into another tile are ends.
     pub(super) directions: Directions,
@@ -46,19 +46,21 @@ pub(super) struct Ways {
     pub(super) shared: Vec<bool>,
 }
 
-impl Ways {
+impl TileFlowPaths {
     /// Computes the flow paths from the directions and the filled surface, which must be the next two layers of
     /// `inputs`.
-    pub(super) fn find(map: &Map, tile: usize, inputs: &mut Inputs) -> Result<Self> {
-        map.tiling.check(tile)?;
-        let window = map.tiling.window(tile);
+    pub(super) fn from_layers(map: &DrainageMap, tile: usize, inputs: &mut Inputs) -> Result<Self> {
+        map.tiling.check_tile(tile)?;
+        let window = map.tiling.tile_window(tile);
         let (start, size) = (window.start, window.size());
         let codes = inputs.codes(TileLayer::Direction, window)?;
         let filled = inputs.heights(TileLayer::Filled, window)?;
-        let (directions, exits) = within(map, window, codes)?;
+        let (directions, exits) = decode_tile_directions(map, window, codes)?;
+        // Each cell begins as the label of itself, and every cell then takes the label of the end of its path. Paths in
+        // cycles have no end and get `NONE`.
         let mut ends = Field::new(size, NONE);
         ends.as_mut_slice().iter_mut().enumerate().for_each(|(k, end)| *end = k as u32);
-        spread(&directions, &mut ends, NONE);
+        propagate_outlet_labels(&directions, &mut ends, NONE);
         debug_assert!(start[0] < map.grid.rows());
         // Find the nodes: the end of each dry cell's path, with the first dry cell in row-major order; and the ends
         // that other tiles must know of, which are those of paths from rim cells, and exits.
@@ -66,6 +68,8 @@ impl Ways {
         let mut nodes = Vec::new();
         let mut known: Vec<u32> = Vec::new();
         for (k, (end, height)) in ends.as_slice().iter().zip(&filled).enumerate() {
+            // The cells are visited row by row, so the first dry cell that finds its end without an entry is the first
+            // of that path. An end of `NONE` has no entry in `firsts`.
             if map.is_dry(*height)
                 && let Some(first) = firsts.get_mut(*end as usize)
                 && *first == NONE
@@ -84,6 +88,7 @@ impl Ways {
             }
         }
         nodes.extend_from_slice(&known);
+        // Sorted lists can be searched by bisection, here and for the rim.
         for nodes in [&mut nodes, &mut known] {
             nodes.sort_unstable();
             nodes.dedup();
@@ -94,7 +99,7 @@ impl Ways {
     }
 
     /// Returns the basins that are inside this tile only.
-    fn closed(&self) -> Closed {
+    fn closed_basins(&self) -> Closed {
         let firsts = self.firsts.iter().zip(&self.shared).filter(|(_, shared)| !**shared);
         let mut firsts: Vec<u32> = firsts.filter_map(|(first, _)| *first).collect();
         firsts.sort_unstable();
@@ -102,15 +107,20 @@ impl Ways {
     }
 
     /// Returns the node at the end of cell `k`'s flow path; `None` if that end is not a node.
-    pub(super) fn node(&self, k: usize) -> Option<usize> {
+    pub(super) fn find_node(&self, k: usize) -> Option<usize> {
         self.nodes.binary_search(&self.ends[k]).ok()
     }
 }
 
 /// Converts a tile's ESRI codes to directions within the tile. Also returns, for each cell of the rim, the direction
 /// in which its water flows into another tile.
-pub(super) fn within(map: &Map, window: CellRect, codes: Vec<u8>) -> Result<(Directions, Vec<Option<D8>>)> {
+pub(super) fn decode_tile_directions(
+    map: &DrainageMap,
+    window: CellRect,
+    codes: Vec<u8>,
+) -> Result<(Directions, Vec<Option<D8>>)> {
     let (start, size) = (window.start, window.size());
+    // Cells without a direction become ends, except cells without data.
     let codes = codes.into_iter().map(|code| match code {
         VOID => VOID,
         code => D8::from_esri(code).map_or(OUT, D8::code),
@@ -125,7 +135,7 @@ pub(super) fn within(map: &Map, window: CellRect, codes: Vec<u8>) -> Result<(Dir
             let inside = i.wrapping_add_signed(di) < size[0] && j.wrapping_add_signed(dj) < size[1];
             if !inside {
                 // A path that would leave the map ends here.
-                exit = map.tiling.step([start[0] + i, start[1] + j], direction).map(|_| direction);
+                exit = map.tiling.neighbour_cell([start[0] + i, start[1] + j], direction).map(|_| direction);
                 *code = OUT;
             }
         }
@@ -134,47 +144,53 @@ pub(super) fn within(map: &Map, window: CellRect, codes: Vec<u8>) -> Result<(Dir
     Ok((Directions::from(codes), exits))
 }
 
-impl TilePass for Catchments {
+impl TilePass for CatchmentsPass {
     fn name(&self) -> &str {
         "catchments"
     }
 
-    fn reads(&self) -> Vec<LayerRead> {
+    fn input_layers(&self) -> Vec<LayerRead> {
         vec![TileLayer::Direction.with_halo(0), TileLayer::Filled.with_halo(0)]
     }
 
     fn run_tile(&self, TileInput { tile, layers, .. }: TileInput<'_>) -> Result<TileOutput> {
         let map = &self.0;
-        let ways = Ways::find(map, tile, &mut Inputs::new(layers))?;
+        let ways = TileFlowPaths::from_layers(map, tile, &mut Inputs::new(layers))?;
+        // Accumulate within the tile alone. Water from other tiles is added by the solution.
         let counts = accumulate::count_upstream_cells(&ways.directions);
         let (start, size) = (ways.window.start, ways.window.size());
         let rim = Rim(size);
         let mut writer = Writer::new();
-        let closed = ways.closed();
+        let closed = ways.closed_basins();
         closed.write(&mut writer);
+        // Write the shared nodes: their exits, the cells that drain through them, and their first dry cells.
         let shared: Vec<usize> = (0..ways.nodes.len()).filter(|node| ways.shared[*node]).collect();
-        writer.number(shared.len() as u64);
+        writer.write_number(shared.len() as u64);
         for node in &shared {
             let (end, first) = (ways.nodes[*node] as usize, ways.firsts[*node]);
-            let exit = rim.place([end / size[1], end % size[1]]).and_then(|place| Some((place, ways.exits[place]?)));
+            let exit = rim
+                .position_of_cell([end / size[1], end % size[1]])
+                .and_then(|place| Some((place, ways.exits[place]?)));
             // The direction of the exit, or OUT for none; the place on the rim identifies the exit's cell.
-            writer.byte(exit.map_or(OUT, |(_, exit)| exit.code()) << 1 | u8::from(first.is_some()));
+            writer.write_byte(exit.map_or(OUT, |(_, exit)| exit.code()) << 1 | u8::from(first.is_some()));
             if let Some((place, _)) = exit {
-                writer.number(place as u64);
-                writer.number(counts[end].into());
+                writer.write_number(place as u64);
+                // Only water that leaves the tile is counted by others, so a node without an exit needs no count.
+                writer.write_number(counts[end].into());
             }
             if let Some(first) = first {
                 let cell = [start[0] + first as usize / size[1], start[1] + first as usize % size[1]];
-                writer.near(map.tiling.index(cell) as i64);
-                writer.number(closed.before(first).into());
+                writer.write_difference(map.tiling.index(cell) as i64);
+                writer.write_number(closed.count_before_in_row(first).into());
             }
         }
         for Cell { row: i, col: j } in rim.cells() {
             let k = i * size[1] + j;
-            let node = (ways.directions[k] != VOID).then(|| ways.node(k)).flatten();
+            let node = (ways.directions[k] != VOID).then(|| ways.find_node(k)).flatten();
             // The ends of paths from the rim are always shared nodes.
             let node = node.and_then(|node| shared.binary_search(&node).ok());
-            writer.number(node.map_or(0, |node| node as u64 + 1) << 1 | u64::from(map.is_dry(ways.filled[k])));
+            // The lowest bit is set if the cell is dry; the others are the node from 1 on, or 0 for none.
+            writer.write_number(node.map_or(0, |node| node as u64 + 1) << 1 | u64::from(map.is_dry(ways.filled[k])));
         }
         Ok(TileOutput { summary: writer.finish(), ..TileOutput::default() })
     }
@@ -182,20 +198,21 @@ impl TilePass for Catchments {
     fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
         let map = &self.0;
         map.tiling.check_count(summaries.count())?;
-        let mut numbering = Numbering::new(map.tiling);
-        let mut tiles = Vec::with_capacity(map.tiling.count());
+        let mut numbering = ItemNumbering::new(map.tiling);
+        let mut tiles = Vec::with_capacity(map.tiling.tile_count());
+        // Nodes of all tiles get consecutive indices, tile after tile.
         let mut count = 0u64;
-        for tile in 0..map.tiling.count() {
-            let ways = TileWays::read(&map.tiling, tile, &summaries.read(tile)?, &mut numbering)?;
+        for tile in 0..map.tiling.tile_count() {
+            let ways = TileCatchments::from_summary(&map.tiling, tile, &summaries.read(tile)?, &mut numbering)?;
             count += ways.nodes.len() as u64;
-            tiles.push(TileWays { start: count as usize - ways.nodes.len(), ..ways });
+            tiles.push(TileCatchments { start: count as usize - ways.nodes.len(), ..ways });
         }
         if count >= u64::from(NONE) {
-            return Err(Error::value("ends of flow paths within tiles", count, format!("fewer than {NONE}")));
+            return Err(Error::invalid_value("ends of flow paths within tiles", count, format!("fewer than {NONE}")));
         }
-        let (gathered, basins) = Gathered::of(map, &tiles, &mut numbering)?;
+        let (gathered, basins) = CatchmentSolution::from_tiles(map, &tiles, &mut numbering)?;
         let tiles_in_order = (0..tiles.len()).into_par_iter();
-        let answers = tiles_in_order.map(|tile| gathered.answer(map, &tiles, tile, &numbering)).collect();
+        let answers = tiles_in_order.map(|tile| gathered.encode_answer(map, &tiles, tile, &numbering)).collect();
         found(Product::Basins(basins))?;
         Ok(answers)
     }
@@ -204,105 +221,108 @@ impl TilePass for Catchments {
         // Bytes per rim cell: the node at the end of its path (there are no more nodes than rim cells); the node that
         // its water flows to; arrivals; counts and first cells of the nodes, their order, numbers and basins; one
         // count per row; and the tile's answer.
-        const END: u64 = size_of::<Node>() as u64;
+        const END: u64 = size_of::<FlowPathEnd>() as u64;
         const WHOLE: u64 = 8 + 16 + 4 + 4 + 4 + 4 + 16 + 4 + 4;
-        3 * messages(&self.0.tiling) + (END + WHOLE + 4 + 1 + 8 + 1 + 2 + 6 + 6) * self.0.tiling.rims()
+        3 * estimate_list_bytes(&self.0.tiling)
+            + (END + WHOLE + 4 + 1 + 8 + 1 + 2 + 6 + 6) * self.0.tiling.rim_cell_count()
     }
 }
 
 /// An end of flow paths within a tile.
 #[derive(Clone, Copy)]
-struct Node {
+struct FlowPathEnd {
     /// The place on the rim and the direction in which water flows into another tile; `None` if it does not.
     exit: Option<(u32, D8)>,
     /// The number of the tile's cells that drain through the node.
     own: u32,
     /// The first dry cell of the tile that drains to the node; if there is none, it sorts after all others.
-    begin: Begin,
+    begin: ItemStart,
 }
 
 /// The beginning that stands for no cell.
-const NOTHING: Begin = Begin { first: u64::MAX, before: u32::MAX };
+const NO_CELL: ItemStart = ItemStart { first: u64::MAX, before: u32::MAX };
 
 /// A decoded summary of a tile.
-struct TileWays {
+struct TileCatchments {
     /// The global index of the tile's first node.
     start: usize,
-    nodes: Vec<Node>,
+    nodes: Vec<FlowPathEnd>,
     /// For each cell of the rim, the node that its water flows to, or [`NONE`].
     rim: Vec<u32>,
     /// For each cell of the rim, true if it is above the sea.
     dry: Vec<bool>,
 }
 
-impl TileWays {
+impl TileCatchments {
     /// Decodes the summary of a tile, and adds the basins inside the tile to `numbering`.
-    fn read(tiling: &TileGrid, tile: usize, summary: &[u8], numbering: &mut Numbering) -> Result<Self> {
+    fn from_summary(tiling: &TileGrid, tile: usize, summary: &[u8], numbering: &mut ItemNumbering) -> Result<Self> {
         let mut reader = Reader::new(SUMMARY, tile, summary)?;
-        let window = tiling.window(tile);
+        let window = tiling.tile_window(tile);
         let (start, size) = (window.start, window.size());
         let (rim, cells) = (Rim(size), tiling.index([tiling.size()[0], 0]));
-        numbering.read(tile, &mut reader)?;
+        numbering.add_counts(tile, &mut reader)?;
         // No two shared ends are on one flow path, and each corresponds to at least one cell of the rim.
-        let count = reader.below(rim.len() + 1)?;
+        let count = reader.read_number_below(rim.len() + 1)?;
         let mut nodes = Vec::with_capacity(count);
         for _ in 0..count {
-            let flags = reader.byte()?;
-            let mut node = Node { exit: None, own: 0, begin: NOTHING };
+            let flags = reader.read_byte()?;
+            let mut node = FlowPathEnd { exit: None, own: 0, begin: NO_CELL };
             if let Some(direction) = D8::from_code(flags >> 1) {
-                let place = reader.below(rim.len())?;
-                let Cell { row: i, col: j } = rim.cell(place);
+                let place = reader.read_number_below(rim.len())?;
+                let Cell { row: i, col: j } = rim.cell_from_position(place);
                 if tiling.across_border([start[0] + i, start[1] + j], direction).is_none() {
-                    return Err(reader.damaged());
+                    return Err(reader.damage_error());
                 }
                 // The number of cells in a tile fits 32 bits.
                 node.exit = Some((place as u32, direction));
-                node.own = reader.below(size[0] * size[1] + 1)? as u32;
+                node.own = reader.read_number_below(size[0] * size[1] + 1)? as u32;
             }
             if flags & 1 != 0 {
-                let first = u64::try_from(reader.near()?).ok().filter(|first| *first < cells);
-                let first = first.ok_or_else(|| reader.damaged())?;
-                node.begin = Begin { first, before: reader.below(size[1])? as u32 };
+                let first = u64::try_from(reader.read_difference()?).ok().filter(|first| *first < cells);
+                let first = first.ok_or_else(|| reader.damage_error())?;
+                node.begin = ItemStart { first, before: reader.read_number_below(size[1])? as u32 };
             }
             nodes.push(node);
         }
         let (mut ends, mut dry) = (Vec::with_capacity(rim.len()), Vec::with_capacity(rim.len()));
         for _ in 0..rim.len() {
-            let value = reader.below(2 * nodes.len() + 2)?;
+            let value = reader.read_number_below(2 * nodes.len() + 2)?;
             ends.push(((value >> 1) as u32).checked_sub(1).unwrap_or(NONE));
             dry.push(value & 1 != 0);
         }
-        reader.end()?;
+        reader.expect_end()?;
         Ok(Self { start: 0, nodes, rim: ends, dry })
     }
 }
 
 /// The solution for all tiles together.
-struct Gathered {
+struct CatchmentSolution {
     /// For each node, the number of its basin; 0 if it has none.
     numbers: Vec<u32>,
     /// For each node, the first cell of its basin.
-    begins: Vec<Begin>,
+    begins: Vec<ItemStart>,
     /// For each tile and each cell of its rim, the number of cells that drain to it from other tiles.
     inflows: Vec<Vec<u64>>,
     /// For each tile and each cell of its rim, a bit for each neighbour on another tile from which a stream flows in.
     streams: Vec<Vec<u8>>,
 }
 
-impl Gathered {
+impl CatchmentSolution {
     /// Computes the solution, and the number of basins.
-    fn of(map: &Map, tiles: &[TileWays], numbering: &mut Numbering) -> Result<(Self, u64)> {
+    fn from_tiles(map: &DrainageMap, tiles: &[TileCatchments], numbering: &mut ItemNumbering) -> Result<(Self, u64)> {
         let all: usize = tiles.iter().map(|tile| tile.nodes.len()).sum();
         let mut counts = Vec::with_capacity(all);
         let mut begins = Vec::with_capacity(all);
         // For each node, the node that its water reaches in another tile.
         let mut onward: Vec<u32> = Vec::with_capacity(all);
+        // Connect the tiles: the water of a node with an exit enters another tile at a rim cell, and reaches the node
+        // at the end of that cell's path.
         let mut arrivals = vec![0u32; all];
         for (number, tile) in tiles.iter().enumerate() {
             for node in &tile.nodes {
                 counts.push(u64::from(node.own));
                 begins.push(node.begin);
-                let next = target(map, number, node).map(|(to, place)| (to, tiles[to].rim[place]));
+                let next = find_rim_target(map, number, node).map(|(to, place)| (to, tiles[to].rim[place]));
                 let next = next.filter(|(_, end)| *end != NONE);
                 let next = next.map_or(NONE, |(to, end)| tiles[to].start as u32 + end);
                 onward.push(next);
@@ -319,6 +339,7 @@ impl Gathered {
             next += 1;
             let to = onward[node] as usize;
             if to != NONE as usize {
+                // Counts saturate in damaged summaries only: a map has at most 2⁶² cells.
                 counts[to] = u64::saturating_add(counts[to], counts[node]);
                 begins[to] = begins[to].min(begins[node]);
                 arrivals[to] -= 1;
@@ -329,30 +350,36 @@ impl Gathered {
         }
         if order.len() < all {
             let value = format!("{} flow paths in cycles or downstream of them", all - order.len());
-            return Err(Error::value("directions", value, "directions without cycles"));
+            return Err(Error::invalid_value("directions", value, "directions without cycles"));
         }
         drop(arrivals);
-        let is_end = |k: &u32| onward[*k as usize] == NONE && begins[*k as usize] != NOTHING;
+        // Each node without a receiver is the outlet of a basin, if any dry cell drains to it. Basins are numbered in
+        // the order of their first dry cells.
+        let is_end = |k: &u32| onward[*k as usize] == NONE && begins[*k as usize] != NO_CELL;
         let mut ends: Vec<u32> = (0..all as u32).filter(is_end).collect();
         ends.par_sort_unstable_by_key(|node| begins[*node as usize]);
-        let first: Vec<Begin> = ends.iter().map(|node| begins[*node as usize]).collect();
-        let (given, basins) = numbering.settle("basins", &first)?;
+        let first: Vec<ItemStart> = ends.iter().map(|node| begins[*node as usize]).collect();
+        let (given, basins) = numbering.assign_numbers("basins", &first)?;
         let mut numbers = vec![0; all];
         for (number, node) in given.iter().zip(&ends) {
             numbers[*node as usize] = *number;
         }
+        // In the opposite order every node comes after the one that it drains to, from which it takes the number and
+        // the first cell of its basin.
         for node in order.iter().rev().map(|node| *node as usize) {
             if onward[node] != NONE {
                 numbers[node] = numbers[onward[node] as usize];
                 begins[node] = begins[onward[node] as usize];
             }
         }
+        // Add what each exit delivers to the rim cell that it enters. Several exits may enter the same cell.
         let mut inflows: Vec<Vec<u64>> = tiles.iter().map(|tile| vec![0; tile.rim.len()]).collect();
         let mut streams: Vec<Vec<u8>> = tiles.iter().map(|tile| vec![0; tile.rim.len()]).collect();
         for (number, tile) in tiles.iter().enumerate() {
             for (count, node) in counts[tile.start..].iter().zip(&tile.nodes) {
-                if let (Some((place, direction)), Some((to, there))) = (node.exit, target(map, number, node)) {
+                if let (Some((place, direction)), Some((to, there))) = (node.exit, find_rim_target(map, number, node)) {
                     inflows[to][there] = inflows[to][there].saturating_add(*count);
+                    // The receiving tile needs the direction from its own side, which is the opposite one.
                     let stream = *count >= map.least && tile.dry[place as usize];
                     streams[to][there] |= u8::from(stream) << direction.opposite().code();
                 }
@@ -362,20 +389,28 @@ impl Gathered {
     }
 
     /// Returns the answer for a tile.
-    fn answer(&self, map: &Map, tiles: &[TileWays], tile: usize, numbering: &Numbering) -> Vec<u8> {
+    fn encode_answer(
+        &self,
+        map: &DrainageMap,
+        tiles: &[TileCatchments],
+        tile: usize,
+        numbering: &ItemNumbering,
+    ) -> Vec<u8> {
         let ways = &tiles[tile];
         let mut writer = Writer::new();
-        numbering.write(tile, &mut writer);
+        numbering.write_row_starts(tile, &mut writer);
         for (k, node) in ways.nodes.iter().enumerate() {
-            writer.near(self.numbers[ways.start + k].into());
-            let begins = node.begin != NOTHING && node.begin == self.begins[ways.start + k];
-            let onward = target(map, tile, node).is_some_and(|(to, there)| tiles[to].dry[there]);
-            writer.byte(u8::from(begins) << 1 | u8::from(onward));
+            writer.write_difference(self.numbers[ways.start + k].into());
+            // The tile with the first cell of a basin counts it in its row. Every other tile only receives its number.
+            let begins = node.begin != NO_CELL && node.begin == self.begins[ways.start + k];
+            let onward = find_rim_target(map, tile, node).is_some_and(|(to, there)| tiles[to].dry[there]);
+            writer.write_byte(u8::from(begins) << 1 | u8::from(onward));
         }
         for (inflow, streams) in self.inflows[tile].iter().zip(&self.streams[tile]) {
-            writer.number(*inflow);
+            writer.write_number(*inflow);
+            // Without inflow no stream can enter, so the second byte is omitted; the reader expects none.
             if *inflow > 0 {
-                writer.byte(*streams);
+                writer.write_byte(*streams);
             }
         }
         writer.finish()
@@ -383,16 +418,16 @@ impl Gathered {
 }
 
 /// Returns the tile, and the place on its rim, where a node's water flows on; `None` if it does not leave the tile.
-fn target(map: &Map, tile: usize, node: &Node) -> Option<(usize, usize)> {
+fn find_rim_target(map: &DrainageMap, tile: usize, node: &FlowPathEnd) -> Option<(usize, usize)> {
     let (place, direction) = node.exit?;
-    let window = map.tiling.window(tile);
+    let window = map.tiling.tile_window(tile);
     let (start, size) = (window.start, window.size());
-    let Cell { row: i, col: j } = Rim(size).cell(place as usize);
+    let Cell { row: i, col: j } = Rim(size).cell_from_position(place as usize);
     map.tiling.across_border([start[0] + i, start[1] + j], direction)
 }
 
 /// A decoded answer for a tile.
-pub(super) struct Told {
+pub(super) struct CatchmentAnswer {
     /// For each node of the tile, the number of its basin.
     pub(super) numbers: Vec<u32>,
     /// For each node, true if the cell of another tile to which its water flows is above the sea.
@@ -403,15 +438,15 @@ pub(super) struct Told {
     pub(super) streams: Vec<u8>,
 }
 
-impl Told {
+impl CatchmentAnswer {
     /// Decodes the answer for a tile. Basins that begin in the tile are numbered here, in the order of their first
     /// cells.
-    pub(super) fn read(tile: usize, ways: &Ways, answer: &[u8]) -> Result<Self> {
+    pub(super) fn from_bytes(tile: usize, ways: &TileFlowPaths, answer: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(ANSWER, tile, answer)?;
         let (size, nodes) = (ways.window.size(), ways.nodes.len());
         let mut told =
             Self { numbers: vec![0; nodes], onward: vec![false; nodes], inflows: Vec::new(), streams: Vec::new() };
-        let mut counter = Counter::read(size, &mut reader)?;
+        let mut counter = Counter::from_reader(size, &mut reader)?;
         // The basins that begin in the tile, keyed by their first cells.
         let mut begin: Vec<(u32, usize)> = Vec::new();
         for node in 0..nodes {
@@ -420,28 +455,30 @@ impl Told {
                 begin.extend(first.map(|first| (first, node)));
                 continue;
             }
-            let number = reader.near()?;
-            told.numbers[node] = u32::try_from(number).map_err(|_| reader.damaged())?;
-            let flags = reader.byte()?;
+            let number = reader.read_difference()?;
+            told.numbers[node] = u32::try_from(number).map_err(|_| reader.damage_error())?;
+            let flags = reader.read_byte()?;
             told.onward[node] = flags & 1 != 0;
             if flags & 2 != 0 {
-                begin.push((first.ok_or_else(|| reader.damaged())?, node));
+                begin.push((first.ok_or_else(|| reader.damage_error())?, node));
             }
         }
+        // Numbers are given in the order of first cells, as `Counter::next_number` requires.
         begin.sort_unstable();
         for (first, node) in begin {
-            let number = counter.take(first);
+            let number = counter.next_number(first);
+            // The number that the tile counts must equal that of the solution; only damaged bytes make them differ.
             if ways.shared[node] && told.numbers[node] != number {
-                return Err(reader.damaged());
+                return Err(reader.damage_error());
             }
             told.numbers[node] = number;
         }
         for _ in 0..Rim(size).len() {
-            let inflow = reader.number()?;
+            let inflow = reader.read_number()?;
             told.inflows.push(inflow);
-            told.streams.push(if inflow > 0 { reader.byte()? } else { 0 });
+            told.streams.push(if inflow > 0 { reader.read_byte()? } else { 0 });
         }
-        reader.end()?;
+        reader.expect_end()?;
         Ok(told)
     }
 }

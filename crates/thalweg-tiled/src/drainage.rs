@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::part::Map;
+use crate::part::DrainageMap;
 use crate::{TilePass, catchments, fill, flats, lake_numbers, lakes, nested, stream_cells};
 use thalweg_core::declare::operation::{Operation as _, WorkForm};
 use thalweg_core::terrain::TileGrid;
@@ -15,9 +15,9 @@ use thalweg_flow::streams;
 /// `options`. `grid` is the whole map; it may have more cells than one that [`Grid::new`] creates.
 ///
 /// The passes read [`TileLayer::Height`](crate::TileLayer::Height) and write all other
-/// [layers](crate::TileLayer::ALL), with the same bits as [`Survey::of`](thalweg_export::survey::Survey::of). The
-/// memory in addition to a tile's layers is given by [`TilePass::solve_bytes`]: some bytes for each cell on the rims
-/// of tiles, and for each stream.
+/// [layers](crate::TileLayer::ALL), with the same bits as
+/// [`Survey::from_terrain`](thalweg_export::survey::Survey::from_terrain). The memory in addition to a tile's layers is
+/// given by [`TilePass::solve_bytes`]: some bytes for each cell on the rims of tiles, and for each stream.
 ///
 /// # Errors
 /// Returns an error if the map has no cells, if the cell size is not 0.001 to 100 000 m, if edges are looped (a tile
@@ -26,7 +26,7 @@ use thalweg_flow::streams;
 pub fn tile_passes(grid: &Grid, side: usize, options: &DrainOptions) -> Result<Vec<Box<dyn TilePass>>> {
     let tiling = TileGrid::new(grid.size, side)?;
     if !(1e-3..=1e5).contains(&grid.cell) {
-        return Err(Error::value("cell size", format!("{} m", grid.cell), "0.001 to 100000 m"));
+        return Err(Error::invalid_value("cell size", format!("{} m", grid.cell), "0.001 to 100000 m"));
     }
     if let Some(side) = (0..4).find(|side| grid.edges[*side] == Edge::Looped) {
         let subject = format!("edges.{} = \"looped\"", SIDES[side]);
@@ -34,23 +34,24 @@ pub fn tile_passes(grid: &Grid, side: usize, options: &DrainOptions) -> Result<V
     }
     options.check_form(WorkForm::Store, |option| option.name.to_string())?;
     options.check_ranges()?;
-    let ([rows, cols], outlets) = (grid.size, options.outlets_on(grid)?);
+    let ([rows, cols], outlets) = (grid.size, options.outlet_cells(grid)?);
     if let Some(Cell { row: i, col: j }) = outlets.iter().find(|cell| cell.row >= rows || cell.col >= cols) {
         let allowed = format!("a cell with data, rows 0 to {}, columns 0 to {}", rows - 1, cols - 1);
-        return Err(Error::value("outlet", format!("row {i}, column {j}"), allowed));
+        return Err(Error::invalid_value("outlet", format!("row {i}, column {j}"), allowed));
     }
-    let least = streams::least(options.threshold_on(grid), grid.cell_area());
-    let map = Arc::new(Map { grid: grid.clone(), tiling, outlets, least });
+    let least = streams::min_stream_cells_u64(options.stream_threshold(grid), grid.cell_area());
+    let map = Arc::new(DrainageMap { grid: grid.clone(), tiling, outlets, least });
+    // Each pass receives the answers of the one before it, so this order is part of their contract.
     let mut passes: Vec<Box<dyn TilePass>> = vec![
         Box::new(fill::Spills(map.clone())),
         Box::new(fill::Fill(map.clone())),
-        Box::new(flats::Flats(map.clone())),
-        Box::new(flats::Lead(map.clone())),
-        Box::new(catchments::Catchments(map.clone())),
-        Box::new(stream_cells::Gather(map.clone())),
-        Box::new(stream_cells::Orders(map.clone())),
+        Box::new(flats::FlatsPass(map.clone())),
+        Box::new(flats::DirectionPass(map.clone())),
+        Box::new(catchments::CatchmentsPass(map.clone())),
+        Box::new(stream_cells::DrainageAreaPass(map.clone())),
+        Box::new(stream_cells::StreamOrderPass(map.clone())),
         Box::new(lakes::Shores(map.clone())),
-        Box::new(lake_numbers::Number(map.clone())),
+        Box::new(lake_numbers::LakeNumbersPass(map.clone())),
     ];
     if options.depressions {
         passes.push(Box::new(nested::Nested(map)));

@@ -29,7 +29,8 @@ pub enum TileLayer {
     Height,
     /// Elevation with depressions filled, in the same units.
     Filled,
-    /// Flow direction of each cell as an ESRI code: 1 east, doubling clockwise to 128; 0 where water leaves.
+    /// Flow direction of each cell as an ESRI code: 1 east, doubling clockwise to 128; 0 where water leaves. For
+    /// example, 4 is south.
     Direction,
     /// Direction of steepest descent in radians, counter-clockwise from the east; −1 where water leaves.
     Angle,
@@ -41,7 +42,8 @@ pub enum TileLayer {
     Order,
     /// Number of the lake that covers the cell, from 1; 0 on dry land.
     Lake,
-    /// Depth of the depression below its spill level, in units of 1/65 536 m; 0 on dry land.
+    /// Depth of the depression below its spill level, in units of 1/65 536 m; 0 on dry land. For example, 131 072 units
+    /// are 2 m.
     Depth,
 }
 
@@ -63,9 +65,10 @@ impl TileLayer {
     ];
 
     /// Returns the properties of the layer.
-    const fn declared(self) -> Declared {
+    const fn declared_properties(self) -> Declared {
         use SampleType::{F32, F64, I32, U8, U32};
         const HEIGHT: &str = "m";
+        // Every `i32` is exact as an `f64`.
         let none = NO_HEIGHT as f64;
         match self {
             Self::Height => ("height", I32, none, HEIGHT, "Elevation of the ground in fixed point."),
@@ -98,7 +101,7 @@ impl TileLayer {
     /// Returns an error if there is none.
     pub fn from_name(name: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|layer| layer.name() == name);
-        found.ok_or_else(|| Error::unknown("layer", name, Self::ALL.map(Self::name)))
+        found.ok_or_else(|| Error::unknown_name("layer", name, Self::ALL.map(Self::name)))
     }
 
     /// Declares that a pass reads the layer with a halo of this many cells around the tile.
@@ -108,17 +111,17 @@ impl TileLayer {
 
     /// Returns the name of the layer.
     pub fn name(self) -> &'static str {
-        self.declared().0
+        self.declared_properties().0
     }
 
     /// Returns the type of its samples.
     pub fn kind(self) -> SampleType {
-        self.declared().1
+        self.declared_properties().1
     }
 
     /// Returns the sample value for missing data, or for nothing to report.
-    pub fn fill(self) -> f64 {
-        self.declared().2
+    pub fn fill_value(self) -> f64 {
+        self.declared_properties().2
     }
 
     /// Returns true if the fill value stands for missing data. For some layers it is an ordinary value instead: no
@@ -129,16 +132,17 @@ impl TileLayer {
 
     /// Returns the unit of its values, which are samples times [`TileLayer::scale`]; `1` for dimensionless numbers.
     pub fn unit(self) -> &'static str {
-        self.declared().3
+        self.declared_properties().3
     }
 
     /// Returns the factor from samples to values; `None` if it is 1. Heights and depths are in fixed point.
     pub fn scale(self) -> Option<f64> {
+        // One unit is 1/65 536 m.
         matches!(self, Self::Height | Self::Filled | Self::Depth).then_some(1.0 / UNITS)
     }
 
     /// Returns a description of the layer.
     pub fn about(self) -> &'static str {
-        self.declared().4
+        self.declared_properties().4
     }
 }

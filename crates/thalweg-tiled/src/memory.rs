@@ -28,7 +28,8 @@ pub struct Drained {
 
 /// Runs every pass of [`drainage::tile_passes`] on a terrain in tiles of `side` cells. Before each pass, `order`
 /// arranges the numbers of the tiles in the order in which they are run. `progress` receives a report with the name
-/// of the pass before each tile, and one with the task `solve` before the pass is solved.
+/// of the pass before each tile, and one with the task `solve` before the pass is solved. For example, a test can run
+/// the tiles in reverse and compare the results.
 ///
 /// # Errors
 /// Returns the errors of [`drainage::tile_passes`], an error if an outlet has no data, and [`Error::Stopped`] if
@@ -43,7 +44,7 @@ pub struct Drained {
 /// use thalweg_tiled::memory::drain_in_memory;
 ///
 /// // A plane that falls to the north-west, where all 256 cells of 100 m² drain through the corner.
-/// let ground = Field::generate([16, 16], |i, j| Height::saturating((i + j) as f64));
+/// let ground = Field::from_fn([16, 16], |i, j| Height::from_metres_clamped((i + j) as f64));
 /// let terrain = Terrain::from_ground(Grid::new([16, 16], 10.0)?, ground)?;
 /// let options = DrainOptions::default();
 /// let drained = drain_in_memory(&terrain, &options, 8, |_| {}, &mut NoProgress)?;
@@ -70,8 +71,8 @@ pub fn drain_in_memory(
     let heights = heights.map(|(k, height)| if void(k) { NO_HEIGHT } else { height.0 });
     drained.layers.insert(TileLayer::Height, Samples::I32(heights.collect()));
     // Each pass receives the answers of the previous one; the first pass receives empty ones.
-    let mut answers = vec![Vec::new(); tiling.count()];
-    let mut tiles: Vec<usize> = (0..tiling.count()).collect();
+    let mut answers = vec![Vec::new(); tiling.tile_count()];
+    let mut tiles: Vec<usize> = (0..tiling.tile_count()).collect();
     let total = (passes.len() * (tiles.len() + 1)) as u64;
     let mut done = 0;
     let mut begin = |task: &str| {
@@ -80,27 +81,30 @@ pub fn drain_in_memory(
         Result::Ok(())
     };
     for pass in &passes {
-        let written = pass.writes().iter().map(|name| TileLayer::from_name(name)).collect::<Result<Vec<_>>>()?;
-        let made = written.iter().map(|layer| Samples::filled(layer.kind(), size[0] * size[1], layer.fill()));
+        // Layers that the pass writes are collected apart from those it reads, so a tile never reads what another tile
+        // of the same pass has written.
+        let written = pass.output_layers().iter().map(|name| TileLayer::from_name(name)).collect::<Result<Vec<_>>>()?;
+        let made = written.iter().map(|layer| Samples::filled(layer.kind(), size[0] * size[1], layer.fill_value()));
         let mut made = made.collect::<Result<Vec<_>>>()?;
-        let mut summaries = vec![Vec::new(); tiling.count()];
+        let mut summaries = vec![Vec::new(); tiling.tile_count()];
         order(&mut tiles);
         for tile in &tiles {
             begin(pass.name())?;
-            let layers = pass.reads().into_iter().map(|LayerRead { layer, halo }| {
+            let layers = pass.input_layers().into_iter().map(|LayerRead { layer, halo }| {
                 let whole = drained.layers.get(&TileLayer::from_name(&layer)?);
-                let whole = whole.ok_or_else(|| Error::layer(layer, "is read before it is written"))?;
-                whole.window(size, tiling.window_with_halo(*tile, halo))
+                let whole = whole.ok_or_else(|| Error::invalid_layer(layer, "is read before it is written"))?;
+                whole.copy_window(size, tiling.window_with_halo(*tile, halo))
             });
             let layers = layers.collect::<Result<_>>()?;
             let input = TileInput { tile: *tile, layers, answer: &answers[*tile], summaries: Vec::new() };
             let TileOutput { layers: parts, summary } = pass.run_tile(input)?;
-            let window = tiling.window(*tile);
+            let window = tiling.tile_window(*tile);
             for (whole, part) in made.iter_mut().zip(&parts) {
                 whole.paste(size, window, part, window.size(), [0, 0])?;
             }
             summaries[*tile] = summary;
         }
+        // All tiles are done, so the layers can be read by the next pass.
         drained.layers.extend(written.into_iter().zip(made));
         begin("solve")?;
         answers = pass.solve(&summaries, &mut |product| {
@@ -109,6 +113,7 @@ pub fn drain_in_memory(
                 Product::Reach(reach) => drained.channels.reaches.push(reach),
                 Product::Lake(lake) => drained.lakes.push(lake),
                 Product::Depression(one) => drained.depressions.push(one),
+                // A piece belongs to the lake reported last: it continues the last line or begins a new one.
                 Product::Shore { begins, points } => {
                     let outline = drained.lakes.last_mut().map(|lake| &mut lake.outline);
                     outline.into_iter().for_each(|outline| match outline.last_mut() {
@@ -120,7 +125,8 @@ pub fn drain_in_memory(
             }
             Ok(())
         })?;
-        answers.resize(tiling.count(), Vec::new());
+        // A pass that returns no answers leaves empty ones for the next pass.
+        answers.resize(tiling.tile_count(), Vec::new());
     }
     Ok(drained)
 }

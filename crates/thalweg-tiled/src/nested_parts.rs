@@ -8,11 +8,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::codec::{Reader, Writer};
-use crate::part::Map;
+use crate::part::DrainageMap;
 use crate::records;
 use thalweg_core::terrain::Rim;
 use thalweg_core::{CellRect, Height, Result};
-use thalweg_render::products::nested::{Meeting, NestedDepression, Rising, meet, top};
+use thalweg_render::products::nested::{Meeting, NestedDepression, RisingDepression, find_root, join_depressions};
 
 /// An event of a lake in a tile.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ pub(super) enum Event {
         /// The cell's place on the rim, if it is on the rim.
         rim: Option<u32>,
         /// The depressions that were known to the tile alone, with water risen to this height.
-        closed: Vec<Rising>,
+        closed: Vec<RisingDepression>,
         /// The numbers of the shared depressions, within this lake of the tile.
         open: Vec<u32>,
         /// The number of the depression that they become: that of one of these, or the next free number.
@@ -35,7 +35,7 @@ pub(super) enum Event {
     /// A number of cells of this height that belong to a shared depression.
     Cells { height: i32, number: u32, cells: u64 },
     /// The one depression that contains everything the tile has of the lake, if none of it is shared.
-    Rest(Rising),
+    Rest(RisingDepression),
 }
 
 /// The sort key of events: height and cell. Events that belong to no cell come after all others of their height.
@@ -43,7 +43,7 @@ pub(super) type Order = (i32, u64);
 
 impl Event {
     /// Returns the sort key of the event.
-    pub(super) fn order(&self, map: &Map) -> Order {
+    pub(super) fn sort_key(&self, map: &DrainageMap) -> Order {
         match self {
             Self::Row(row) => (row.level.0, row.spill.map_or(u64::MAX, |cell| map.tiling.index(cell))),
             Self::Meet { height, cell, .. } => (*height, *cell),
@@ -53,69 +53,70 @@ impl Event {
     }
 
     /// Writes the event: its kind, its height and its fields.
-    fn write(&self, map: &Map, writer: &mut Writer) {
-        let (height, cell) = self.order(map);
+    fn write(&self, map: &DrainageMap, writer: &mut Writer) {
+        let (height, cell) = self.sort_key(map);
         match self {
             Self::Row(row) => {
-                writer.byte(0);
-                writer.near(height.into());
-                writer.number(cell);
-                writer.number(row.id);
-                writer.number(row.parent.unwrap_or_default());
-                writer.number(map.tiling.index(row.pit));
-                writer.number(u64::from(height.abs_diff(row.floor.0)));
-                writer.number(row.into.unwrap_or_default());
-                writer.number(row.cells);
-                writer.number(row.volume as u64);
+                writer.write_byte(0);
+                writer.write_difference(height.into());
+                writer.write_number(cell);
+                writer.write_number(row.id);
+                writer.write_number(row.parent.unwrap_or_default());
+                writer.write_number(map.tiling.index(row.pit));
+                // The floor is written as its depth below the level, which is never negative and mostly short.
+                writer.write_number(u64::from(height.abs_diff(row.floor.0)));
+                writer.write_number(row.into.unwrap_or_default());
+                writer.write_number(row.cells);
+                writer.write_number(row.volume as u64);
             }
             Self::Meet { rim, closed, open, whole, .. } => {
-                writer.byte(1);
-                writer.near(height.into());
-                writer.number(cell);
-                writer.option(rim.map(u64::from));
-                writer.number(closed.len() as u64);
-                closed.iter().for_each(|one| write_rising(*one, height, writer));
-                writer.number(open.len() as u64);
-                open.iter().for_each(|one| writer.number((*one).into()));
-                writer.number((*whole).into());
+                writer.write_byte(1);
+                writer.write_difference(height.into());
+                writer.write_number(cell);
+                writer.write_option(rim.map(u64::from));
+                writer.write_number(closed.len() as u64);
+                closed.iter().for_each(|one| write_depression(*one, height, writer));
+                writer.write_number(open.len() as u64);
+                open.iter().for_each(|one| writer.write_number((*one).into()));
+                writer.write_number((*whole).into());
             }
             Self::Cells { number, cells, .. } => {
-                writer.byte(2);
-                writer.near(height.into());
-                writer.number((*number).into());
-                writer.number(*cells);
+                writer.write_byte(2);
+                writer.write_difference(height.into());
+                writer.write_number((*number).into());
+                writer.write_number(*cells);
             }
             Self::Rest(one) => {
-                writer.byte(3);
-                writer.near(one.at.into());
-                write_rising(*one, one.at, writer);
+                writer.write_byte(3);
+                writer.write_difference(one.at.into());
+                write_depression(*one, one.at, writer);
             }
         }
     }
 
     /// Reads the next event of a lake.
-    pub(super) fn read(map: &Map, lake: u32, reader: &mut Reader<'_>) -> Result<Self> {
-        let kind = reader.byte()?;
-        let height = reader.near_i32()?;
+    pub(super) fn read(map: &DrainageMap, lake: u32, reader: &mut Reader<'_>) -> Result<Self> {
+        let kind = reader.read_byte()?;
+        let height = reader.read_difference_i32()?;
         let index = |reader: &mut Reader<'_>| {
-            let cell = reader.number()?;
-            if cell < map.tiling.index([map.grid.rows(), 0]) { Ok(cell) } else { Err(reader.damaged()) }
+            let cell = reader.read_number()?;
+            if cell < map.tiling.index([map.grid.rows(), 0]) { Ok(cell) } else { Err(reader.damage_error()) }
         };
         match kind {
             0 => {
                 let cell = index(reader)?;
-                let (id, parent) = (reader.number()?, reader.number()?);
+                let (id, parent) = (reader.read_number()?, reader.read_number()?);
                 let pit = index(reader)?;
-                let depth = u32::try_from(reader.number()?).map_err(|_| reader.damaged())?;
-                let (into, cells, volume) = (reader.number()?, reader.number()?, reader.number()?);
+                let depth = u32::try_from(reader.read_number()?).map_err(|_| reader.damage_error())?;
+                let (into, cells, volume) = (reader.read_number()?, reader.read_number()?, reader.read_number()?);
                 let some = |number| Some(number).filter(|number| *number > 0);
                 Ok(Self::Row(NestedDepression {
                     id,
                     parent: some(parent),
                     lake,
-                    pit: map.tiling.cell(pit),
+                    pit: map.tiling.cell_from_index(pit),
                     floor: Height(height.wrapping_sub_unsigned(depth)),
-                    spill: Some(map.tiling.cell(cell)),
+                    spill: Some(map.tiling.cell_from_index(cell)),
                     level: Height(height),
                     into: some(into),
                     into_lake: lake,
@@ -125,59 +126,63 @@ impl Event {
             }
             1 => {
                 let cell = index(reader)?;
-                let number = |reader: &mut Reader<'_>| u32::try_from(reader.number()?).map_err(|_| reader.damaged());
-                let rim = if reader.byte()? != 0 { Some(number(reader)?) } else { None };
-                let count = reader.count()?;
-                let closed = (0..count).map(|_| read_rising(height, reader)).collect::<Result<_>>()?;
-                let count = reader.count()?;
+                let number =
+                    |reader: &mut Reader<'_>| u32::try_from(reader.read_number()?).map_err(|_| reader.damage_error());
+                let rim = if reader.read_byte()? != 0 { Some(number(reader)?) } else { None };
+                let count = reader.read_count()?;
+                let closed = (0..count).map(|_| read_depression(height, reader)).collect::<Result<_>>()?;
+                let count = reader.read_count()?;
                 let open = (0..count).map(|_| number(reader)).collect::<Result<_>>()?;
                 Ok(Self::Meet { height, cell, rim, closed, open, whole: number(reader)? })
             }
             2 => {
-                let number = u32::try_from(reader.number()?).map_err(|_| reader.damaged())?;
-                Ok(Self::Cells { height, number, cells: reader.number()? })
+                let number = u32::try_from(reader.read_number()?).map_err(|_| reader.damage_error())?;
+                Ok(Self::Cells { height, number, cells: reader.read_number()? })
             }
-            3 => Ok(Self::Rest(read_rising(height, reader)?)),
-            _ => Err(reader.damaged()),
+            3 => Ok(Self::Rest(read_depression(height, reader)?)),
+            _ => Err(reader.damage_error()),
         }
     }
 }
 
 /// Writes a depression of one tile, with water risen to `height`. Its number of cells and its volume have at most 62
 /// bits.
-fn write_rising(mut one: Rising, height: i32, writer: &mut Writer) {
-    one.rise(height);
-    writer.number(one.id);
-    writer.number(one.pit);
-    writer.number(height.abs_diff(one.floor).into());
-    writer.number(one.cells);
-    writer.number(one.volume() as u64);
-    writer.number(one.level_cells);
+fn write_depression(mut one: RisingDepression, height: i32, writer: &mut Writer) {
+    one.raise_to(height);
+    writer.write_number(one.id);
+    writer.write_number(one.pit);
+    writer.write_number(height.abs_diff(one.floor).into());
+    writer.write_number(one.cells);
+    writer.write_number(one.volume() as u64);
+    writer.write_number(one.level_cells);
 }
 
-/// Reads what [`write_rising`] wrote.
-fn read_rising(height: i32, reader: &mut Reader<'_>) -> Result<Rising> {
-    let (id, pit) = (reader.number()?, reader.number()?);
-    let depth = u32::try_from(reader.number()?).map_err(|_| reader.damaged())?;
-    let (cells, volume, level_cells) = (reader.number()?, reader.number()?, reader.number()?);
+/// Reads what [`write_depression`] wrote.
+fn read_depression(height: i32, reader: &mut Reader<'_>) -> Result<RisingDepression> {
+    let (id, pit) = (reader.read_number()?, reader.read_number()?);
+    let depth = u32::try_from(reader.read_number()?).map_err(|_| reader.damage_error())?;
+    let (cells, volume, level_cells) = (reader.read_number()?, reader.read_number()?, reader.read_number()?);
+    // The volume is height × cells − sum, so the sum follows from it. Volumes are shorter than sums, whose size depends
+    // on the height above sea level.
     let sum = i128::from(height) * i128::from(cells) - i128::from(volume);
-    Ok(Rising { id, pit, floor: height.wrapping_sub_unsigned(depth), cells, sum, at: height, level_cells })
+    Ok(RisingDepression { id, pit, floor: height.wrapping_sub_unsigned(depth), cells, sum, at: height, level_cells })
 }
 
-/// Approximate size of a record of events, in bytes.
+/// Approximate size of a record of events, in bytes. A solution decodes one record per tile at a time, so larger
+/// records need more memory.
 const CHUNK: usize = 2048;
 
 /// Decodes the events of a lake from one record; further events may be in the next records.
 pub(super) fn read_chunk(
-    map: &Map,
+    map: &DrainageMap,
     what: &'static str,
     tile: usize,
     lake: u32,
     bytes: &[u8],
 ) -> Result<VecDeque<Event>> {
-    let mut reader = Reader::bare(what, tile, bytes);
+    let mut reader = Reader::without_version(what, tile, bytes);
     let mut events = VecDeque::new();
-    while reader.left() > 0 {
+    while reader.remaining_bytes() > 0 {
         events.push_back(Event::read(map, lake, &mut reader)?);
     }
     Ok(events)
@@ -185,38 +190,38 @@ pub(super) fn read_chunk(
 
 /// Writes the events of a lake as records.
 struct Chunks<'a> {
-    map: &'a Map,
+    map: &'a DrainageMap,
     lake: u32,
     list: &'a mut Vec<u8>,
     writer: Writer,
 }
 
 impl<'a> Chunks<'a> {
-    fn new(map: &'a Map, lake: u32, list: &'a mut Vec<u8>) -> Self {
-        Self { map, lake, list, writer: Writer::bare() }
+    fn new(map: &'a DrainageMap, lake: u32, list: &'a mut Vec<u8>) -> Self {
+        Self { map, lake, list, writer: Writer::without_version() }
     }
 
     /// Appends an event, and completes the record if it is long enough.
-    fn put(&mut self, event: &Event) {
+    fn append_event(&mut self, event: &Event) {
         event.write(self.map, &mut self.writer);
         if self.writer.len() >= CHUNK {
-            self.end();
+            self.finish_record();
         }
     }
 
     /// Completes the current record.
-    fn end(&mut self) {
-        let bytes = std::mem::replace(&mut self.writer, Writer::bare()).finish();
+    fn finish_record(&mut self) {
+        let bytes = std::mem::replace(&mut self.writer, Writer::without_version()).finish();
         if !bytes.is_empty() {
-            records::put(self.list, self.lake.into(), &bytes);
+            records::append_record(self.list, self.lake.into(), &bytes);
         }
     }
 }
 
 /// A depression of a tile.
 #[derive(Clone, Copy)]
-enum Hollow {
-    Closed(Rising),
+enum TileDepression {
+    Closed(RisingDepression),
     /// A depression that is shared with other tiles; its number within this lake of the tile.
     Open(u32),
 }
@@ -225,38 +230,41 @@ enum Hollow {
 const NONE: u32 = u32::MAX;
 
 /// The rising of water in a tile's lakes, processed one after another.
-pub(super) struct Rise<'a> {
-    map: &'a Map,
+pub(super) struct LakeFilling<'a> {
+    map: &'a DrainageMap,
     window: CellRect,
     ground: &'a [i32],
     /// For each cell, the index of its depression.
     number: Vec<u32>,
-    hollows: Vec<Hollow>,
+    hollows: Vec<TileDepression>,
     up: Vec<u32>,
 }
 
-impl<'a> Rise<'a> {
-    pub(super) fn new(map: &'a Map, window: CellRect, ground: &'a [i32]) -> Self {
+impl<'a> LakeFilling<'a> {
+    pub(super) fn new(map: &'a DrainageMap, window: CellRect, ground: &'a [i32]) -> Self {
         Self { map, window, ground, number: vec![NONE; ground.len()], hollows: Vec::new(), up: Vec::new() }
     }
 
     /// Appends the events of a lake to `list`. `cells` are the lake's cells in the tile, in the order in which water
     /// reaches them.
-    pub(super) fn lake(&mut self, lake: u32, cells: &[u32], list: &mut Vec<u8>) {
+    pub(super) fn append_lake_events(&mut self, lake: u32, cells: &[u32], list: &mut Vec<u8>) {
         let (start, [rows, cols]) = (self.window.start, self.window.size());
         let mut chunks = Chunks::new(self.map, lake, list);
         self.hollows.clear();
         self.up.clear();
         let (mut beside, mut rising, mut open) = (Vec::new(), Vec::new(), Vec::new());
+        // `numbers` is the next free number of a shared depression.
         let mut numbers = 0u32;
         // Numbers of cells of the current height, by shared depressions.
         let mut level: BTreeMap<u32, u64> = BTreeMap::new();
         let mut at = i32::MIN;
+        // Cells that only extend a shared depression are counted per height, in one event for all of them.
         let tell = |chunks: &mut Chunks<'_>, level: &mut BTreeMap<u32, u64>, height: i32| {
             for (number, cells) in std::mem::take(level) {
-                chunks.put(&Event::Cells { height, number, cells });
+                chunks.append_event(&Event::Cells { height, number, cells });
             }
         };
+        // Water reaches the cells in ascending order of height, cells of one height in row-major order.
         for k in cells.iter().map(|k| *k as usize) {
             let height = self.ground[k];
             if height != at {
@@ -271,38 +279,41 @@ impl<'a> Rise<'a> {
             for [di, dj] in thalweg_flow::D8::OFFSETS {
                 let [r, c] = [i.wrapping_add_signed(di), j.wrapping_add_signed(dj)];
                 if r < rows && c < cols && self.number[r * cols + c] != NONE {
-                    let top = top(&mut self.up, self.number[r * cols + c]);
+                    let top = find_root(&mut self.up, self.number[r * cols + c]);
                     if !beside.contains(&top) {
                         beside.push(top);
                         match self.hollows[top as usize] {
-                            Hollow::Closed(one) => rising.push(one),
-                            Hollow::Open(one) => open.push(one),
+                            TileDepression::Closed(one) => rising.push(one),
+                            TileDepression::Open(one) => open.push(one),
                         }
                     }
                 }
             }
-            let rim = Rim([rows, cols]).place([i, j]);
+            let rim = Rim([rows, cols]).position_of_cell([i, j]);
             let cell = self.map.tiling.index([start[0] + i, start[1] + j]);
             // Three cases: all depressions are local, so meeting them is resolved here; the cell merely extends one
             // shared depression; or other tiles must take part, so an event is reported.
             let whole = match (rim, &open[..]) {
                 (None, []) => {
                     let at = Meeting { cell, height, lake, cols: self.map.tiling.size()[1] as u64 };
-                    Hollow::Closed(meet(at, &mut rising, |row| chunks.put(&Event::Row(row))))
+                    TileDepression::Closed(join_depressions(at, &mut rising, |row| {
+                        chunks.append_event(&Event::Row(row))
+                    }))
                 }
                 (None, [one]) if rising.is_empty() => {
                     *level.entry(*one).or_default() += 1;
-                    Hollow::Open(*one)
+                    TileDepression::Open(*one)
                 }
                 _ => {
                     let whole = open.first().copied().unwrap_or(numbers);
                     numbers += u32::from(open.is_empty());
                     let rim = rim.map(|place| place as u32);
                     let (closed, open) = (rising.clone(), open.clone());
-                    chunks.put(&Event::Meet { height, cell, rim, closed, open, whole });
-                    Hollow::Open(whole)
+                    chunks.append_event(&Event::Meet { height, cell, rim, closed, open, whole });
+                    TileDepression::Open(whole)
                 }
             };
+            // Connect the cell and all adjacent depressions to one root, which holds the depression that they become.
             let here = beside.first().copied().unwrap_or(self.up.len() as u32);
             if beside.is_empty() {
                 self.up.push(here);
@@ -313,13 +324,15 @@ impl<'a> Rise<'a> {
             self.number[k] = here;
         }
         tell(&mut chunks, &mut level, at);
+        // A part that never reached the rim or a shared depression ends as one local depression: the lake is in this
+        // tile alone.
         for (one, hollow) in self.hollows.iter().enumerate() {
-            if let Hollow::Closed(rest) = hollow
+            if let TileDepression::Closed(rest) = hollow
                 && self.up[one] as usize == one
             {
-                chunks.put(&Event::Rest(*rest));
+                chunks.append_event(&Event::Rest(*rest));
             }
         }
-        chunks.end();
+        chunks.finish_record();
     }
 }

@@ -1,4 +1,4 @@
-//! [`Map`]: the land of a whole map without its elevation; [`MapPart`]: a window of it with elevation, which
+//! [`DrainageMap`]: the land of a whole map without its elevation; [`MapPart`]: a window of it with elevation, which
 //! [`flow`](thalweg_flow) can process as a land.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use thalweg_io::Samples;
 
 /// The input that all passes share.
 #[derive(Debug)]
-pub(super) struct Map {
+pub(super) struct DrainageMap {
     pub(super) grid: Grid,
     pub(super) tiling: TileGrid,
     pub(super) outlets: Vec<Cell>,
@@ -22,7 +22,7 @@ pub(super) struct Map {
 }
 
 /// A map shared by all passes.
-pub(super) type SharedMap = Arc<Map>;
+pub(super) type SharedMap = Arc<DrainageMap>;
 
 /// A window of the map with its elevation.
 pub(super) struct MapPart {
@@ -33,11 +33,13 @@ pub(super) struct MapPart {
     outlets: Vec<Cell>,
 }
 
-impl Map {
+impl DrainageMap {
     /// Creates the part of the map in `window` with these heights. `stand_in` is the index of an additional outlet.
-    pub(super) fn part(&self, window: CellRect, heights: Vec<i32>, stand_in: Option<u64>) -> Result<MapPart> {
+    pub(super) fn create_part(&self, window: CellRect, heights: Vec<i32>, stand_in: Option<u64>) -> Result<MapPart> {
         let mut grid = self.grid.window(window);
         let Cell { row: top, col: left } = window.start;
+        // `ends` states for north, east, south and west whether this edge of the window is an edge of the map. All
+        // other edges are closed, so that water does not leave the land at the borders of tiles.
         let ends = [
             top == 0,
             left + window.size()[1] == self.grid.cols(),
@@ -47,12 +49,14 @@ impl Map {
         for (edge, ends) in grid.edges.iter_mut().zip(ends) {
             *edge = if ends { *edge } else { Edge::Closed };
         }
+        // Only a window with missing data gets a mask, which takes one byte per cell.
         let void = heights.contains(&NO_HEIGHT);
         let nodata = void.then(|| heights.iter().map(|height| *height == NO_HEIGHT).collect());
         let nodata = nodata.map(|mask| Field::from_vec(window.size(), mask)).transpose()?;
         let ground = Field::from_vec(window.size(), heights.into_iter().map(Height).collect())?;
-        let all = self.outlets.iter().copied().chain(stand_in.map(|index| self.tiling.cell(index)));
-        let outlets = all.filter_map(|cell| within(window, cell)).collect();
+        // Outlets outside the window are dropped; the others are moved to its coordinates.
+        let all = self.outlets.iter().copied().chain(stand_in.map(|index| self.tiling.cell_from_index(index)));
+        let outlets = all.filter_map(|cell| locate_cell(window, cell)).collect();
         Ok(MapPart { window, grid, ground, nodata, outlets })
     }
 
@@ -63,7 +67,7 @@ impl Map {
 }
 
 impl MapPart {
-    pub(super) fn land(&self) -> Land<'_> {
+    pub(super) fn as_land(&self) -> Land<'_> {
         Land { grid: &self.grid, ground: &self.ground, nodata: self.nodata.as_ref(), outlets: &self.outlets }
     }
 
@@ -73,21 +77,21 @@ impl MapPart {
         match self.outlets.iter().find(is_void) {
             Some(cell) => {
                 let Cell { row, col } = Cell::from_axes(|axis| cell[axis] + self.window.start[axis]);
-                Err(Error::value("outlet", format!("row {row}, column {col}"), "a cell with data"))
+                Err(Error::invalid_value("outlet", format!("row {row}, column {col}"), "a cell with data"))
             }
             None => Ok(()),
         }
     }
 
     /// Returns the position of another window within this one, which must contain it.
-    pub(super) fn inner(&self, window: CellRect) -> CellRect {
+    pub(super) fn locate_window(&self, window: CellRect) -> CellRect {
         let start = [0, 1].map(|axis| window.start[axis] - self.window.start[axis]);
         CellRect::new(start, window.size())
     }
 }
 
 /// Returns the position of a map cell in a window; `None` if it is outside.
-fn within(window: CellRect, cell: Cell) -> Option<Cell> {
+fn locate_cell(window: CellRect, cell: Cell) -> Option<Cell> {
     window.contains_cell(cell).then(|| Cell::from_axes(|axis| cell[axis] - window.start[axis]))
 }
 
@@ -108,9 +112,9 @@ macro_rules! take {
                         other.kind(),
                         layer.kind()
                     );
-                    Err(Error::layer(layer.name(), problem))
+                    Err(Error::invalid_layer(layer.name(), problem))
                 }
-                None => Err(Error::layer(layer.name(), "was not given to the pass that reads it")),
+                None => Err(Error::invalid_layer(layer.name(), "was not given to the pass that reads it")),
             }
         }
     };
@@ -128,26 +132,28 @@ impl Inputs {
 }
 
 /// Reads the index of a cell of the map.
-pub(super) fn index(map: &Map, reader: &mut Reader<'_>) -> Result<u64> {
-    let index = u64::try_from(reader.near()?).unwrap_or(u64::MAX);
-    if index < map.tiling.index([map.grid.rows(), 0]) { Ok(index) } else { Err(reader.damaged()) }
+pub(super) fn read_cell_index(map: &DrainageMap, reader: &mut Reader<'_>) -> Result<u64> {
+    // A negative value becomes the greatest index, which the comparison below rejects.
+    let index = u64::try_from(reader.read_difference()?).unwrap_or(u64::MAX);
+    if index < map.tiling.index([map.grid.rows(), 0]) { Ok(index) } else { Err(reader.damage_error()) }
 }
 
-/// Reads the additional outlet of a map that has no other ([`Land::parts`]), which is passed on from pass to pass.
-pub(super) fn hand_on(what: &'static str, summaries: &dyn Summaries) -> Result<Option<u64>> {
-    Reader::new(what, 0, &summaries.read(0)?)?.option()
+/// Reads the additional outlet of a map that has no other ([`Land::cell_roles`]), which is passed on from pass to pass.
+pub(super) fn read_fallback_outlet(what: &'static str, summaries: &dyn Summaries) -> Result<Option<u64>> {
+    // Every tile passes the same value on, so the summary of the first tile suffices.
+    Reader::new(what, 0, &summaries.read(0)?)?.read_option()
 }
 
 /// Returns the memory of a list of messages, in addition to their contents, in bytes.
-pub(super) fn messages(tiling: &TileGrid) -> u64 {
+pub(super) fn estimate_list_bytes(tiling: &TileGrid) -> u64 {
     /// A vector, the allocator's overhead, and spare capacity because messages grow in steps.
-    const EACH: u64 = 64;
-    EACH * tiling.count() as u64
+    const LIST_OVERHEAD_BYTES: u64 = 64;
+    LIST_OVERHEAD_BYTES * tiling.tile_count() as u64
 }
 
 /// Returns a message that contains only the additional outlet.
-pub(super) fn only(stand_in: Option<u64>) -> Vec<u8> {
+pub(super) fn encode_fallback_outlet(stand_in: Option<u64>) -> Vec<u8> {
     let mut writer = Writer::new();
-    writer.option(stand_in);
+    writer.write_option(stand_in);
     writer.finish()
 }

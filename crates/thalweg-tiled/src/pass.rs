@@ -23,17 +23,17 @@ pub trait TilePass: Send + Sync {
     fn name(&self) -> &str;
 
     /// The layers that [`run_tile`](Self::run_tile) receives.
-    fn reads(&self) -> Vec<LayerRead> {
+    fn input_layers(&self) -> Vec<LayerRead> {
         Vec::new()
     }
 
     /// The names of the layers that the pass writes over the tile's own cells.
-    fn writes(&self) -> Vec<String> {
+    fn output_layers(&self) -> Vec<String> {
         Vec::new()
     }
 
     /// Temporary layers for the next pass only. They are deleted when the next pass is solved.
-    fn passes_on(&self) -> Vec<PassedLayer> {
+    fn temporary_layers(&self) -> Vec<PassedLayer> {
         Vec::new()
     }
 
@@ -64,6 +64,7 @@ pub trait TilePass: Send + Sync {
     ///
     /// The default, 64 bytes per cell of a tile, is enough for every pass of the [drainage](crate::drainage).
     fn tile_bytes(&self, tiles: &TileGrid) -> u64 {
+        // Tiles at the southern and eastern edges may be smaller; the limit is that of a complete tile.
         64 * (tiles.tile_size() * tiles.tile_size()) as u64
     }
 
@@ -74,7 +75,7 @@ pub trait TilePass: Send + Sync {
     }
 
     /// The kind of products that [`solve`](Self::solve) reports, if they are stored as files.
-    fn finds(&self) -> Finding {
+    fn reported_kind(&self) -> Finding {
         Finding::Nothing
     }
 }
@@ -104,7 +105,7 @@ pub struct PassedLayer {
 pub struct TileInput<'a> {
     /// The number of the tile.
     pub tile: usize,
-    /// The layers of [`TilePass::reads`] in that order, each row-major over the tile's [window with its
+    /// The layers of [`TilePass::input_layers`] in that order, each row-major over the tile's [window with its
     /// halo](TileGrid::window_with_halo).
     pub layers: Vec<Samples>,
     /// The tile's answer from the solution of the previous pass; empty for the first pass.
@@ -117,7 +118,7 @@ pub struct TileInput<'a> {
 /// The output of a pass for one tile.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TileOutput {
-    /// The layers of [`TilePass::writes`], then those of [`TilePass::passes_on`].
+    /// The layers of [`TilePass::output_layers`], then those of [`TilePass::temporary_layers`].
     pub layers: Vec<Samples>,
     /// The tile's part of the global solution.
     pub summary: Vec<u8>,
@@ -138,10 +139,12 @@ pub trait Summaries: Sync {
     ///
     /// # Errors
     /// Returns the errors of [`Summaries::read`], and an error if the summary has fewer bytes.
-    fn part(&self, tile: usize, bytes: Range<usize>) -> Result<Cow<'_, [u8]>> {
+    fn read_range(&self, tile: usize, bytes: Range<usize>) -> Result<Cow<'_, [u8]>> {
         let (read, end) = (self.read(tile)?, bytes.end);
         let allowed = || format!("at least {end} bytes");
-        let none = || Error::value(format!("summary of tile {tile}"), format!("{} bytes", read.len()), allowed());
+        let none =
+            || Error::invalid_value(format!("summary of tile {tile}"), format!("{} bytes", read.len()), allowed());
+        // A summary in memory is borrowed; one that was read from disk is copied in part, and the rest is freed.
         match &read {
             Cow::Borrowed(all) => all.get(bytes).map(Cow::Borrowed).ok_or_else(none),
             Cow::Owned(all) => all.get(bytes).map(|part| Cow::Owned(part.to_vec())).ok_or_else(none),
@@ -155,7 +158,8 @@ impl Summaries for Vec<Vec<u8>> {
     }
 
     fn read(&self, tile: usize) -> Result<Cow<'_, [u8]>> {
-        let found = self.get(tile).ok_or_else(|| Error::value("tile", tile, format!("fewer than {}", self.len())))?;
+        let found =
+            self.get(tile).ok_or_else(|| Error::invalid_value("tile", tile, format!("fewer than {}", self.len())))?;
         Ok(Cow::Borrowed(found))
     }
 }

@@ -4,20 +4,21 @@
 use std::ops::Range;
 
 use crate::Summaries;
-use crate::codec::damaged;
+use crate::codec::damaged_bytes_error;
 use thalweg_core::Result;
 
-/// Number of bytes of a summary that are held at once, unless a record is longer.
-const HELD: usize = 4096;
+/// Number of bytes of a summary that a reader keeps in memory, unless a record is longer. A solution has one reader per
+/// tile, so more bytes need more memory, and fewer need more reads.
+const BUFFER_BYTES: usize = 4096;
 
 /// Number of bytes before a record: its key and its length.
 const HEAD: usize = 12;
 
 /// Memory of a reader, in bytes.
-pub(super) const READER: u64 = (HELD + size_of::<Records<'static>>()) as u64;
+pub(super) const READER: u64 = (BUFFER_BYTES + size_of::<Records<'static>>()) as u64;
 
 /// Appends a record.
-pub(super) fn put(bytes: &mut Vec<u8>, key: u64, record: &[u8]) {
+pub(super) fn append_record(bytes: &mut Vec<u8>, key: u64, record: &[u8]) {
     bytes.extend(key.to_le_bytes());
     // The length fits 32 bits: a tile has fewer than 2³⁰ cells, with few bytes for each.
     bytes.extend((record.len() as u32).to_le_bytes());
@@ -51,14 +52,14 @@ impl<'a> Records<'a> {
     }
 
     /// Returns the key of the next record; `None` if there is none.
-    pub(super) fn key(&self) -> Option<u64> {
+    pub(super) fn next_key(&self) -> Option<u64> {
         self.next.map(|(key, _)| key)
     }
 
     /// Returns the next record; an empty one if there is none.
-    pub(super) fn take(&mut self) -> Result<Vec<u8>> {
+    pub(super) fn read_next(&mut self) -> Result<Vec<u8>> {
         let length = self.next.map_or(0, |(_, length)| length);
-        let record = self.bytes(length)?;
+        let record = self.read_bytes(length)?;
         self.advance()?;
         Ok(record)
     }
@@ -67,8 +68,9 @@ impl<'a> Records<'a> {
     fn advance(&mut self) -> Result<()> {
         self.next = None;
         if !self.left.is_empty() {
-            let head = self.bytes(HEAD)?;
+            let head = self.read_bytes(HEAD)?;
             let (key, length) = head.split_at(8);
+            // Keys and lengths are little-endian numbers of 8 and 4 bytes.
             let number = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
             self.next = Some((number(key), number(length) as usize));
         }
@@ -76,15 +78,18 @@ impl<'a> Records<'a> {
     }
 
     /// Returns the next `count` bytes.
-    fn bytes(&mut self, count: usize) -> Result<Vec<u8>> {
+    fn read_bytes(&mut self, count: usize) -> Result<Vec<u8>> {
         if count > self.left.len() {
-            return Err(damaged(self.what, self.tile));
+            return Err(damaged_bytes_error(self.what, self.tile));
         }
+        // Read a block from the start of the range again. It includes the few bytes that are already in memory, which
+        // is simpler than appending to them.
         if count > self.held.len() {
-            let upto = self.left.end.min(self.left.start + count.max(HELD));
-            self.held = self.summaries.part(self.tile, self.left.start..upto)?.into_owned();
+            let upto = self.left.end.min(self.left.start + count.max(BUFFER_BYTES));
+            self.held = self.summaries.read_range(self.tile, self.left.start..upto)?.into_owned();
         }
         self.left.start += count;
+        // The result takes the existing allocation; the rest is copied to a new one.
         let rest = self.held.split_off(count);
         Ok(std::mem::replace(&mut self.held, rest))
     }

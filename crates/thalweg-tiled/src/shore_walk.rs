@@ -26,17 +26,17 @@ impl Wet {
         Self { size: [rows, cols], cells: all.map(is_wet).collect() }
     }
 
-    fn at(&self, cell: Cell<isize>) -> bool {
+    fn is_wet(&self, cell: Cell<isize>) -> bool {
         self.cells[(cell.row + 1) as usize * (self.size[1] + 2) + (cell.col + 1) as usize]
     }
 
-    fn holds(&self, cell: Cell<isize>) -> bool {
+    fn is_inside(&self, cell: Cell<isize>) -> bool {
         (0..2).all(|axis| cell[axis] >= 0 && cell[axis] < self.size[axis] as isize)
     }
 
     /// Returns true if a side of a cell of the tile is a lake's shore.
     fn is_shore(&self, side: CellSide) -> bool {
-        self.at(side.cell) && !self.at(side.neighbour())
+        self.is_wet(side.cell) && !self.is_wet(side.neighbour())
     }
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Loop {
 }
 
 /// A piece of a line that comes from another tile and continues in another one.
-pub(super) struct Piece {
+pub(super) struct ShorePiece {
     /// The tile index of its first cell.
     pub(super) cell: u32,
     /// Where it enters the tile: the cell's place on the rim times four, plus the side.
@@ -71,33 +71,39 @@ pub(super) struct TileShores {
     /// Closed lines, in the order of the sides with which they begin.
     pub(super) loops: Vec<Loop>,
     /// Pieces, in the order of their doors.
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<ShorePiece>,
 }
 
 impl TileShores {
     /// Traces all shorelines of a tile: first the pieces that enter over the rim, then the closed lines among the
     /// remaining sides.
-    pub(super) fn find(wet: &Wet) -> Self {
+    pub(super) fn from_wet_cells(wet: &Wet) -> Self {
         let [rows, cols] = wet.size;
         let mut trace = ShoreTrace { wet, traced: vec![0; rows * cols], steps: Vec::new() };
         let mut shores = Self { runs: Vec::new(), loops: Vec::new(), pieces: Vec::new() };
+        // A line enters the tile at each rim side whose previous side belongs to a cell of another tile. Places on the
+        // rim, then sides, ascend, so pieces are in the order of their doors.
         for (place, Cell { row: i, col: j }) in Rim(wet.size).cells().enumerate() {
             for side in 0..4 {
                 let first = CellSide::new(Cell::new(i as isize, j as isize), side);
-                if wet.is_shore(first) && !wet.holds(first.previous_side(|cell| wet.at(cell)).cell) {
-                    let (least, at, onward) = trace.along(first);
-                    let runs = [0..at, at..trace.steps.len()].map(|steps| shores.put(&trace.steps[steps]));
+                if wet.is_shore(first) && !wet.is_inside(first.previous_side(|cell| wet.is_wet(cell)).cell) {
+                    let (least, at, onward) = trace.trace_line(first);
+                    // The runs are split at the least side, so that a line over several tiles can be reported from
+                    // there without being decoded twice.
+                    let runs = [0..at, at..trace.steps.len()].map(|steps| shores.append_runs(&trace.steps[steps]));
                     let (cell, door) = (trace.index(first), (4 * place + side) as u32);
-                    shores.pieces.push(Piece { cell, door, onward, least, runs });
+                    shores.pieces.push(ShorePiece { cell, door, onward, least, runs });
                 }
             }
         }
+        // All other sides belong to closed lines. The first side that is not traced yet, in row-major order, begins
+        // one.
         for k in 0..rows * cols {
             for side in 0..4 {
                 let first = CellSide::new(Cell::new((k / cols) as isize, (k % cols) as isize), side);
                 if trace.traced[k] & 1 << side == 0 && wet.is_shore(first) {
-                    trace.along(first);
-                    let runs = shores.put(&trace.steps);
+                    trace.trace_line(first);
+                    let runs = shores.append_runs(&trace.steps);
                     shores.loops.push(Loop { cell: k as u32, side: side as u8, runs });
                 }
             }
@@ -106,7 +112,7 @@ impl TileShores {
     }
 
     /// Appends steps as runs, and returns their range.
-    fn put(&mut self, steps: &[u8]) -> Range<usize> {
+    fn append_runs(&mut self, steps: &[u8]) -> Range<usize> {
         let start = self.runs.len();
         for run in steps.chunk_by(|a, b| a == b) {
             put_number(&mut self.runs, (run.len() as u64) << 3 | u64::from(run[0]));
@@ -131,21 +137,25 @@ impl ShoreTrace<'_> {
 
     /// Follows the shore from a side until the line returns to it or leaves the tile. Returns the line's first side
     /// in row-major order, the number of steps before it, and the side after the last step.
-    fn along(&mut self, first: CellSide) -> ((u32, u8), usize, CellSide) {
+    fn trace_line(&mut self, first: CellSide) -> ((u32, u8), usize, CellSide) {
         self.steps.clear();
         let (mut at, mut least) = (first, ((u32::MAX, 0), 0));
         loop {
             let here = (self.index(at), at.side as u8);
             self.traced[here.0 as usize] |= 1 << at.side;
+            // The shore is walked once; the least side so far and the number of steps before it are kept on the way.
             if here < least.0 {
                 least = (here, self.steps.len());
             }
-            let next = at.next_side(true, |cell| self.wet.at(cell));
-            let (from, to) = (at.middle(), next.middle());
+            let next = at.next_side(true, |cell| self.wet.is_wet(cell));
+            let (from, to) = (at.midpoint_half_cells(), next.midpoint_half_cells());
+            // Midpoints differ by two half cells along a side and by one half cell on both axes around a corner, so the
+            // signs give one of eight directions.
             let step = [0, 1].map(|axis| (to[axis] - from[axis]).signum());
             self.steps.push(D8::from_offset(step).map_or(0, D8::code));
             at = next;
-            if at == first || !self.wet.holds(at.cell) {
+            // The line is closed, or continues in another tile.
+            if at == first || !self.wet.is_inside(at.cell) {
                 return (least.0, least.1, at);
             }
         }

@@ -3,10 +3,10 @@
 
 use rayon::prelude::*;
 
-use crate::catchments::{Told, Ways, within};
+use crate::catchments::{CatchmentAnswer, TileFlowPaths, decode_tile_directions};
 use crate::codec::{Reader, Writer};
 use crate::layer::TileLayer;
-use crate::part::{Inputs, Map, SharedMap, messages};
+use crate::part::{DrainageMap, Inputs, SharedMap, estimate_list_bytes};
 use crate::pass::{Finding, LayerRead, Product, Summaries, TileInput, TileOutput, TilePass};
 use thalweg_core::terrain::{ChannelReach, ReachId, Rim, path_length};
 use thalweg_core::{Cell, CellRect, Error, Field, Height, Result};
@@ -17,10 +17,10 @@ const SUMMARY: &str = "summary of streams";
 const ANSWER: &str = "answer of streams";
 
 /// The pass that computes drainage areas and basins, and finds the tile's pieces of streams.
-pub(super) struct Gather(pub(super) SharedMap);
+pub(super) struct DrainageAreaPass(pub(super) SharedMap);
 
 /// The pass that computes the Strahler orders of cells.
-pub(super) struct Orders(pub(super) SharedMap);
+pub(super) struct StreamOrderPass(pub(super) SharedMap);
 
 /// The streams of a tile.
 struct TileStreams<'a> {
@@ -33,8 +33,9 @@ struct TileStreams<'a> {
 impl<'a> TileStreams<'a> {
     /// Finds the tributaries. `others` has for each cell of the rim a bit for each neighbour on another tile from
     /// which a stream flows in.
-    fn of(directions: &'a Directions, is_stream: &'a dyn Fn(usize) -> bool, others: &[u8]) -> Self {
+    fn from_directions(directions: &'a Directions, is_stream: &'a dyn Fn(usize) -> bool, others: &[u8]) -> Self {
         let mut tributaries = vec![0u8; directions.len()];
+        // Every stream cell is a tributary of the cell that it drains to.
         for k in (0..directions.len()).filter(|k| is_stream(*k)) {
             if let Some(n) = directions.next(k).and_then(|n| tributaries.get_mut(n)) {
                 *n += 1;
@@ -50,14 +51,14 @@ impl<'a> TileStreams<'a> {
     }
 
     /// Returns the stream cell of this tile that stream cell `k` drains to; `None` if there is none.
-    fn onward(&self, k: usize) -> Option<usize> {
+    fn stream_receiver(&self, k: usize) -> Option<usize> {
         self.directions.next(k).filter(|n| *n < self.directions.len() && (self.is_stream)(*n))
     }
 }
 
 /// How a piece of a stream ends within its tile, or what kind of cell a stream from another tile enters.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum End {
+enum PieceEnd {
     /// The piece continues in another tile; for a cell that a stream enters, the stream continues in this tile.
     Onward,
     /// A junction, where the count includes the water of other tributaries.
@@ -66,30 +67,31 @@ enum End {
     Outlet,
 }
 
-impl End {
-    fn of(code: u8) -> Option<Self> {
+impl PieceEnd {
+    fn from_code(code: u8) -> Option<Self> {
         [Self::Onward, Self::Junction, Self::Outlet].get(usize::from(code)).copied()
     }
 }
 
-impl TilePass for Gather {
+impl TilePass for DrainageAreaPass {
     fn name(&self) -> &str {
         "streams"
     }
 
-    fn reads(&self) -> Vec<LayerRead> {
+    fn input_layers(&self) -> Vec<LayerRead> {
         vec![TileLayer::Direction.with_halo(0), TileLayer::Filled.with_halo(0)]
     }
 
-    fn writes(&self) -> Vec<String> {
+    fn output_layers(&self) -> Vec<String> {
         vec![TileLayer::Area.name().into(), TileLayer::Basin.name().into()]
     }
 
     fn run_tile(&self, TileInput { tile, layers, answer, .. }: TileInput<'_>) -> Result<TileOutput> {
         let map = &self.0;
-        let ways = Ways::find(map, tile, &mut Inputs::new(layers))?;
-        let told = Told::read(tile, &ways, answer)?;
+        let ways = TileFlowPaths::from_layers(map, tile, &mut Inputs::new(layers))?;
+        let told = CatchmentAnswer::from_bytes(tile, &ways, answer)?;
         let (size, cells) = (ways.window.size(), ways.filled.len());
+        // Scatter the numbers of basins to the ends of flow paths, so that each cell finds its number without a search.
         let mut numbers = vec![0u32; cells];
         for (end, number) in ways.nodes.iter().zip(&told.numbers) {
             numbers[*end as usize] = *number;
@@ -99,6 +101,8 @@ impl TilePass for Gather {
         };
         let basins: Vec<u32> = ways.ends.as_slice().iter().zip(&ways.filled).map(basin).collect();
         drop(numbers);
+        // Each cell contributes itself; a rim cell also contributes the inflow from other tiles. Accumulation within
+        // the tile then gives the counts of the whole map.
         let mut weights = Field::new(size, 1i64);
         for (cell, inflow) in Rim(size).cells().zip(&told.inflows) {
             let inflow = i64::try_from(*inflow).unwrap_or(i64::MAX);
@@ -106,8 +110,9 @@ impl TilePass for Gather {
         }
         let counts = accumulate::accumulate_weights(&ways.directions, &weights)?;
         drop(weights);
-        let summary = pieces(map, &ways, &told, &counts);
+        let summary = encode_pieces(map, &ways, &told, &counts);
         let area = map.grid.cell_area();
+        // Cells are counted as integers and multiplied once, so the area does not depend on the order of summation.
         let areas = counts.as_slice().iter().map(|count| *count as f64 * area).collect();
         Ok(TileOutput { layers: vec![Samples::F64(areas), Samples::U32(basins)], summary })
     }
@@ -115,93 +120,104 @@ impl TilePass for Gather {
     fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
         let map = &self.0;
         map.tiling.check_count(summaries.count())?;
-        let tiles = (0..map.tiling.count()).into_par_iter();
-        let tiles = tiles.map(|tile| TilePieces::read(map, tile, &summaries.read(tile)?));
-        let network = Network { map, tiles: tiles.collect::<Result<Vec<_>>>()? };
-        let (streams, arrivals) = network.join()?;
+        let tiles = (0..map.tiling.tile_count()).into_par_iter();
+        let tiles = tiles.map(|tile| TilePieces::from_summary(map, tile, &summaries.read(tile)?));
+        let network = PieceNetwork { map, tiles: tiles.collect::<Result<Vec<_>>>()? };
+        let (streams, arrivals) = network.assemble_streams()?;
         let answers = network.tiles.iter().zip(arrivals).map(|(tile, arrivals)| {
             let mut writer = Writer::new();
-            writer.number(tile.doors.len() as u64);
+            writer.write_number(tile.doors.len() as u64);
             for (place, door) in tile.doors.iter().enumerate() {
-                writer.number(door.place.into());
-                writer.byte(door.streams);
+                writer.write_number(door.place.into());
+                writer.write_byte(door.streams);
                 for d in (0..8).filter(|d| door.streams >> d & 1 == 1) {
                     let here =
                         arrivals.binary_search_by_key(&(place as u32, d), |arrival| (arrival.door, arrival.from));
-                    writer.byte(here.map_or(0, |at| streams.orders[arrivals[at].stream as usize]));
+                    writer.write_byte(here.map_or(0, |at| streams.orders[arrivals[at].stream as usize]));
                 }
             }
             writer.finish()
         });
         let answers = answers.collect();
+        // Reaches are reported in the order of their numbers, with the cells of one reach in memory at a time.
         for id in 0..streams.heads.len() {
-            found(Product::Reach(network.reach(&streams, id, summaries)?))?;
+            found(Product::Reach(network.build_reach(&streams, id, summaries)?))?;
         }
         Ok(answers)
     }
 
     fn solve_bytes(&self) -> u64 {
-        let (reaches, rims) = (max_reaches(&self.0), self.0.tiling.rims());
+        let (reaches, rims) = (max_reaches(&self.0), self.0.tiling.rim_cell_count());
         // A piece begins where a reach does, or where a stream enters over the rim. Bytes per reach: its head, its
         // receiver, order, magnitude, and the state of the ordering.
         const REACH_BYTES: u64 = 16 + 4 + 1 + 4 + 4 + 2 + 4;
-        let [pieces, doors, arrivals] = [size_of::<Piece>(), size_of::<Door>(), size_of::<Arrival>()].map(|n| n as u64);
-        3 * messages(&self.0.tiling) + pieces * (reaches + rims) + (doors + arrivals + 6) * rims + REACH_BYTES * reaches
+        let [pieces, doors, arrivals] =
+            [size_of::<StreamPiece>(), size_of::<RimInflow>(), size_of::<StreamEntry>()].map(|n| n as u64);
+        3 * estimate_list_bytes(&self.0.tiling)
+            + pieces * (reaches + rims)
+            + (doors + arrivals + 6) * rims
+            + REACH_BYTES * reaches
     }
 
-    fn finds(&self) -> Finding {
+    fn reported_kind(&self) -> Finding {
         Finding::Streams { at_most: max_reaches(&self.0) }
     }
 }
 
 /// Returns the largest number of reaches that a map can have: the drainage areas of sources do not overlap, and there
 /// are fewer junctions than sources.
-fn max_reaches(map: &Map) -> u64 {
+fn max_reaches(map: &DrainageMap) -> u64 {
     let cells = map.tiling.index([map.grid.rows(), 0]);
+    // For example, a threshold of 100 cells allows one source per 100 cells, and so one reach per 50 cells.
     cells.min(2 * (cells / map.least.max(1)))
 }
 
 /// Encodes the tile's pieces of streams, and the places where streams enter from other tiles.
-fn pieces(map: &Map, ways: &Ways, told: &Told, counts: &Field<i64>) -> Vec<u8> {
+fn encode_pieces(map: &DrainageMap, ways: &TileFlowPaths, told: &CatchmentAnswer, counts: &Field<i64>) -> Vec<u8> {
     let cols = ways.window.size()[1];
     let rim = Rim(ways.window.size());
     let is_stream = |k: usize| counts[k] as u64 >= map.least && map.is_dry(ways.filled[k]);
-    let streams = TileStreams::of(&ways.directions, &is_stream, &told.streams);
+    let streams = TileStreams::from_directions(&ways.directions, &is_stream, &told.streams);
     let tributaries = |k: usize| streams.tributaries[k];
     // A stream that leaves the tile to a cell above the sea continues there, because its drainage area does not
     // decrease.
     let leaves = |k: usize| {
-        let place = rim.place([k / cols, k % cols])?;
+        let place = rim.position_of_cell([k / cols, k % cols])?;
         let exit = ways.exits[place]?;
-        ways.node(k).filter(|node| told.onward[*node]).map(|_| exit)
+        ways.find_node(k).filter(|node| told.onward[*node]).map(|_| exit)
     };
-    let goes_on = |k: usize| streams.onward(k).is_some() || leaves(k).is_some();
-    let end = |k: usize| if tributaries(k) > 1 { End::Junction } else { End::Outlet };
+    let goes_on = |k: usize| streams.stream_receiver(k).is_some() || leaves(k).is_some();
+    let end = |k: usize| if tributaries(k) > 1 { PieceEnd::Junction } else { PieceEnd::Outlet };
     let mut writer = Writer::new();
+    // Write the doors: the rim cells that streams of other tiles enter. A stream continues through a door if it is the
+    // only one there and flows on; otherwise it ends at this cell.
     let doors: Vec<(usize, usize)> = rim.cells().map(|Cell { row: i, col: j }| i * cols + j).enumerate().collect();
     let doors: Vec<_> = doors.into_iter().filter(|(place, k)| told.streams[*place] != 0 && is_stream(*k)).collect();
-    writer.number(doors.len() as u64);
+    writer.write_number(doors.len() as u64);
     for (place, k) in &doors {
-        let kind = if tributaries(*k) == 1 && goes_on(*k) { End::Onward } else { end(*k) };
-        writer.number(*place as u64);
-        writer.byte(told.streams[*place]);
-        writer.byte(kind as u8);
-        writer.near(ways.filled[*k].into());
-        writer.number(counts[*k] as u64);
+        let kind = if tributaries(*k) == 1 && goes_on(*k) { PieceEnd::Onward } else { end(*k) };
+        writer.write_number(*place as u64);
+        writer.write_byte(told.streams[*place]);
+        writer.write_byte(kind as u8);
+        writer.write_difference(ways.filled[*k].into());
+        writer.write_number(counts[*k] as u64);
     }
-    let comes_in =
-        |k: usize| rim.place([k / cols, k % cols]).is_some_and(|place| told.streams[place] != 0) && tributaries(k) == 1;
+    let comes_in = |k: usize| {
+        rim.position_of_cell([k / cols, k % cols]).is_some_and(|place| told.streams[place] != 0) && tributaries(k) == 1
+    };
+    // A piece begins at a source, at a junction, and where a stream enters the tile.
     let begins = |k: &usize| is_stream(*k) && goes_on(*k) && (tributaries(*k) != 1 || comes_in(*k));
     let starts: Vec<usize> = (0..ways.filled.len()).filter(begins).collect();
-    writer.number(starts.len() as u64);
+    writer.write_number(starts.len() as u64);
     for start in starts {
-        writer.number(start as u64);
-        writer.near(ways.filled[start].into());
+        writer.write_number(start as u64);
+        writer.write_difference(ways.filled[start].into());
+        // Follow the piece to the next junction, the end of the stream or the border of the tile.
         let (mut steps, mut at) = (Vec::new(), start);
         let (kind, before, last) = loop {
-            let Some(next) = streams.onward(at) else {
+            let Some(next) = streams.stream_receiver(at) else {
                 steps.extend(leaves(at).map(D8::code));
-                break (End::Onward, at, at);
+                break (PieceEnd::Onward, at, at);
             };
             steps.push(ways.directions[at]);
             if tributaries(next) > 1 || !goes_on(next) {
@@ -210,31 +226,33 @@ fn pieces(map: &Map, ways: &Ways, told: &Told, counts: &Field<i64>) -> Vec<u8> {
             at = next;
         };
         // In a tile without cycles there are fewer steps than cells.
-        writer.number(steps.len() as u64);
-        writer.bytes(&steps);
-        writer.byte(kind as u8);
-        writer.near(ways.filled[last].into());
-        let lowest = if kind == End::Outlet { last } else { before };
-        writer.number(counts[lowest] as u64);
+        writer.write_number(steps.len() as u64);
+        writer.write_bytes(&steps);
+        writer.write_byte(kind as u8);
+        writer.write_difference(ways.filled[last].into());
+        // The count of a junction includes the water of other tributaries, so that of the cell before it is the one of
+        // this piece.
+        let lowest = if kind == PieceEnd::Outlet { last } else { before };
+        writer.write_number(counts[lowest] as u64);
     }
     writer.finish()
 }
 
 /// A cell where streams enter a tile over its rim.
-struct Door {
+struct RimInflow {
     place: u32,
     /// A bit for each neighbour that they come from.
     streams: u8,
-    kind: End,
+    kind: PieceEnd,
     height: i32,
     count: u64,
 }
 
 /// The cells of a stream in one tile, and the cell of the next tile that it steps to.
-struct Piece {
+struct StreamPiece {
     /// The tile index of its first cell.
     start: u32,
-    kind: End,
+    kind: PieceEnd,
     /// The direction of its last step.
     step: D8,
     /// The position of its steps in the bytes of the summary, and their number.
@@ -248,48 +266,51 @@ struct Piece {
 
 /// A decoded summary of a tile.
 struct TilePieces {
-    doors: Vec<Door>,
-    pieces: Vec<Piece>,
+    doors: Vec<RimInflow>,
+    pieces: Vec<StreamPiece>,
 }
 
 impl TilePieces {
     /// Decodes the summary of a tile.
-    fn read(map: &Map, tile: usize, summary: &[u8]) -> Result<Self> {
+    fn from_summary(map: &DrainageMap, tile: usize, summary: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(SUMMARY, tile, summary)?;
-        let window = map.tiling.window(tile);
+        let window = map.tiling.tile_window(tile);
         let rim = Rim(window.size()).len();
-        let mut doors: Vec<Door> = Vec::new();
-        for _ in 0..reader.count()? {
-            let (place, streams) = (reader.below(rim)? as u32, reader.byte()?);
-            let kind = End::of(reader.byte()?).ok_or_else(|| reader.damaged())?;
-            let (height, count) = (reader.near_i32()?, reader.number()?);
+        let mut doors: Vec<RimInflow> = Vec::new();
+        for _ in 0..reader.read_count()? {
+            let (place, streams) = (reader.read_number_below(rim)? as u32, reader.read_byte()?);
+            let kind = PieceEnd::from_code(reader.read_byte()?).ok_or_else(|| reader.damage_error())?;
+            let (height, count) = (reader.read_difference_i32()?, reader.read_number()?);
+            // Doors and pieces are searched by bisection, so they must ascend.
             if doors.last().is_some_and(|last| last.place >= place) {
-                return Err(reader.damaged());
+                return Err(reader.damage_error());
             }
-            doors.push(Door { place, streams, kind, height, count });
+            doors.push(RimInflow { place, streams, kind, height, count });
         }
         doors.shrink_to_fit();
-        let mut pieces: Vec<Piece> = Vec::new();
-        for _ in 0..reader.count()? {
-            let (start, height) = (reader.below(window.size()[0] * window.size()[1])? as u32, reader.near_i32()?);
-            let count = reader.count()?;
+        let mut pieces: Vec<StreamPiece> = Vec::new();
+        for _ in 0..reader.read_count()? {
+            let (start, height) =
+                (reader.read_number_below(window.size()[0] * window.size()[1])? as u32, reader.read_difference_i32()?);
+            let count = reader.read_count()?;
             // A tile's message has a few bytes per cell, so positions fit 32 bits.
-            let at = u32::try_from(summary.len() - reader.left()).map_err(|_| reader.damaged())?;
-            let mut last = cell_of(window, start);
+            let at = u32::try_from(summary.len() - reader.remaining_bytes()).map_err(|_| reader.damage_error())?;
+            let mut last = tile_cell(window, start);
             let mut step = None;
-            for next in reader.bytes(count)? {
-                let direction = D8::from_code(*next).ok_or_else(|| reader.damaged())?;
-                last = map.tiling.step(last, direction).ok_or_else(|| reader.damaged())?;
+            // Only the last cell and step are kept; the steps are read again when the reach is reported.
+            for next in reader.read_bytes(count)? {
+                let direction = D8::from_code(*next).ok_or_else(|| reader.damage_error())?;
+                last = map.tiling.neighbour_cell(last, direction).ok_or_else(|| reader.damage_error())?;
                 step = Some(direction);
             }
-            let step = step.ok_or_else(|| reader.damaged())?;
-            let kind = End::of(reader.byte()?).ok_or_else(|| reader.damaged())?;
-            let (end, cells) = (reader.near_i32()?, reader.number()?);
+            let step = step.ok_or_else(|| reader.damage_error())?;
+            let kind = PieceEnd::from_code(reader.read_byte()?).ok_or_else(|| reader.damage_error())?;
+            let (end, cells) = (reader.read_difference_i32()?, reader.read_number()?);
             if pieces.last().is_some_and(|last| last.start >= start) {
-                return Err(reader.damaged());
+                return Err(reader.damage_error());
             }
             let last = map.tiling.index(last);
-            pieces.push(Piece {
+            pieces.push(StreamPiece {
                 start,
                 kind,
                 step,
@@ -300,18 +321,18 @@ impl TilePieces {
             });
         }
         pieces.shrink_to_fit();
-        reader.end()?;
+        reader.expect_end()?;
         Ok(Self { doors, pieces })
     }
 }
 
 /// Returns the map cell of a tile index.
-fn cell_of(window: CellRect, k: u32) -> Cell {
+fn tile_cell(window: CellRect, k: u32) -> Cell {
     Cell::new(window.start[0] + k as usize / window.size()[1], window.start[1] + k as usize % window.size()[1])
 }
 
 /// A stream that enters a tile.
-struct Arrival {
+struct StreamEntry {
     /// The index of the door.
     door: u32,
     /// The neighbour that it comes from.
@@ -320,7 +341,7 @@ struct Arrival {
 }
 
 /// The streams of the whole map, without their cells.
-struct Streams {
+struct MapStreams {
     /// For each stream, the map index of its first cell, and the tile and index of its first piece.
     heads: Vec<(u64, u32, u32)>,
     /// For each stream, the stream that it flows into, or [`NONE`].
@@ -333,116 +354,131 @@ struct Streams {
 const NONE: u32 = u32::MAX;
 
 /// The pieces of all tiles.
-struct Network<'a> {
-    map: &'a Map,
+struct PieceNetwork<'a> {
+    map: &'a DrainageMap,
     tiles: Vec<TilePieces>,
 }
 
 /// Where a stream leaves a piece and enters another tile.
-struct Onward<'a> {
+struct RimOutflow<'a> {
     tile: usize,
     /// The index of the door.
     at: usize,
-    door: &'a Door,
+    door: &'a RimInflow,
     /// The piece in which it continues, if it does.
     piece: Option<usize>,
 }
 
 /// Returns the error for pieces that do not fit together.
-fn broken() -> Error {
-    Error::value("pieces of streams", "pieces that do not meet", "pieces from the tiles of one map")
+fn broken_pieces_error() -> Error {
+    Error::invalid_value("pieces of streams", "pieces that do not meet", "pieces from the tiles of one map")
 }
 
-impl Network<'_> {
-    fn door(&self, tile: usize, place: usize) -> Option<(usize, &Door)> {
+impl PieceNetwork<'_> {
+    fn find_door(&self, tile: usize, place: usize) -> Option<(usize, &RimInflow)> {
         let doors = &self.tiles[tile].doors;
         doors.binary_search_by_key(&place, |door| door.place as usize).ok().map(|at| (at, &doors[at]))
     }
 
     /// Returns true if a piece is the first of a stream. A piece that begins where a stream merely enters the tile is
     /// not.
-    fn is_head(&self, tile: usize, piece: &Piece) -> bool {
-        let size = self.map.tiling.window(tile).size();
-        let place = Rim(size).place([piece.start as usize / size[1], piece.start as usize % size[1]]);
-        place.and_then(|place| self.door(tile, place)).is_none_or(|(_, door)| door.kind != End::Onward)
+    fn is_head(&self, tile: usize, piece: &StreamPiece) -> bool {
+        let size = self.map.tiling.tile_window(tile).size();
+        let place = Rim(size).position_of_cell([piece.start as usize / size[1], piece.start as usize % size[1]]);
+        place.and_then(|place| self.find_door(tile, place)).is_none_or(|(_, door)| door.kind != PieceEnd::Onward)
     }
 
     /// Returns where a piece enters another tile; `None` if it ends in its own.
-    fn onward(&self, piece: &Piece) -> Result<Option<Onward<'_>>> {
-        if piece.kind != End::Onward {
+    fn find_onward(&self, piece: &StreamPiece) -> Result<Option<RimOutflow<'_>>> {
+        if piece.kind != PieceEnd::Onward {
             return Ok(None);
         }
-        let last = self.map.tiling.cell(piece.last);
-        let (tile, place) = self.map.tiling.place(last);
-        let (at, door) = place.and_then(|place| self.door(tile, place)).ok_or_else(broken)?;
+        let last = self.map.tiling.cell_from_index(piece.last);
+        let (tile, place) = self.map.tiling.locate_cell(last);
+        let (at, door) = place.and_then(|place| self.find_door(tile, place)).ok_or_else(broken_pieces_error)?;
         let piece = match door.kind {
-            End::Onward => {
-                let window = self.map.tiling.window(tile);
+            PieceEnd::Onward => {
+                let window = self.map.tiling.tile_window(tile);
                 let start = (last[0] - window.start[0]) * window.size()[1] + last[1] - window.start[1];
                 let pieces = &self.tiles[tile].pieces;
-                Some(pieces.binary_search_by_key(&start, |piece| piece.start as usize).map_err(|_| broken())?)
+                Some(
+                    pieces
+                        .binary_search_by_key(&start, |piece| piece.start as usize)
+                        .map_err(|_| broken_pieces_error())?,
+                )
             }
             _ => None,
         };
-        Ok(Some(Onward { tile, at, door, piece }))
+        Ok(Some(RimOutflow { tile, at, door, piece }))
     }
 
     /// Assembles the pieces of all tiles. Returns the streams, and for each tile the streams that enter it, in the
     /// order of its doors.
-    fn join(&self) -> Result<(Streams, Vec<Vec<Arrival>>)> {
+    fn assemble_streams(&self) -> Result<(MapStreams, Vec<Vec<StreamEntry>>)> {
         let tiling = &self.map.tiling;
         let mut heads: Vec<(u64, u32, u32)> = Vec::new();
         for (tile, pieces) in self.tiles.iter().enumerate() {
-            let window = tiling.window(tile);
+            let window = tiling.tile_window(tile);
             for (number, piece) in pieces.pieces.iter().enumerate().filter(|(_, piece)| self.is_head(tile, piece)) {
                 // These fit 32 bits: there are fewer tiles than bytes of memory for their messages, and fewer pieces
                 // than cells of a tile.
-                heads.push((tiling.index(cell_of(window, piece.start)), tile as u32, number as u32));
+                heads.push((tiling.index(tile_cell(window, piece.start)), tile as u32, number as u32));
             }
         }
         if heads.len() >= NONE as usize || self.tiles.len() >= NONE as usize {
-            return Err(Error::value("streams", heads.len(), format!("fewer than {NONE}: numbers have 32 bits")));
+            return Err(Error::invalid_value(
+                "streams",
+                heads.len(),
+                format!("fewer than {NONE}: numbers have 32 bits"),
+            ));
         }
+        // Streams are numbered in the order of their first cells, which no two of them share.
         heads.par_sort_unstable();
-        let mut arrivals: Vec<Vec<Arrival>> = self.tiles.iter().map(|_| Vec::new()).collect();
+        let mut arrivals: Vec<Vec<StreamEntry>> = self.tiles.iter().map(|_| Vec::new()).collect();
         let mut downstream = Vec::with_capacity(heads.len());
         // In total, streams cannot have more pieces than there are. This detects cycles in damaged summaries.
         let mut left: usize = self.tiles.iter().map(|tile| tile.pieces.len()).sum();
         for (id, (_, tile, number)) in heads.iter().enumerate() {
             let mut piece = &self.tiles[*tile as usize].pieces[*number as usize];
             loop {
-                left = left.checked_sub(1).ok_or_else(broken)?;
-                let Some(Onward { tile, at, piece: next, .. }) = self.onward(piece)? else { break };
-                arrivals[tile].push(Arrival { door: at as u32, from: piece.step.opposite().code(), stream: id as u32 });
+                left = left.checked_sub(1).ok_or_else(broken_pieces_error)?;
+                let Some(RimOutflow { tile, at, piece: next, .. }) = self.find_onward(piece)? else { break };
+                arrivals[tile].push(StreamEntry {
+                    door: at as u32,
+                    from: piece.step.opposite().code(),
+                    stream: id as u32,
+                });
                 let Some(next) = next else { break };
                 piece = &self.tiles[tile].pieces[next];
             }
+            // A stream whose last cell is the first cell of another one drains into it.
             let below = heads.binary_search_by_key(&piece.last, |head| head.0);
             downstream.push(below.map_or(NONE, |id| id as u32));
         }
         arrivals.iter_mut().for_each(|arrivals| arrivals.sort_unstable_by_key(|arrival| (arrival.door, arrival.from)));
-        let (orders, magnitudes) = order(&downstream);
-        Ok((Streams { heads, downstream, orders, magnitudes }, arrivals))
+        let (orders, magnitudes) = compute_orders(&downstream);
+        Ok((MapStreams { heads, downstream, orders, magnitudes }, arrivals))
     }
 
     /// Returns a reach with its cells, which are read from the summaries.
-    fn reach(&self, streams: &Streams, id: usize, summaries: &dyn Summaries) -> Result<ChannelReach> {
+    fn build_reach(&self, streams: &MapStreams, id: usize, summaries: &dyn Summaries) -> Result<ChannelReach> {
         let (head, tile, number) = streams.heads[id];
         let (mut tile, mut piece) = (tile as usize, &self.tiles[tile as usize].pieces[number as usize]);
         let (tiling, cell_size) = (&self.map.tiling, self.map.grid.cell);
-        let mut end = tiling.cell(head);
+        let mut end = tiling.cell_from_index(head);
         let mut cells = vec![end];
         let first = Height(piece.heights[0]);
         // Append the cells of all pieces of the reach.
         let (last, count) = loop {
             let [at, steps] = piece.steps.map(|n| n as usize);
-            for step in summaries.part(tile, at..at + steps)?.iter() {
-                let direction = D8::from_code(*step).ok_or_else(broken)?;
-                end = tiling.step(end, direction).ok_or_else(broken)?;
+            for step in summaries.read_range(tile, at..at + steps)?.iter() {
+                let direction = D8::from_code(*step).ok_or_else(broken_pieces_error)?;
+                end = tiling.neighbour_cell(end, direction).ok_or_else(broken_pieces_error)?;
                 cells.push(end);
             }
-            let Some(onward) = self.onward(piece)? else { break (piece.heights[1], piece.count) };
-            let count = if onward.door.kind == End::Outlet { onward.door.count } else { piece.count };
+            let Some(onward) = self.find_onward(piece)? else { break (piece.heights[1], piece.count) };
+            // The count of an outlet includes its own cell; at a junction that of the cell before it is used.
+            let count = if onward.door.kind == PieceEnd::Outlet { onward.door.count } else { piece.count };
             let Some(next) = onward.piece else { break (onward.door.height, count) };
             (tile, piece) = (onward.tile, &self.tiles[onward.tile].pieces[next]);
         };
@@ -463,7 +499,9 @@ impl Network<'_> {
 }
 
 /// Computes the Strahler orders and Shreve magnitudes of streams, each after its tributaries.
-fn order(downstream: &[u32]) -> (Vec<u8>, Vec<u32>) {
+fn compute_orders(downstream: &[u32]) -> (Vec<u8>, Vec<u32>) {
+    // A stream is processed when all its tributaries are (Kahn 1962). Its order and magnitude depend on the set of
+    // tributaries alone.
     let mut waits = vec![0u32; downstream.len()];
     for below in downstream.iter().filter(|below| **below != NONE) {
         waits[*below as usize] += 1;
@@ -476,7 +514,7 @@ fn order(downstream: &[u32]) -> (Vec<u8>, Vec<u32>) {
         magnitudes[id] = magnitudes[id].max(1);
         if downstream[id] != NONE {
             let below = downstream[id] as usize;
-            tops[below].take(orders[id]);
+            tops[below].add_tributary(orders[id]);
             magnitudes[below] = magnitudes[below].saturating_add(magnitudes[id]);
             waits[below] -= 1;
             if waits[below] == 0 {
@@ -495,7 +533,9 @@ struct Top {
 }
 
 impl Top {
-    fn take(&mut self, order: u8) {
+    fn add_tributary(&mut self, order: u8) {
+        // Two tributaries of the greatest order raise the order by one (Strahler). A new greatest order resets the
+        // flag.
         self.twice = order == self.greatest || (self.twice && order < self.greatest);
         self.greatest = self.greatest.max(order);
     }
@@ -507,42 +547,44 @@ impl Top {
     }
 }
 
-impl TilePass for Orders {
+impl TilePass for StreamOrderPass {
     fn name(&self) -> &str {
         "orders"
     }
 
-    fn reads(&self) -> Vec<LayerRead> {
+    fn input_layers(&self) -> Vec<LayerRead> {
         vec![TileLayer::Direction.with_halo(0), TileLayer::Filled.with_halo(0), TileLayer::Area.with_halo(0)]
     }
 
-    fn writes(&self) -> Vec<String> {
+    fn output_layers(&self) -> Vec<String> {
         vec![TileLayer::Order.name().into()]
     }
 
     fn run_tile(&self, TileInput { tile, layers, answer, .. }: TileInput<'_>) -> Result<TileOutput> {
         let map = &self.0;
-        map.tiling.check(tile)?;
-        let window = map.tiling.window(tile);
+        map.tiling.check_tile(tile)?;
+        let window = map.tiling.tile_window(tile);
         let mut inputs = Inputs::new(layers);
         let codes = inputs.codes(TileLayer::Direction, window)?;
         let filled = inputs.heights(TileLayer::Filled, window)?;
         let areas = inputs.areas(TileLayer::Area, window)?;
-        let (directions, _) = within(map, window, codes)?;
+        let (directions, _) = decode_tile_directions(map, window, codes)?;
         // Areas increase with counts, so the area of the least count is an exact threshold.
         let least = map.least as f64 * map.grid.cell_area();
         let is_stream = |k: usize| areas[k] >= least && map.is_dry(filled[k]);
-        let streams = TileStreams::of(&directions, &is_stream, &[]);
+        let streams = TileStreams::from_directions(&directions, &is_stream, &[]);
+        // Begin with the orders of streams that enter from other tiles.
         let mut tops = vec![Top::default(); directions.len()];
         let mut reader = Reader::new(ANSWER, tile, answer)?;
         let rim = Rim(window.size());
-        for _ in 0..reader.count()? {
-            let Cell { row: i, col: j } = rim.cell(reader.below(rim.len())?);
-            for _ in 0..reader.byte()?.count_ones() {
-                tops[i * window.size()[1] + j].take(reader.byte()?);
+        for _ in 0..reader.read_count()? {
+            let Cell { row: i, col: j } = rim.cell_from_position(reader.read_number_below(rim.len())?);
+            for _ in 0..reader.read_byte()?.count_ones() {
+                tops[i * window.size()[1] + j].add_tributary(reader.read_byte()?);
             }
         }
-        reader.end()?;
+        reader.expect_end()?;
+        // Tributaries from other tiles are known already, so a cell only waits for those within the tile.
         let mut waits = streams.tributaries.clone();
         let mut orders = vec![0u8; directions.len()];
         for first in 0..directions.len() {
@@ -550,8 +592,8 @@ impl TilePass for Orders {
             // Each walk continues as long as it is the last to arrive at a cell.
             while let Some(k) = next {
                 orders[k] = tops[k].order();
-                next = streams.onward(k).filter(|n| {
-                    tops[*n].take(orders[k]);
+                next = streams.stream_receiver(k).filter(|n| {
+                    tops[*n].add_tributary(orders[k]);
                     waits[*n] -= 1;
                     waits[*n] == 0
                 });

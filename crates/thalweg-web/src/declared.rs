@@ -8,9 +8,9 @@ use thalweg_sim::presets::PRESETS;
 use wasm_bindgen::prelude::*;
 
 use crate::error::Result;
-use crate::options::object;
+use crate::options::json_to_js;
 
-fn plain(value: Value) -> Json {
+fn value_to_json(value: Value) -> Json {
     match value {
         Value::Number(x) => json!(x),
         Value::Count(n) => json!(n),
@@ -19,7 +19,7 @@ fn plain(value: Value) -> Json {
     }
 }
 
-fn declared(param: &Param) -> Json {
+fn describe_parameter(param: &Param) -> Json {
     let (kind, words) = match param.kind {
         ParamKind::Number { .. } | ParamKind::Count { .. } => ("number", Vec::new()),
         ParamKind::Switch => ("boolean", Vec::new()),
@@ -27,11 +27,11 @@ fn declared(param: &Param) -> Json {
     };
     json!({
         "name": param.name, "meaning": param.meaning, "unit": param.unit, "allowed": param.kind.to_string(), "type": kind,
-        "default": plain(param.default), "words": words, "source": param.source,
+        "default": value_to_json(param.default), "words": words, "source": param.source,
     })
 }
 
-fn page(model: &dyn Model) -> Json {
+fn describe_model(model: &dyn Model) -> Json {
     let about = model.about();
     let layers = |specs: &'static [LayerSpec]| -> Json {
         let one = |spec: &LayerSpec| json!({ "name": spec.name, "unit": spec.unit, "meaning": spec.meaning });
@@ -47,7 +47,7 @@ fn page(model: &dyn Model) -> Json {
             Family::Erosion => "erosion",
             Family::Analysis => "analysis",
         },
-        "parameters": model.declared().iter().map(declared).collect::<Vec<_>>(),
+        "parameters": model.declared().iter().map(describe_parameter).collect::<Vec<_>>(),
         "needs": layers(about.needs),
         "uses": layers(about.uses),
         "writes": layers(about.writes),
@@ -57,16 +57,17 @@ fn page(model: &dyn Model) -> Json {
 /// Returns the declarations of all models.
 #[wasm_bindgen(skip_typescript)]
 pub fn models() -> Result<JsValue> {
-    object(&thalweg_models::models::all_models().map(|model| page(&*model)).collect())
+    json_to_js(&thalweg_models::models::all_models().map(|model| describe_model(&*model)).collect())
 }
 
 /// Returns the presets: name, a paragraph about each, its number of cells, and the recipe's text.
 #[wasm_bindgen(skip_typescript)]
 pub fn presets() -> Result<JsValue> {
     let one = |preset: &thalweg_sim::presets::Preset| -> thalweg_core::base::error::Result<Json> {
+        // The text alone does not tell the number of cells if the preset leaves it to the default.
         let recipe = preset.recipe()?;
         let about = recipe.about.trim();
         Ok(json!({ "name": preset.name, "about": about, "cells": recipe.cells, "recipe": preset.text }))
     };
-    object(&PRESETS.iter().map(one).collect::<thalweg_core::base::error::Result<Json>>()?)
+    json_to_js(&PRESETS.iter().map(one).collect::<thalweg_core::base::error::Result<Json>>()?)
 }

@@ -6,29 +6,30 @@ use thalweg_export::survey::{DrainOptions, Survey};
 use thalweg_flow::streams;
 use wasm_bindgen::prelude::*;
 
-use crate::array::heights;
+use crate::array::heights_to_array;
 use crate::error::Result;
 use crate::land::Terrain;
-use crate::options::{object, operation};
+use crate::options::{json_to_js, read_operation};
 use crate::progress::Watcher;
 
 /// Computes the drainage of a terrain.
 #[wasm_bindgen(skip_typescript)]
 pub fn drain(terrain: &Terrain, options: JsValue) -> Result<JsValue> {
-    let (options, given) = operation::<DrainOptions>("option of drain", options, &["progress"])?;
-    let progress = given.function("progress")?;
+    let (options, given) = read_operation::<DrainOptions>("option of drain", options, &["progress"])?;
+    let progress = given.read_function("progress")?;
     let land = &terrain.land;
+    // Invalid options are reported before the computation starts.
     options.check(land)?;
     let mut watcher = Watcher::new(progress.as_ref(), |report| Ok(report.task.into()));
-    let survey = Survey::of(land, &options, &mut watcher);
+    let survey = Survey::from_terrain(land, &options, &mut watcher);
     let survey = watcher.finish(survey)?;
     let mask = land.nodata.as_ref();
     let found = Object::new();
     let put = |key: &str, value: JsValue| Reflect::set(&found, &key.into(), &value);
-    put("filled", heights(&survey.filled, mask).into())?;
-    put("lakeDepth", heights(&survey.lake_depth, mask).into())?;
+    put("filled", heights_to_array(&survey.filled, mask).into())?;
+    put("lakeDepth", heights_to_array(&survey.lake_depth, mask).into())?;
     if let Some(cut) = &survey.cut {
-        put("cut", heights(cut, mask).into())?;
+        put("cut", heights_to_array(cut, mask).into())?;
     }
     put("directions", Uint8Array::from(streams::to_esri_codes(&survey.directions).as_slice()).into())?;
     put("angles", Float32Array::from(survey.angles.as_slice()).into())?;
@@ -36,19 +37,20 @@ pub fn drain(terrain: &Terrain, options: JsValue) -> Result<JsValue> {
     put("area", Float64Array::from(survey.drainage_area(&land.grid).as_slice()).into())?;
     put("basins", Uint32Array::from(survey.basins.as_slice()).into())?;
     put("orders", Uint32Array::from(survey.orders.as_slice()).into())?;
-    put("reaches", reaches(&survey)?)?;
-    put("summary", object(&json!(survey.summary(&land.grid)))?)?;
+    put("reaches", convert_reaches(&survey)?)?;
+    put("summary", json_to_js(&json!(survey.summarize(&land.grid)))?)?;
     Ok(found.into())
 }
 
 /// Converts the reaches of the streams, with the row and column of each cell.
-fn reaches(survey: &Survey) -> Result<JsValue> {
+fn convert_reaches(survey: &Survey) -> Result<JsValue> {
     let all = Array::new();
     for reach in &survey.channels.reaches {
-        let entry = object(&json!({
+        let entry = json_to_js(&json!({
             "id": reach.id, "order": reach.order, "magnitude": reach.magnitude, "length": reach.length,
             "drop": reach.drop, "slope": reach.slope, "catchment": reach.drainage_area, "into": reach.downstream,
         }))?;
+        // A typed array of rows and columns in turn is much smaller than a list of objects.
         let cells: Vec<u32> = reach.cells.iter().flat_map(|cell| [cell.row as u32, cell.col as u32]).collect();
         Reflect::set(&entry, &"cells".into(), &Uint32Array::from(&cells[..]))?;
         all.push(&entry);

@@ -6,12 +6,12 @@ use thalweg_core::{Error, Field, Grid, Height};
 use thalweg_models::models::Models;
 use wasm_bindgen::prelude::*;
 
-use crate::array::{heights, heights_f32, layer, reals};
+use crate::array::{heights_to_array, heights_to_f32_array, layer_to_array, read_reals};
 use crate::error::Result;
-use crate::options::{Options, object};
+use crate::options::{JsOptions, json_to_js};
 
 /// The keys of the argument of [`Terrain::new`].
-const KEYS: &[&str] = &["heights", "rows", "cols", "cellSize", "nodata", "seaLevel", "edges", "layers"];
+const TERRAIN_KEYS: &[&str] = &["heights", "rows", "cols", "cellSize", "nodata", "seaLevel", "edges", "layers"];
 
 /// A terrain: elevations, layers, and the recipe and report of the run that made it, if any. It is immutable.
 #[wasm_bindgen(skip_typescript)]
@@ -29,7 +29,8 @@ impl From<thalweg_core::terrain::Terrain> for Terrain {
 }
 
 /// Parses the name of a boundary condition, as in a recipe.
-fn edges_of(word: &str) -> thalweg_core::base::error::Result<thalweg_core::terrain::grid::Edges> {
+fn parse_edges(word: &str) -> thalweg_core::base::error::Result<thalweg_core::terrain::grid::Edges> {
+    // The recipe's own parser reads the word, so that the words and the messages are the same.
     let text = format!("extent = [1.0, 1.0]\nedges = {}", toml::Value::String(word.to_string()));
     Ok(thalweg_sim::recipe::Recipe::parse(&text)?.edges)
 }
@@ -39,28 +40,29 @@ impl Terrain {
     /// Creates a terrain from elevations in metres.
     #[wasm_bindgen(constructor)]
     pub fn new(land: JsValue) -> Result<Terrain> {
-        let land = Options::of("key of Land", land, KEYS)?;
-        let missing = |key: &str, what: &str| Error::missing(key, format!("give {what}"));
-        let [rows, cols] = [land.cells("rows")?, land.cells("cols")?];
+        let land = JsOptions::with_known_keys("key of Land", land, TERRAIN_KEYS)?;
+        let missing = |key: &str, what: &str| Error::missing_input(key, format!("give {what}"));
+        let [rows, cols] = [land.read_cell_count("rows")?, land.read_cell_count("cols")?];
         let rows = rows.ok_or_else(|| missing("rows", "the number of rows"))?;
         let cols = cols.ok_or_else(|| missing("cols", "the number of columns"))?;
-        let cell = land.number("cellSize")?.ok_or_else(|| missing("cellSize", "the side of a cell in metres"))?;
+        let cell = land.read_number("cellSize")?.ok_or_else(|| missing("cellSize", "the side of a cell in metres"))?;
         let mut grid = Grid::new([rows, cols], cell)?;
-        if let Some(word) = land.word("edges")? {
-            grid.edges = edges_of(&word)?;
+        if let Some(word) = land.read_string("edges")? {
+            grid.edges = parse_edges(&word)?;
         }
-        grid.sea_level = land.number("seaLevel")?.map(Height::from_metres).transpose()?;
+        grid.sea_level = land.read_number("seaLevel")?.map(Height::from_metres).transpose()?;
         grid.check()?;
         let given = land.value("heights").ok_or_else(|| missing("heights", "a typed array of elevations in metres"))?;
-        let metres = reals("heights", &given, grid.size)?;
-        let nodata = land.number("nodata")?;
+        let metres = read_reals("heights", &given, grid.size)?;
+        let nodata = land.read_number("nodata")?;
         let mut terrain = thalweg_core::terrain::Terrain::from_rows(grid, |i, row| {
+            // The iterator ends with the row, not with the slice, which reaches to the end of the array.
             for (to, from) in row.iter_mut().zip(&metres[i * cols..]) {
                 *to = if Some(*from) == nodata { f64::NAN } else { *from };
             }
         })?;
-        for (name, values) in land.inner("layers").entries()? {
-            put(&mut terrain, &name, &values)?;
+        for (name, values) in land.inner_object("layers").entries()? {
+            insert_layer(&mut terrain, &name, &values)?;
         }
         Ok(terrain.into())
     }
@@ -104,33 +106,33 @@ impl Terrain {
     /// Returns the lowest and the highest elevation in metres.
     #[wasm_bindgen(getter)]
     pub fn range(&self) -> Option<Vec<f64>> {
-        self.land.range().map(|range| range.map(Height::metres).to_vec())
+        self.land.elevation_range().map(|range| range.map(Height::metres).to_vec())
     }
 
     /// Returns the exact elevations in metres; NaN in no-data cells.
     pub fn heights(&self) -> Float64Array {
-        heights(&self.land.ground, self.land.nodata.as_ref())
+        heights_to_array(&self.land.ground, self.land.nodata.as_ref())
     }
 
     /// Returns the elevations in metres, rounded to 24 bits, for example for a GPU; NaN in no-data cells.
     #[wasm_bindgen(js_name = heightsF32)]
     pub fn heights_f32(&self) -> Float32Array {
-        heights_f32(&self.land.ground, self.land.nodata.as_ref())
+        heights_to_f32_array(&self.land.ground, self.land.nodata.as_ref())
     }
 
     /// Returns the names of the layers.
     #[wasm_bindgen(getter)]
     pub fn layers(&self) -> Vec<String> {
-        self.names().map(String::from).collect()
+        self.layer_names().map(String::from).collect()
     }
 
     /// Returns the values of a layer.
     pub fn layer(&self, name: &str) -> Result<JsValue> {
         if let Some(loose) = self.land.loose.as_ref().filter(|_| name == LOOSE.name) {
-            return Ok(heights(loose, None).into());
+            return Ok(heights_to_array(loose, None).into());
         }
-        let found = self.land.layers.get(name).map(|found| layer(&found.cells));
-        Ok(found.ok_or_else(|| Error::unknown("layer", name, self.names()))?)
+        let found = self.land.layers.get(name).map(|found| layer_to_array(&found.cells));
+        Ok(found.ok_or_else(|| Error::unknown_name("layer", name, self.layer_names()))?)
     }
 
     /// Returns the fingerprint of each layer and table, as in the command's reports.
@@ -152,32 +154,34 @@ impl Terrain {
     /// Returns the report of the run that made the terrain.
     #[wasm_bindgen(getter)]
     pub fn report(&self) -> Result<JsValue> {
-        self.report.as_ref().map_or(Ok(JsValue::UNDEFINED), object)
+        self.report.as_ref().map_or(Ok(JsValue::UNDEFINED), json_to_js)
     }
 }
 
 impl Terrain {
-    fn names(&self) -> impl Iterator<Item = &str> {
+    fn layer_names(&self) -> impl Iterator<Item = &str> {
         let loose = self.land.loose.iter().map(|_| LOOSE.name);
         loose.chain(self.land.layers.keys().map(String::as_str))
     }
 }
 
 /// Adds numbers to a terrain as the layer with this name.
-fn put(terrain: &mut thalweg_core::terrain::Terrain, name: &str, values: &JsValue) -> Result<()> {
+fn insert_layer(terrain: &mut thalweg_core::terrain::Terrain, name: &str, values: &JsValue) -> Result<()> {
     let models = Models::default();
+    // The heights are given separately, so `ground` is not accepted as a layer.
     let spec = if name == LOOSE.name { Some(LOOSE) } else { models.layer(name).filter(|spec| *spec != GROUND) };
     let spec = spec.ok_or_else(|| {
         let mut names: Vec<&str> = models.layers().map(|spec| spec.name).chain([LOOSE.name]).collect();
+        // Several models may declare the same layer, so the names are sorted to remove duplicates.
         names.sort_unstable();
         names.dedup();
-        Error::unknown("layer", name, names)
+        Error::unknown_name("layer", name, names)
     })?;
-    let reals = Field::from_vec(terrain.grid.size, reals(name, values, terrain.grid.size)?)?;
+    let reals = Field::from_vec(terrain.grid.size, read_reals(name, values, terrain.grid.size)?)?;
     let cells = match spec.cells {
-        CellType::Height => Cells::Height(reals.map(|metres| Height::saturating(*metres))),
+        CellType::Height => Cells::Height(reals.map(|metres| Height::from_metres_clamped(*metres))),
         CellType::Float => Cells::Float(reals.map(|x| *x as f32)),
         CellType::Count => Cells::Count(reals.map(|x| *x as u32)),
     };
-    Ok(terrain.insert(&spec, cells)?)
+    Ok(terrain.insert_layer(&spec, cells)?)
 }

@@ -42,13 +42,14 @@ pub fn threads() -> u32 {
 
 /// Sets the memory limit of all later work in bytes.
 #[wasm_bindgen(js_name = allowMemory, skip_typescript)]
-pub fn allow_memory(bytes: f64) -> Result<(), error::Problem> {
-    const MOST: f64 = 4294967296.0;
-    if !(0.0..=MOST).contains(&bytes) {
-        return Err(thalweg_core::base::error::Error::value(
+pub fn allow_memory(bytes: f64) -> Result<(), error::JsException> {
+    // This is 2³², the size of the address space of 32-bit WebAssembly.
+    const MAX_MEMORY_BYTES: f64 = 4294967296.0;
+    if !(0.0..=MAX_MEMORY_BYTES).contains(&bytes) {
+        return Err(thalweg_core::base::error::Error::invalid_value(
             "bytes",
             bytes,
-            format!("0 to {MOST}: 32 bits address no more"),
+            format!("0 to {MAX_MEMORY_BYTES}: 32 bits address no more"),
         )
         .into());
     }

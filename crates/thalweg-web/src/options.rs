@@ -1,4 +1,4 @@
-//! [`Options`]: reads objects of JavaScript by their declared keys.
+//! [`JsOptions`]: reads objects of JavaScript by their declared keys.
 
 use js_sys::{Array, BigInt, Function, JSON, Object, Reflect};
 use serde_json::Value as Json;
@@ -10,31 +10,31 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use crate::error::Result;
 
 /// The largest integer up to which a number of JavaScript represents every integer exactly: 2⁵³ − 1.
-const WHOLE: f64 = 9007199254740991.0;
+const MAX_SAFE_INTEGER: f64 = 9007199254740991.0;
 
 /// An object with known keys.
-pub struct Options {
+pub struct JsOptions {
     what: &'static str,
     object: JsValue,
 }
 
-impl Options {
+impl JsOptions {
     /// Reads an object, null or undefined.
     ///
     /// # Errors
     /// Returns an error for any other value, and for an object with an unknown key.
-    pub fn of(what: &'static str, object: JsValue, known: &[&str]) -> Result<Self> {
+    pub fn with_known_keys(what: &'static str, object: JsValue, known: &[&str]) -> Result<Self> {
         let options = Self { what, object };
         for (key, _) in options.entries()? {
             if !known.contains(&key.as_str()) {
-                return Err(Error::unknown(what, &key, known.iter().copied()).into());
+                return Err(Error::unknown_name(what, &key, known.iter().copied()).into());
             }
         }
         Ok(options)
     }
 
     /// Reads an object whose keys the caller checks.
-    pub fn any(what: &'static str, object: JsValue) -> Self {
+    pub fn with_any_keys(what: &'static str, object: JsValue) -> Self {
         Self { what, object }
     }
 
@@ -44,7 +44,9 @@ impl Options {
             return Ok(Vec::new());
         }
         if !self.object.is_object() || Array::is_array(&self.object) {
-            return Err(Error::value(self.what, shown(&self.object), "an object, null or undefined").into());
+            return Err(
+                Error::invalid_value(self.what, format_value(&self.object), "an object, null or undefined").into()
+            );
         }
         let pairs = Object::entries(self.object.unchecked_ref::<Object>());
         let pairs = pairs.iter().map(|pair| {
@@ -63,56 +65,61 @@ impl Options {
         (!value.is_undefined() && !value.is_null()).then_some(value)
     }
 
-    fn read<T>(&self, key: &str, allowed: &str, of: impl FnOnce(&JsValue) -> Option<T>) -> Result<Option<T>> {
+    fn read_value<T>(&self, key: &str, allowed: &str, of: impl FnOnce(&JsValue) -> Option<T>) -> Result<Option<T>> {
         let Some(value) = self.value(key) else { return Ok(None) };
-        let read = of(&value).ok_or_else(|| Error::value(key, shown(&value), allowed))?;
+        let read = of(&value).ok_or_else(|| Error::invalid_value(key, format_value(&value), allowed))?;
         Ok(Some(read))
     }
 
     /// Returns a real number.
-    pub fn number(&self, key: &str) -> Result<Option<f64>> {
-        self.read(key, "a finite number", |value| value.as_f64().filter(|x| x.is_finite()))
+    pub fn read_number(&self, key: &str) -> Result<Option<f64>> {
+        self.read_value(key, "a finite number", |value| value.as_f64().filter(|x| x.is_finite()))
     }
 
     /// Returns an integer of 0 or more.
-    pub fn count(&self, key: &str) -> Result<Option<u64>> {
-        self.read(key, "a whole number of 0 or more (a BigInt beyond 2^53)", whole)
+    pub fn read_count(&self, key: &str) -> Result<Option<u64>> {
+        self.read_value(key, "a whole number of 0 or more (a BigInt beyond 2^53)", to_whole_number)
     }
 
     /// Returns a number of cells: an integer of 1 or more.
-    pub fn cells(&self, key: &str) -> Result<Option<usize>> {
+    pub fn read_cell_count(&self, key: &str) -> Result<Option<usize>> {
         let most = f64::from(u32::MAX);
         let cells = |value: &JsValue| value.as_f64().filter(|x| x.fract() == 0.0 && (1.0..=most).contains(x));
-        Ok(self.read(key, "a whole number of 1 or more", cells)?.map(|x| x as usize))
+        Ok(self.read_value(key, "a whole number of 1 or more", cells)?.map(|x| x as usize))
     }
 
     /// Returns a string.
-    pub fn word(&self, key: &str) -> Result<Option<String>> {
-        self.read(key, "a string", JsValue::as_string)
+    pub fn read_string(&self, key: &str) -> Result<Option<String>> {
+        self.read_value(key, "a string", JsValue::as_string)
     }
 
     /// Returns a function.
-    pub fn function(&self, key: &str) -> Result<Option<Function>> {
-        self.read(key, "a function", |value| value.dyn_ref::<Function>().cloned())
+    pub fn read_function(&self, key: &str) -> Result<Option<Function>> {
+        self.read_value(key, "a function", |value| value.dyn_ref::<Function>().cloned())
     }
 
     /// Returns the object under a key; its keys are not checked.
-    pub fn inner(&self, key: &'static str) -> Options {
+    pub fn inner_object(&self, key: &'static str) -> JsOptions {
         Self { what: key, object: self.value(key).unwrap_or(JsValue::UNDEFINED) }
     }
 }
 
 /// Reads the options of an operation as they are declared; a key is the name of an option in `camelCase`. Keys of
 /// `others` are accepted too, for the caller to read from the returned object.
-pub fn operation<T: Operation + Default>(what: &'static str, object: JsValue, others: &[&str]) -> Result<(T, Options)> {
+pub fn read_operation<T: Operation + Default>(
+    what: &'static str,
+    object: JsValue,
+    others: &[&str],
+) -> Result<(T, JsOptions)> {
     let declared = options_for(&T::default(), WorkForm::Arrays);
     let keys: Vec<String> = declared.iter().map(OptionSpec::camel_name).collect();
     let known: Vec<&str> = keys.iter().map(String::as_str).chain(others.iter().copied()).collect();
-    let given = Options::of(what, object, &known)?;
+    let given = JsOptions::with_known_keys(what, object, &known)?;
     let mut options = T::default();
+    // The order of the declaration is kept, so the first error is the same for any order of the keys.
     for (option, key) in declared.iter().zip(&keys) {
         if let Some(value) = given.value(key) {
-            options.set(option.name, &json_of(&value, 0))?;
+            options.set(option.name, &to_json_value(&value, 0))?;
         }
     }
     Ok((options, given))
@@ -122,7 +129,7 @@ pub fn operation<T: Operation + Default>(what: &'static str, object: JsValue, ot
 const MAX_DEPTH: usize = 4;
 
 /// Converts a value of an option to JSON; an infinite number becomes the text `inf`.
-fn json_of(value: &JsValue, depth: usize) -> Json {
+fn to_json_value(value: &JsValue, depth: usize) -> Json {
     if value.is_null() || value.is_undefined() {
         return Json::Null;
     }
@@ -131,39 +138,42 @@ fn json_of(value: &JsValue, depth: usize) -> Json {
     }
     if let Some(number) = value.as_f64() {
         // JSON distinguishes whole numbers, JavaScript does not.
-        let is_whole = number.fract() == 0.0 && number.abs() <= WHOLE;
+        let is_whole = number.fract() == 0.0 && number.abs() <= MAX_SAFE_INTEGER;
         return if is_whole { (number as i64).into() } else { OptionType::to_json(&number) };
     }
-    if let Some(n) = whole(value) {
+    if let Some(n) = to_whole_number(value) {
         return n.into();
     }
+    // Typed arrays and plain arrays are treated alike.
     let is_list = js_sys::ArrayBuffer::is_view(value) || Array::is_array(value);
+    // The limit excludes endless recursion in an array that contains itself.
     if depth < MAX_DEPTH && is_list {
-        return Array::from(value).iter().map(|item| json_of(&item, depth + 1)).collect();
+        return Array::from(value).iter().map(|item| to_json_value(&item, depth + 1)).collect();
     }
     match value.dyn_ref::<Object>().filter(|_| depth < MAX_DEPTH && !is_list) {
         Some(object) => {
             let pairs = Object::entries(object);
             let pairs = pairs.iter().map(|pair| Array::from(&pair));
             let pairs =
-                pairs.map(|pair| (pair.get(0).as_string().unwrap_or_default(), json_of(&pair.get(1), depth + 1)));
+                pairs.map(|pair| (pair.get(0).as_string().unwrap_or_default(), to_json_value(&pair.get(1), depth + 1)));
             pairs.collect::<serde_json::Map<String, Json>>().into()
         }
         // Texts, and values that no option accepts.
-        None => shown(value).into(),
+        None => format_value(value).into(),
     }
 }
 
 /// Returns an integer of 0 or more that fits into 64 bits.
-fn whole(value: &JsValue) -> Option<u64> {
+fn to_whole_number(value: &JsValue) -> Option<u64> {
     if value.is_bigint() {
+        // A seed may use all 64 bits, which only a BigInt represents exactly.
         return u64::try_from(BigInt::from(value.clone())).ok();
     }
-    value.as_f64().filter(|x| x.fract() == 0.0 && (0.0..=WHOLE).contains(x)).map(|x| x as u64)
+    value.as_f64().filter(|x| x.fract() == 0.0 && (0.0..=MAX_SAFE_INTEGER).contains(x)).map(|x| x as u64)
 }
 
 /// Converts a value to a [`Written`] value.
-pub fn written(value: &JsValue) -> Written {
+pub fn to_written_value(value: &JsValue) -> Written {
     if let Some(switch) = value.as_bool() {
         return Written::Switch(switch);
     }
@@ -171,14 +181,15 @@ pub fn written(value: &JsValue) -> Written {
         return Written::Word(word);
     }
     match value.as_f64() {
-        Some(x) if x.fract() == 0.0 && x.abs() <= WHOLE => Written::Whole(x as i64),
+        // Beyond 2⁵³ the number may have been rounded already, so it does not count as whole.
+        Some(x) if x.fract() == 0.0 && x.abs() <= MAX_SAFE_INTEGER => Written::Whole(x as i64),
         Some(x) => Written::Number(x),
-        None => Written::Other(shown(value)),
+        None => Written::Other(format_value(value)),
     }
 }
 
 /// Formats a value for a message.
-pub fn shown(value: &JsValue) -> String {
+pub fn format_value(value: &JsValue) -> String {
     if let Some(text) = value.as_string() {
         return text;
     }
@@ -190,11 +201,12 @@ pub fn shown(value: &JsValue) -> String {
     {
         return text.into();
     }
+    // Some values, such as functions, have no JSON; the message then names their type.
     let text = JSON::stringify(value).ok().and_then(|text| text.as_string());
     text.unwrap_or_else(|| value.js_typeof().as_string().unwrap_or_default())
 }
 
 /// Converts JSON to a value of JavaScript.
-pub fn object(json: &serde_json::Value) -> Result<JsValue> {
+pub fn json_to_js(json: &serde_json::Value) -> Result<JsValue> {
     Ok(JSON::parse(&json.to_string())?)
 }

@@ -7,7 +7,7 @@ use send_wrapper::SendWrapper;
 use thalweg_core::{Error, Progress, ProgressReport};
 use wasm_bindgen::JsValue;
 
-use crate::error::{Problem, Result};
+use crate::error::{JsException, Result};
 
 /// Calls a function of the page with each report. The operation stops if the function returns false or throws.
 ///
@@ -15,7 +15,7 @@ use crate::error::{Problem, Result};
 pub struct Watcher<'a> {
     function: Option<SendWrapper<&'a Function>>,
     argument: fn(&ProgressReport<'_>) -> Result<JsValue>,
-    thrown: Option<SendWrapper<Problem>>,
+    thrown: Option<SendWrapper<JsException>>,
 }
 
 impl<'a> Watcher<'a> {
@@ -33,6 +33,7 @@ impl<'a> Watcher<'a> {
 
 impl Progress for Watcher<'_> {
     fn report(&mut self, report: &ProgressReport<'_>) -> ControlFlow<()> {
+        // On another worker thread the function does not exist; calling it there would be an error.
         let Some(function) = self.function.as_ref().filter(|function| function.valid()) else {
             return ControlFlow::Continue(());
         };
@@ -40,6 +41,8 @@ impl Progress for Watcher<'_> {
             Ok(answer) if answer.as_bool() == Some(false) => ControlFlow::Break(()),
             Ok(_) => ControlFlow::Continue(()),
             Err(problem) => {
+                // What the function threw is kept, so that `finish` throws the same value and not a message about a
+                // stop.
                 self.thrown = Some(SendWrapper::new(problem));
                 ControlFlow::Break(())
             }

@@ -2,22 +2,22 @@
 
 use js_sys::{Array, Float32Array, Object, Reflect, Uint8Array, Uint8ClampedArray, Uint16Array};
 use thalweg_models::rocks::Rock;
-use thalweg_render::pictures::colour::srgb;
-use thalweg_render::products::normals::Depth;
+use thalweg_render::pictures::colour::to_srgb;
+use thalweg_render::products::normals::PngDepth;
 use thalweg_render::products::textures::{MATERIALS, TextureOptions, TextureRules, Textures};
 use wasm_bindgen::prelude::*;
 
 use crate::error::Result;
 use crate::land::Terrain;
-use crate::options::operation;
+use crate::options::read_operation;
 
 /// Computes the textures of a terrain by the rules of its recipe.
 #[wasm_bindgen(skip_typescript)]
 pub fn textures(terrain: &Terrain, options: JsValue) -> Result<JsValue> {
-    let (options, _) = operation::<TextureOptions>("option of textures", options, &[])?;
+    let (options, _) = read_operation::<TextureOptions>("option of textures", options, &[])?;
     let own = terrain.recipe.as_ref().map(|recipe| (recipe.textures.clone(), recipe.rock));
     let (rules, rock) = own.unwrap_or_else(|| (TextureRules::default(), Rock::usual()));
-    let made = Textures::of(&terrain.land, &rules, rock, &options, None)?;
+    let made = Textures::from_terrain(&terrain.land, &rules, rock, &options, None)?;
     let found = Object::new();
     let put = |key: &str, value: JsValue| Reflect::set(&found, &key.into(), &value);
     let [rows, cols] = made.albedo.size();
@@ -30,18 +30,19 @@ pub fn textures(terrain: &Terrain, options: JsValue) -> Result<JsValue> {
     put(
         "weights",
         match options.bits {
-            Depth::Eight => {
+            PngDepth::Eight => {
                 Uint8Array::from(&weights.iter().map(|weight| *weight as u8).collect::<Vec<_>>()[..]).into()
             }
-            Depth::Sixteen => Uint16Array::from(weights).into(),
+            PngDepth::Sixteen => Uint16Array::from(weights).into(),
         },
     )?;
     let colours: Vec<u8> = made
         .albedo
         .as_slice()
         .iter()
+        // Four bytes per pixel are the form that a canvas takes.
         .flat_map(|colour| {
-            let [red, green, blue] = srgb(*colour);
+            let [red, green, blue] = to_srgb(*colour);
             [red, green, blue, u8::MAX]
         })
         .collect();

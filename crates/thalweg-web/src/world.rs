@@ -9,11 +9,11 @@ use thalweg_render::web::{Encoding, MapTile};
 use thalweg_sim::world::TILE;
 use wasm_bindgen::prelude::*;
 
-use crate::error::{Problem, Result};
+use crate::error::{JsException, Result};
 use crate::land::Terrain;
-use crate::options::{Options, object};
+use crate::options::{JsOptions, json_to_js};
 use crate::progress::Watcher;
-use crate::run::recipe_of;
+use crate::run::find_or_parse_recipe;
 
 /// A world at all its levels.
 #[wasm_bindgen(skip_typescript)]
@@ -28,30 +28,31 @@ impl World {
     /// Opens the world of a preset or of a recipe.
     #[wasm_bindgen(constructor)]
     pub fn new(recipe: &str, options: JsValue) -> Result<World> {
-        let options = Options::of("option of World", options, &["seed", "tile"])?;
-        let mut recipe = recipe_of(recipe)?;
-        recipe.seed = options.count("seed")?.unwrap_or(recipe.seed);
-        let world = thalweg_sim::world::World::open(&recipe)?.with_tiles(options.cells("tile")?.unwrap_or(TILE))?;
+        let options = JsOptions::with_known_keys("option of World", options, &["seed", "tile"])?;
+        let mut recipe = find_or_parse_recipe(recipe)?;
+        recipe.seed = options.read_count("seed")?.unwrap_or(recipe.seed);
+        let world =
+            thalweg_sim::world::World::open(&recipe)?.with_tiles(options.read_cell_count("tile")?.unwrap_or(TILE))?;
         Ok(Self { tiles: WebTiles::new(world.clone(), &recipe.name), world, recipe })
     }
 
     /// Returns the width of a level's cells in metres.
     pub fn width(&self, level: u32) -> Result<f64> {
         self.world.frame().check(level)?;
-        Ok(self.world.frame().width(level))
+        Ok(self.world.frame().cell_width(level))
     }
 
     /// Returns the first row and column of a level, and the row and column after the last.
     pub fn bounds(&self, level: u32) -> Result<Vec<f64>> {
         self.world.frame().check(level)?;
-        let CellRect { start, end } = self.world.frame().world(level);
+        let CellRect { start, end } = self.world.frame().world_rect(level);
         Ok([start.row, start.col, end.row, end.col].map(|cell| cell as f64).to_vec())
     }
 
     /// Computes the tile of a level that contains a position: `x` metres to the east and `y` metres to the south.
     pub fn tile(&self, level: u32, x: f64, y: f64, progress: Option<Function>) -> Result<Terrain> {
         let rect = tile_rect(&self.world, level, Point { x, y })?;
-        self.window(level, rect, progress.as_ref())
+        self.compute_window(level, rect, progress.as_ref())
     }
 
     /// Returns the elevation at a position in metres.
@@ -69,7 +70,7 @@ impl World {
     /// Returns the description of the tiles for web maps (TileJSON 3); `base` is the address of the tiles, without a
     /// final slash.
     pub fn describe(&self, base: &str) -> Result<JsValue> {
-        object(&self.tiles.describe(base))
+        json_to_js(&self.tiles.describe(base))
     }
 
     /// Returns a tile of the web map as a PNG of elevations or a hillshade; `None` if there is no such tile.
@@ -78,24 +79,28 @@ impl World {
             None | Some("terrain-rgb") => Encoding::TerrainRgb,
             Some("terrarium") => Encoding::Terrarium,
             Some("hillshade") => Encoding::Hillshade,
-            Some(other) => return Err(Error::value("encoding", other, "terrain-rgb, terrarium, hillshade").into()),
+            Some(other) => {
+                return Err(Error::invalid_value("encoding", other, "terrain-rgb, terrarium, hillshade").into());
+            }
         };
-        let tile = self.tiles.tile(MapTile { zoom, column, row }, encoding)?;
+        let tile = self.tiles.encode_tile(MapTile { zoom, column, row }, encoding)?;
         Ok(tile.map(|bytes| Uint8Array::from(&bytes[..])))
     }
 }
 
 impl World {
-    fn window(&self, level: u32, rect: CellRect<i64>, progress: Option<&Function>) -> Result<Terrain> {
+    fn compute_window(&self, level: u32, rect: CellRect<i64>, progress: Option<&Function>) -> Result<Terrain> {
         let mut watcher = Watcher::new(progress, |report| {
-            object(&json!({ "stage": report.task, "done": report.done, "of": report.total }))
+            json_to_js(&json!({ "stage": report.task, "done": report.done, "of": report.total }))
         });
+        // Level 0 is solved first, because this step reports progress and can be stopped.
         let solved = self.world.solve(level, rect, &mut watcher);
         watcher.finish(solved)?;
         let window = self.world.window(level, rect)?;
         let mut land = terrain_of_window(self.world.frame(), &window, self.world.runoff())?;
-        land.insert(&RECEIVER, Cells::Count(window.receivers.map(|to| u32::from(*to))))?;
-        land.insert(&CATCHMENT, Cells::Float(window.area.clone()))?;
-        Ok::<_, Problem>(Terrain { recipe: Some(self.recipe.clone()), ..land.into() })
+        // These layers come from the world: drainage derived from the window's heights would lack inflow from outside.
+        land.insert_layer(&RECEIVER, Cells::Count(window.receivers.map(|to| u32::from(*to))))?;
+        land.insert_layer(&CATCHMENT, Cells::Float(window.area.clone()))?;
+        Ok::<_, JsException>(Terrain { recipe: Some(self.recipe.clone()), ..land.into() })
     }
 }

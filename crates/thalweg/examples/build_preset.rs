@@ -1,6 +1,6 @@
 //! Builds a preset with another seed, and writes it as a GeoTIFF: `cargo run --release --example build_preset [FILE.tif]`.
 
-use thalweg::io::{SaveOptions, save};
+use thalweg::io::{SaveOptions, save_terrain};
 use thalweg::prelude::*;
 
 fn main() -> Result<()> {
@@ -10,8 +10,8 @@ fn main() -> Result<()> {
     // More cells make the same world finer.
     recipe.cells = 256;
     let mut run = Run::new(recipe)?;
-    while run.step()?.is_some() {}
-    save(&file, run.terrain(), &SaveOptions::default())?;
+    while run.take_step()?.is_some() {}
+    save_terrain(&file, run.terrain(), &SaveOptions::default())?;
     println!("wrote {file}");
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Where water goes on an elevation model: `cargo run --release --example drain_geotiff [INPUT.tif [FOLDER]]`.
 
 use thalweg::drainage::{DrainOptions, Survey};
-use thalweg::io::{LoadOptions, load, make_folder};
+use thalweg::io::{LoadOptions, load_terrain, make_folder};
 use thalweg::{Error, NoProgress, Result};
 
 fn main() -> Result<()> {
@@ -10,13 +10,13 @@ fn main() -> Result<()> {
         words.next().unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg-sim/presets/jacksboro.tif").into());
     let folder = std::path::absolute(words.next().unwrap_or("drained".into())).map_err(Error::io(".", "find"))?;
 
-    let loaded = load(&input, &LoadOptions::default())?;
+    let loaded = load_terrain(&input, &LoadOptions::default())?;
     // Streams begin where a square kilometre comes together.
     let options = DrainOptions { threshold: Some(1e6), ..DrainOptions::default() };
-    let survey = Survey::of(&loaded.terrain, &options, &mut NoProgress)?;
+    let survey = Survey::from_terrain(&loaded.terrain, &options, &mut NoProgress)?;
     make_folder(&folder)?;
-    survey.draft(&folder, &loaded.terrain, loaded.nodata)?.commit(&[])?;
+    survey.write_draft(&folder, &loaded.terrain, loaded.nodata)?.commit(&[])?;
 
-    println!("{}, in {}", survey.summary(&loaded.terrain.grid), folder.display());
+    println!("{}, in {}", survey.summarize(&loaded.terrain.grid), folder.display());
     Ok(())
 }

@@ -14,10 +14,10 @@ fn main() -> Result<()> {
 
     let terrain = Terrain::from_metres(Grid::new([rows, cols], cell)?, &before)?;
     let droplets = Droplets { density: 20_000.0, ..Droplets::default() };
-    let mut run = Run::over(Recipe::single(Box::new(droplets), 1), terrain)?;
-    while run.step()?.is_some() {}
+    let mut run = Run::with_terrain(Recipe::with_single_stage(Box::new(droplets), 1), terrain)?;
+    while run.take_step()?.is_some() {}
     let budget = run.reports()[0].budget;
-    let after: Vec<f32> = run.into_terrain().metres().into_vec();
+    let after: Vec<f32> = run.into_terrain().ground_metres().into_vec();
 
     let deepest = before.iter().zip(&after).map(|(before, after)| before - after).fold(0.0, f32::max);
     println!("{} droplets; the deepest cut is {deepest:.2} m", budget.particles);

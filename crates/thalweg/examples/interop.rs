@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde_json::json;
 use thalweg::flow::{Land, fill_depressions};
-use thalweg::io::{LoadOptions, SampleType, SaveOptions, load, read, save};
+use thalweg::io::{LoadOptions, SampleType, SaveOptions, load_terrain, read_raster, save_terrain};
 use thalweg::terrain::{Field, Grid, Height, Terrain};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -26,10 +26,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Writes a small terrain with holes, under the real model's CRS, in every format.
 fn write_all(folder: &Path, real: &Path) -> Result<(), Box<dyn Error>> {
     let size = [33, 17];
-    let real = load(real, &LoadOptions::default())?.terrain;
+    let real = load_terrain(real, &LoadOptions::default())?.terrain;
     let grid = Grid { georeference: real.grid.georeference, ..Grid::new(size, real.grid.cell)? };
-    let ground = Field::generate(size, |i, j| Height((i * 7_654_321 + j * 123_457) as i32 - 20_000_000));
-    let mask = Field::generate(size, |i, j| (i * 5 + j * 3) % 11 == 4);
+    let ground = Field::from_fn(size, |i, j| Height((i * 7_654_321 + j * 123_457) as i32 - 20_000_000));
+    let mask = Field::from_fn(size, |i, j| (i * 5 + j * 3) % 11 == 4);
     let terrain = Terrain { nodata: Some(mask.clone()), ..Terrain::from_ground(grid, ground)? };
     let local = Terrain { grid: Grid::new(size, 2.5)?, nodata: None, ..terrain.clone() };
     let named = [
@@ -46,8 +46,8 @@ fn write_all(folder: &Path, real: &Path) -> Result<(), Box<dyn Error>> {
     ];
     for (name, sample) in named {
         let options = SaveOptions { sample: Some(sample), nodata: Some(-9999.0), ..SaveOptions::default() };
-        save(folder.join(name), &terrain, &options)?;
-        save(folder.join(format!("local_{name}")), &local, &options)?;
+        save_terrain(folder.join(name), &terrain, &options)?;
+        save_terrain(folder.join(format!("local_{name}")), &local, &options)?;
     }
     let metres: Vec<f64> = terrain.ground.as_slice().iter().map(|h| h.metres()).collect();
     let expected =
@@ -57,7 +57,7 @@ fn write_all(folder: &Path, real: &Path) -> Result<(), Box<dyn Error>> {
 
 /// Prints what a file holds.
 fn print(path: &Path) -> Result<(), Box<dyn Error>> {
-    let raster = read(path)?;
+    let raster = read_raster(path)?;
     let values: Vec<f64> = (0..raster.samples.len()).map(|k| raster.samples.get(k)).collect();
     let transform = raster.georeference.and_then(|g| g.transform);
     let found = json!({"rows": raster.size[0], "columns": raster.size[1], "type": raster.samples.kind(), "values": values,
@@ -68,9 +68,9 @@ fn print(path: &Path) -> Result<(), Box<dyn Error>> {
 
 /// Writes a model's filled surface, in 64 bits: exact.
 fn filled(path: &Path, output: &Path) -> Result<(), Box<dyn Error>> {
-    let mut terrain = load(path, &LoadOptions::default())?.terrain;
-    terrain.ground = fill_depressions(&Land::of(&terrain));
+    let mut terrain = load_terrain(path, &LoadOptions::default())?.terrain;
+    terrain.ground = fill_depressions(&Land::from_terrain(&terrain));
     let options = SaveOptions { sample: Some(SampleType::F64), nodata: Some(-9999.0), ..SaveOptions::default() };
-    save(output, &terrain, &options)?;
+    save_terrain(output, &terrain, &options)?;
     Ok(())
 }

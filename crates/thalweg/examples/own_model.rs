@@ -40,7 +40,7 @@ impl Model for Terraces {
 }
 
 impl Stepper for Terraces {
-    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
+    fn run_step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
         let mut budget = MassBalance::default();
         let Terrain { ground, loose, nodata, .. } = terrain;
         for (k, height) in ground.as_mut_slice().iter_mut().enumerate() {
@@ -49,7 +49,7 @@ impl Stepper for Terraces {
             }
             let before = *height;
             let level = (before.metres() / self.spacing).round() * self.spacing;
-            *height = Height::saturating(before.metres() + self.strength * (level - before.metres()));
+            *height = Height::from_metres_clamped(before.metres() + self.strength * (level - before.metres()));
             // What a step does to the ground stands in its ledger, to the unit.
             let change = height.0 - before.0;
             budget.added += i128::from(change);
@@ -87,10 +87,10 @@ fn main() -> Result<()> {
     for law in LAWS {
         law.check(&Terraces::default())?;
     }
-    let models = Models::default().with::<Terraces>()?;
+    let models = Models::default().with_model::<Terraces>()?;
     let mut run = Run::new(Recipe::parse_with(RECIPE, &models)?)?;
-    while run.step()?.is_some() {}
-    let [low, high] = run.terrain().range().expect("land");
+    while run.take_step()?.is_some() {}
+    let [low, high] = run.terrain().elevation_range().expect("land");
     println!("terraces from {low} to {high}");
     Ok(())
 }

@@ -25,7 +25,7 @@ fn main() -> Result<()> {
 
 /// Steps a run while `goes_on` says so of the steps done, and tells of every turn.
 fn watch(run: &mut Run, goes_on: impl Fn(u64) -> bool) -> Result<()> {
-    while let Some(progress) = run.step()? {
+    while let Some(progress) = run.take_step()? {
         let [done, all] = run.steps();
         if progress.step == progress.steps {
             println!("{:>3} % {} on {:?}", 100 * done / all.max(1), progress.label, run.terrain().grid.size);

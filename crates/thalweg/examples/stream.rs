@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use thalweg::prelude::*;
 use thalweg::terrain::Point;
-use thalweg::world::{LocalWindow, Wanted};
+use thalweg::world::{LocalWindow, SelectedTile};
 
 /// Tiles that are asked for together.
 const AT_ONCE: usize = 8;
@@ -21,21 +21,22 @@ fn main() -> Result<()> {
     recipe.cells = number(1, 128) as usize;
 
     let world = World::open(&recipe)?.with_tiles(if recipe.cells < 256 { 64 } else { 512 })?;
-    let all = world.frame().world(0);
+    let all = world.frame().world_rect(0);
     world.solve(0, all, &mut |report: &ProgressReport<'_>| {
         eprintln!("{} {} of {}", report.task, report.done, report.total);
         ControlFlow::Continue(())
     })?;
 
-    let extent = world.frame().width(0) * recipe.cells as f64;
+    let extent = world.frame().cell_width(0) * recipe.cells as f64;
     let mut shown: BTreeMap<(u32, Cell<i64>), Arc<LocalWindow>> = BTreeMap::new();
     for frame in 0..frames {
         // Along a straight line, a tile of the finest level in three frames.
-        let step = world.frame().width(finest) * world.tile_side() as f64 / 3.0;
+        let step = world.frame().cell_width(finest) * world.tile_side() as f64 / 3.0;
         let camera = Point::new(0.4 * extent + step * f64::from(frame), 0.6 * extent);
-        let wanted = world.around(camera, extent, finest, 0.5)?;
+        let wanted = world.select_tiles_around(camera, extent, finest, 0.5)?;
         let clock = Instant::now();
-        let new: Vec<Wanted> = wanted.iter().filter(|w| !shown.contains_key(&(w.level, w.tile))).copied().collect();
+        let new: Vec<SelectedTile> =
+            wanted.iter().filter(|w| !shown.contains_key(&(w.level, w.tile))).copied().collect();
         // Near ones first, a few of a level at a time: a frame may be drawn after each handful.
         for group in new.chunk_by(|a, b| a.level == b.level).flat_map(|level| level.chunks(AT_ONCE)) {
             let tiles: Vec<Cell<i64>> = group.iter().map(|wanted| wanted.tile).collect();
@@ -53,12 +54,12 @@ fn main() -> Result<()> {
         );
     }
 
-    let mut way = world.follow(finest, 0.4 * extent, 0.6 * extent)?;
+    let mut way = world.trace_flow_path(finest, 0.4 * extent, 0.6 * extent)?;
     let (mut cells, mut last) = (0, None);
     for step in &mut way {
         (cells, last) = (cells + 1, Some(step?));
     }
     let fallen = last.map_or(0.0, |last| last.height);
-    println!("followed to the edge of the world, {fallen:.1} m high: {cells} cells in {} tiles", way.tiles());
+    println!("followed to the edge of the world, {fallen:.1} m high: {cells} cells in {} tiles", way.tile_count());
     Ok(())
 }

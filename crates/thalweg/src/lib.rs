@@ -12,8 +12,8 @@
 //!     recipe.seed = 7;
 //! #   recipe.cells = 64;
 //!     let mut run = Run::new(recipe)?;
-//!     while run.step()?.is_some() {}
-//!     io::save(file, run.terrain(), &io::SaveOptions::default())?;
+//!     while run.take_step()?.is_some() {}
+//!     io::save_terrain(file, run.terrain(), &io::SaveOptions::default())?;
 //!     Ok(())
 //! }
 //! # let folder = tempfile::tempdir().unwrap();
@@ -26,25 +26,25 @@
 //! - A [`Recipe`](recipe::Recipe) describes a world: its extent in metres, its number of cells, its seed, and its
 //!   [stages](recipe::Stage), each a model with parameters. Read one from TOML
 //!   ([`Recipe::read`](recipe::Recipe::read)), take a [preset](recipe::find_preset), or make one of a single model
-//!   ([`Recipe::single`](recipe::Recipe::single)).
+//!   ([`Recipe::with_single_stage`](recipe::Recipe::with_single_stage)).
 //! - A [`Run`](recipe::Run) executes a recipe step by step. The caller owns the loop and can therefore show progress,
 //!   pause, stop, or display the terrain while it changes. Between any two steps a run can be saved to a file
 //!   ([`Run::save`](recipe::Run::save)) and resumed ([`Run::resume`](recipe::Run::resume)); it then produces the same
 //!   bits.
 //! - Long calls that run a loop of their own, for example [`World::solve`](world::World::solve) and
-//!   [`Survey::of`](drainage::Survey::of), report to a [`Progress`], which may stop them.
+//!   [`Survey::from_terrain`](drainage::Survey::from_terrain), report to a [`Progress`], which may stop them.
 //! - A [`Session`](recipe::Session) is a run that can be edited and reversed. It continues from the earliest step that
 //!   an edited recipe affects, undoes user edits, and keeps its memory within a limit.
 //! - A [`World`](world::World) provides all levels of a recipe. It makes [any tile of any level](world::World::tile) on
 //!   request, with the same bits in any order. Each of its [rivers](world::World::rivers) has an end and can be
-//!   [followed](world::World::follow) to it.
+//!   [followed](world::World::trace_flow_path) to it.
 //! - A [`Terrain`](terrain::Terrain) is the input and output of a run: the elevation, the thickness of sediment, and
 //!   layers such as water or hardness, each a [`Field`](terrain::Field) over a [`Grid`](terrain::Grid). Make one from
-//!   your own numbers ([`Terrain::from_metres`](terrain::Terrain::from_metres)) or load it from a file ([`io::load`]:
-//!   GeoTIFF, PNG, NPY, ESRI ASCII, raw, SRTM). Write it with [`io::save`].
+//!   your own numbers ([`Terrain::from_metres`](terrain::Terrain::from_metres)) or load it from a file ([`io::load_terrain`]:
+//!   GeoTIFF, PNG, NPY, ESRI ASCII, raw, SRTM). Write it with [`io::save_terrain`].
 //! - A [`Model`](models::Model) changes a terrain. The module [`models`] contains those of the library, each with a
 //!   page that states its process, formula and source. A model of your own is a struct declared with [`params!`] and
-//!   two small traits. [`Models::with`](models::Models::with) makes it available to recipes by name, and
+//!   two small traits. [`Models::with_model`](models::Models::with_model) makes it available to recipes by name, and
 //!   [`LAWS`](models::LAWS) are tests that every model must pass. A model may use [`noise`], [`flow`], and the
 //!   processes in [`models`], for example hillslope diffusion and slope limits.
 //! - [`flow`] routes water over a terrain: depressions, directions, accumulation, basins, streams. [`drainage`]
@@ -92,11 +92,11 @@ pub mod prelude {
 /// Terrains, their grids and layers; measures of a terrain; resampling and cropping.
 ///
 /// ```
-/// use thalweg::terrain::{Grid, Terrain, crop, CellRect};
+/// use thalweg::terrain::{CellRect, Grid, Terrain, crop_terrain};
 ///
 /// let terrain = Terrain::from_metres(Grid::new([2, 3], 10.0)?, &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0])?;
 /// assert_eq!(terrain.ground[(1, 2)].metres(), 5.0);
-/// let east = crop(&terrain, CellRect::new([0, 1], [2, 2]))?;
+/// let east = crop_terrain(&terrain, CellRect::new([0, 1], [2, 2]))?;
 /// assert_eq!(east.ground[(1, 1)].metres(), 5.0);
 /// # Ok::<(), thalweg::Error>(())
 /// ```
@@ -110,26 +110,26 @@ pub mod terrain {
         LayerTraits, Lifetime, MapPoint, Mass, POOL, PROTECT, Point, RAIN, ReadBack, SOIL, Table, Terrain, TileGrid,
         UPLIFT, VectorPart, WATER, WETNESS,
     };
-    pub use thalweg_render::products::agreement::{Agreement, agreement};
-    pub use thalweg_render::products::measure::{Measure, MeasureOptions, Measures, draw_measures, measure};
-    pub use thalweg_render::products::resample::{crop, reduce, resample};
+    pub use thalweg_render::products::agreement::{Agreement, compare_terrains};
+    pub use thalweg_render::products::measure::{Measure, MeasureOptions, Measures, draw_measures, measure_terrain};
+    pub use thalweg_render::products::resample::{crop_terrain, reduce_terrain, resample_terrain};
 }
 
 /// Noise as a function of the position in the world; random numbers; beds of rock strata.
 ///
 /// ```
-/// use thalweg::noise::{Fractal, FractalSettings, Key};
+/// use thalweg::noise::{Fractal, FractalSettings, RandomKey};
 /// use thalweg::terrain::Grid;
 ///
 /// let grid = Grid::new([64, 64], 30.0)?;
-/// let noise = Fractal::new(&FractalSettings::fbm(6, 1000.0, 0.5), None, Key::new(1, "example"), &grid);
+/// let noise = Fractal::new(&FractalSettings::fbm(6, 1000.0, 0.5), None, RandomKey::new(1, "example"), &grid);
 /// let mut row = vec![0.0; 64];
-/// noise.row(&grid, 0, &mut row);
+/// noise.fill_row(&grid, 0, &mut row);
 /// assert!(row.iter().all(|value| value.abs() < 2.0));
 /// # Ok::<(), thalweg::Error>(())
 /// ```
 pub mod noise {
-    pub use thalweg_core::base::rng::Key;
+    pub use thalweg_core::base::rng::RandomKey;
     pub use thalweg_noise::cellular::{Cellular, Distance};
     pub use thalweg_noise::fractal::{Fractal, FractalKind, FractalSettings, Warp};
     pub use thalweg_noise::strata::{BedSettings, Beds};
@@ -148,12 +148,12 @@ pub mod noise {
 /// // A pit of 1 m in a slope that falls to the east; cells are 10 m wide.
 /// let heights = [9.0, 8.0, 7.0, 9.0, 5.0, 6.0, 9.0, 8.0, 7.0];
 /// let terrain = Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?;
-/// assert_eq!(fill_depressions(&Land::of(&terrain))[(1, 1)].metres(), 6.0);
+/// assert_eq!(fill_depressions(&Land::from_terrain(&terrain))[(1, 1)].metres(), 6.0);
 /// # Ok::<(), thalweg::Error>(())
 /// ```
 pub mod flow {
     pub use thalweg_flow::accumulate::{accumulate_weights, count_upstream_cells, quantize_weights, upstream_order};
-    pub use thalweg_flow::basins::{basins, catchment};
+    pub use thalweg_flow::basins::{delineate_catchment, label_basins};
     pub use thalweg_flow::breach::{BreachLimits, Breached, breach_depressions};
     pub use thalweg_flow::channels::trace_channels;
     pub use thalweg_flow::d8::route_d8;
@@ -161,13 +161,14 @@ pub mod flow {
     pub use thalweg_flow::fill::fill_depressions;
     pub use thalweg_flow::hydraulic::{channel_depth, channel_width};
     pub use thalweg_flow::infinity::{accumulate_d_infinity, route_d_infinity};
-    pub use thalweg_flow::multiple::{Gathered, accumulate_multiple};
+    pub use thalweg_flow::multiple::{MultipleFlowSums, accumulate_multiple};
     pub use thalweg_flow::outlets::{LakeLimits, Outlets, open_outlets};
     pub use thalweg_flow::spill::{StandingWater, fill_spill_merge};
     pub use thalweg_flow::streams::{
-        chi, from_esri_codes, ksn, outlet_distance, shreve, strahler, streams, to_esri_codes, upstream_length,
+        compute_chi, compute_ksn, compute_shreve_magnitudes, compute_strahler_orders, find_stream_cells,
+        from_esri_codes, outlet_distance, to_esri_codes, upstream_length,
     };
-    pub use thalweg_flow::{D8, Directions, FlowGraph, Land, Neighbourhood, OUT, PIT, Part, VOID, downstream};
+    pub use thalweg_flow::{CellRole, D8, Directions, FlowGraph, Land, Neighbourhood, OUT, PIT, VOID, find_receiver};
 }
 
 /// The drainage of an elevation model in one call ([`Survey`](drainage::Survey)), its lakes and streams, and the same
@@ -182,7 +183,7 @@ pub mod flow {
 /// let heights: Vec<f32> = (0..64 * 64).map(|k| ((k / 64) + (k % 64)) as f32).collect();
 /// let terrain = Terrain::from_metres(Grid::new([64, 64], 30.0)?, &heights)?;
 /// let options = DrainOptions::default();
-/// let survey = Survey::of(&terrain, &options, &mut NoProgress)?;
+/// let survey = Survey::from_terrain(&terrain, &options, &mut NoProgress)?;
 /// let by_tiles = drain_in_memory(&terrain, &options, 16, |_| {}, &mut NoProgress)?;
 /// assert_eq!(survey.channels, by_tiles.channels);
 /// # Ok::<(), thalweg::Error>(())
@@ -192,7 +193,7 @@ pub mod drainage {
     pub use thalweg_render::products::lakes::outline_lakes;
     pub use thalweg_render::products::nested::{NestedDepression, nested_depressions};
     pub use thalweg_render::products::streams::trace_streams;
-    pub use thalweg_render::products::wetness::{WetnessRules, wetness};
+    pub use thalweg_render::products::wetness::{WetnessRules, compute_wetness};
     pub use thalweg_tiled::TileLayer;
     pub use thalweg_tiled::memory::{Drained, drain_in_memory};
 }
@@ -202,7 +203,7 @@ pub mod rivers {
     pub use thalweg_rivers::check::{Check, RiverFiles, check_river_files};
     pub use thalweg_rivers::waypoints::{MouthPlace, Waypoint};
     pub use thalweg_rivers::{
-        Carved, Design, Mouth, Network, Pass, PlannedLake, ReachEnd, River, RiverKind, RiverReach, Site, Source,
+        Carved, Design, Mouth, Network, Pass, PlannedLake, ReachEnd, River, RiverKind, RiverReach, RunSource, Site,
         Vertex, carve_rivers, plan_rivers,
     };
 }
@@ -217,8 +218,8 @@ pub mod models {
     pub use thalweg_core::declare::params::{Param, ParamKind, Parameters, Value, Written, parse_value};
     pub use thalweg_models::model::page::model_page;
     pub use thalweg_models::model::{
-        About, Beside, Blend, Family, Growth, Local, MassBalance, Model, PlayedRole, Role, StepReach, Stepper, Tick,
-        YEAR, set_parameters,
+        About, Blend, DependentDefault, Family, Growth, Local, MassBalance, Model, PlayedRole, Role, StepReach,
+        Stepper, Tick, YEAR, set_parameters,
     };
     pub use thalweg_models::models::cellular_noise::CellularNoise;
     pub use thalweg_models::models::climate::{Climate, Winds};
@@ -251,11 +252,11 @@ pub mod models {
     pub use thalweg_models::models::{Models, all_models, find_model};
     pub use thalweg_models::process::base::{AMOUNT, add_to_ground, band_count, band_rows};
     pub use thalweg_models::process::forest::{Forest, Tree};
-    pub use thalweg_models::process::slopes::{Bedding, Bounds, Guards, diffuse, limit_slopes, reshape, settle};
+    pub use thalweg_models::process::slopes::{Bedding, Bounds, Guards, diffuse, limit_slopes, replace_ground, settle};
     pub use thalweg_models::rocks::{ROCKS, Rock};
-    pub use thalweg_noise::given::soils::strata::{Bed, Lie, set_strata, set_strata_lie};
-    pub use thalweg_noise::given::soils::{SOIL_KINDS, Soil, SoilKind, add_soils};
-    pub use thalweg_noise::given::springs::{Spring, SpringSource, add_springs, spring_sources};
+    pub use thalweg_noise::input_tables::soils::strata::{Bed, BedOrientation, set_bed_orientation, set_strata};
+    pub use thalweg_noise::input_tables::soils::{SOIL_KINDS, Soil, SoilKind, add_soils};
+    pub use thalweg_noise::input_tables::springs::{Spring, SpringSource, add_springs, spring_sources};
     pub use thalweg_sim::laws::{LAWS, Law};
 }
 
@@ -267,7 +268,7 @@ pub mod models {
 /// let mut recipe = find_preset("hills")?;
 /// recipe.cells = 32;
 /// let mut run = Run::new(recipe)?;
-/// while run.step()?.is_some() {}
+/// while run.take_step()?.is_some() {}
 /// println!("{:?}", run.reports());
 /// # Ok::<(), thalweg::Error>(())
 /// ```
@@ -277,8 +278,8 @@ pub mod recipe {
     pub use thalweg_sim::recipe::strokes::{Stroke, Tool};
     pub use thalweg_sim::recipe::tables::Tables;
     pub use thalweg_sim::recipe::{
-        Beyond, Coarsest, Cut, From, LayerSource, Levels, LocalFrom, Recipe, Scatter, Stage, Start, When, WorldPlace,
-        recipe_schema,
+        Coarsest, LayerOrigin, LayerSource, Levels, LocalFrom, MapTrim, Recipe, RefinementMethod, Scatter, Stage,
+        Start, When, WorldPlace, recipe_schema,
     };
     pub use thalweg_sim::run::checkpoint::{Snapshot, is_checkpoint};
     pub use thalweg_sim::run::mark::Mark;
@@ -302,9 +303,10 @@ pub mod recipe {
 /// ```
 pub mod world {
     pub use thalweg_refine::{
-        Frame, Join, JoinPatch, Joins, LocalWindow, Rules, Sand, needed_window, refine, refine_tile, refinement_key,
+        Frame, LocalWindow, OperatorPatch, RefinementOperator, RefinementOperators, Rules, Sand, needed_window,
+        refine_tile, refine_window, refinement_key,
     };
-    pub use thalweg_sim::world::{End, Follow, Footing, RiverLine, RiverVertex, Wanted, World};
+    pub use thalweg_sim::world::{FlowPathCell, FlowPathCells, PathEnd, RiverLine, RiverVertex, SelectedTile, World};
 }
 
 /// Maps, perspective views, meshes, textures and web map tiles of a terrain in memory.
@@ -317,16 +319,18 @@ pub mod render {
     pub use thalweg_render::pictures::picture::Picture;
     pub use thalweg_render::pictures::ramps::{RAMPS, Ramp};
     pub use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
-    pub use thalweg_render::pictures::sheet::{Shown, draw_sheet};
+    pub use thalweg_render::pictures::sheet::{SheetTerrain, draw_sheet};
     pub use thalweg_render::pictures::water::{Streams, Water};
     pub use thalweg_render::products::glb::{Glb, GlbOptions, MeshPrecision};
     pub use thalweg_render::products::mesh::{Mesh, MeshOptions, Up};
     pub use thalweg_render::products::mesh_files::{write_obj, write_ply, write_stl};
     pub use thalweg_render::products::mesh_scene::{MeshPart, MeshScene, MeshSurface};
-    pub use thalweg_render::products::normals::{BumpMap, Depth, Green, NormalMap};
-    pub use thalweg_render::products::textures::maps::{curvature, flow_map, measure_wear, occlusion};
+    pub use thalweg_render::products::normals::{BumpMap, Green, NormalMap, PngDepth};
+    pub use thalweg_render::products::textures::maps::{
+        compute_curvature, compute_occlusion, flow_map, measure_ground_change,
+    };
     pub use thalweg_render::products::textures::{
-        GroundCover, MATERIALS, Material, SeenFrom, TextureOptions, TextureRules, Textures,
+        AlbedoView, GroundCover, MATERIALS, Material, TextureOptions, TextureRules, Textures,
     };
     pub use thalweg_render::web::{Encoding, LonLat, MapPlace, MapTile};
 }
@@ -335,18 +339,18 @@ pub mod render {
 /// trees and meshes are saved. Files may also be in memory ([`MemoryFiles`](io::MemoryFiles)).
 ///
 /// ```
-/// use thalweg::io::{LoadOptions, MemoryFiles, SaveOptions, load, save};
+/// use thalweg::io::{LoadOptions, MemoryFiles, SaveOptions, load_terrain, save_terrain};
 /// use thalweg::terrain::{Grid, Terrain};
 ///
 /// let files = MemoryFiles::default();
 /// let terrain = Terrain::new(Grid::new([4, 5], 30.0)?);
-/// save(files.path("plain.tif"), &terrain, &SaveOptions::default())?;
-/// let loaded = load(files.path("plain.tif"), &LoadOptions::default())?;
+/// save_terrain(files.path("plain.tif"), &terrain, &SaveOptions::default())?;
+/// let loaded = load_terrain(files.path("plain.tif"), &LoadOptions::default())?;
 /// assert_eq!(loaded.terrain.ground, terrain.ground);
 /// # Ok::<(), thalweg::Error>(())
 /// ```
 pub mod io {
-    pub use thalweg_io::deterrace::deterrace;
+    pub use thalweg_io::deterrace::remove_terraces;
     pub use thalweg_io::features::{save_lakes, save_reaches, save_streams};
     pub use thalweg_io::geokeys::projected_crs;
     pub use thalweg_io::meshes::draft_mesh;
@@ -355,9 +359,10 @@ pub mod io {
     pub use thalweg_io::trees::{load_trees, save_trees};
     pub use thalweg_io::water::save_water;
     pub use thalweg_io::{
-        Draft, FilePath, Format, Head, LoadOptions, Loaded, MapInMemory, MemoryFiles, Overviews, Raster, SampleType,
-        Samples, SaveOptions, Saved, Sidecar, Unit, WindowedMap, decode, draft_textures, load, load_layer,
-        open_windows, read, save, save_layer, save_map, save_picture, terrain_of, write, write_cog,
+        Draft, FilePath, Format, LoadOptions, Loaded, MapInMemory, MemoryFiles, Overviews, Raster, RasterHead,
+        SampleType, Samples, SaveOptions, Saved, Sidecar, Unit, WindowedMap, convert_to_terrain, decode_raster,
+        draft_textures, load_layer, load_terrain, open_windows, read_raster, save_layer, save_map, save_picture,
+        save_terrain, write_cog, write_raster,
     };
 }
 
@@ -371,7 +376,7 @@ pub mod io {
 /// let mut recipe = find_preset("hills")?;
 /// recipe.cells = 32;
 /// let mut run = Run::new(recipe)?;
-/// while run.step()?.is_some() {}
+/// while run.take_step()?.is_some() {}
 /// write_world(&run, MemoryFiles::default().path("world"))?;
 /// # Ok::<(), thalweg::Error>(())
 /// ```
@@ -380,7 +385,7 @@ pub mod export {
         Export, ExportLayout, ExportOptions, ExportProgress, ExportTarget, ExportTiles, Exported, TARGETS, fit_recipe,
     };
     pub use thalweg_export::world_files::{
-        Answer, TileFolder, TileRange, WebTiles, draft_tile, terrain_of_window, tile_rect,
+        TileFolder, TileRange, TileResponse, WebTiles, draft_tile, terrain_of_window, tile_rect,
     };
     pub use thalweg_export::world_folder::{
         Ending, begin_run, read_cover, read_recipe, read_world, read_world_with_models, write_world,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock};
 
 use proptest::prelude::*;
-use thalweg_io::{Format, LoadOptions, Raster, SampleType, Samples, decode, load, write};
+use thalweg_io::{Format, LoadOptions, Raster, SampleType, Samples, decode_raster, load_terrain, write_raster};
 
 /// The system's allocator, which records the largest allocation that was requested.
 struct Watched;
@@ -46,7 +46,7 @@ fn check(format: Format, bytes: &[u8]) {
     static ONE: Mutex<()> = Mutex::new(()); // other tests that decode at the same time would be counted
     let _one = ONE.lock();
     LARGEST.store(0, Relaxed);
-    let result = decode(format, bytes, None);
+    let result = decode_raster(format, bytes, None);
     // The most that compressed bytes can expand to (a PNG with one bit a pixel, widened), and the decoders' own
     // windows.
     let allowed = 1400 * 8 * bytes.len() + (1 << 20);
@@ -70,8 +70,8 @@ fn good() -> Vec<(Format, Vec<u8>)> {
     let mut files = Vec::new();
     for (ending, kinds) in [("tif", 7), ("png", 2), ("npy", 7), ("asc", 2), ("r16", 1), ("r32", 1), ("exr", 1)] {
         let path = folder.path().join(format!("a.{ending}"));
-        let format = Format::of(&path).unwrap();
-        for kind in &format.writes()[..kinds] {
+        let format = Format::from_path(&path).unwrap();
+        for kind in &format.writable_types()[..kinds] {
             let v = |k: usize| (k * 37 % 101) as f32;
             let samples = match kind {
                 SampleType::U8 => Samples::U8((0..36).map(|k| v(k) as u8).collect()),
@@ -84,7 +84,7 @@ fn good() -> Vec<(Format, Vec<u8>)> {
             };
             let mut raster = Raster::new([6, 6], samples);
             raster.nodata = Some(7.0);
-            write(&path, &raster).unwrap();
+            write_raster(&path, &raster).unwrap();
             files.push((format, std::fs::read(&path).unwrap()));
         }
     }
@@ -105,7 +105,7 @@ fn foreign_tiffs_hold_what_gdal_put_in() {
     let files = foreign();
     assert!(files.len() >= 8);
     for bytes in files {
-        let raster = decode(Format::Tiff, &bytes, None).unwrap();
+        let raster = decode_raster(Format::Tiff, &bytes, None).unwrap();
         assert_eq!(raster.size, [19, 37]);
         for k in 0..19 * 37 {
             assert_eq!(raster.samples.get(k), ((k / 37) * 3 + (k % 37) * 2) as f64);
@@ -125,7 +125,7 @@ fn masks_and_scales_are_gdals() {
         }
         seen += 1;
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let loaded = load(&path, &LoadOptions::default()).unwrap();
+        let loaded = load_terrain(&path, &LoadOptions::default()).unwrap();
         let out = |k: usize| name.starts_with("mask") && (k / 37 * 7 + k % 37 * 3).is_multiple_of(5);
         let told = |k: usize| if name.starts_with("scale") { height(k) * 0.5 - 10.0 } else { height(k) };
         let count = (0..19 * 37).filter(|k| out(*k)).count();

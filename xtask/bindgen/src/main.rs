@@ -20,6 +20,7 @@ fn main() -> ExitCode {
             .omit_default_module_path(false)
             .input_path(module)
             .out_name(name)
+            // Names of functions and of tools only serve debugging and make the module larger.
             .remove_name_section(true)
             .remove_producers_section(true);
         bindgen.generate(folder)

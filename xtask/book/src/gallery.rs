@@ -13,7 +13,7 @@ use thalweg_render::pictures::picture::Picture;
 use thalweg_sim::presets::{self, PRESETS};
 use thalweg_sim::recipe::{Coarsest, Recipe};
 
-use xtask::shell::{Outcome, built, cargo, cargo_command, program, root, run};
+use xtask::shell::{Outcome, cargo_command, prepare_program, programs_folder, repository_root, run_cargo, run_command};
 
 /// The pictures in addition to those of presets and models: a preset, and a line that draws another picture of its
 /// world.
@@ -66,8 +66,9 @@ const THUMBNAILS: &str = "crates/thalweg-cli/thumbnails";
 const WINDOW: &str = "window ";
 const WINDOW_COMMAND: &str = "cargo run --release --package thalweg-studio --example window --";
 
-/// The maximum size of a picture in bytes, so that the page loads quickly.
-const MOST_BYTES: u64 = 400_000;
+/// The maximum size of a picture in bytes, so that the page loads quickly. Larger pictures are refused and must be
+/// drawn smaller.
+const MAX_PICTURE_BYTES: u64 = 400_000;
 
 const HEAD: &str = "\
 # Gallery
@@ -78,7 +79,7 @@ has a recipe of its own in `recipes/models/`, a few hundred cells wide and done 
 
 /// A world and the lines that make and draw it. In a line, a word `worlds/…` is a temporary folder, and a word that
 /// ends in `.png` is a picture of the gallery.
-struct Entry {
+struct GalleryEntry {
     name: String,
     title: String,
     about: String,
@@ -87,16 +88,16 @@ struct Entry {
 
 /// Draws the pictures of the given presets and models, or of all, writes the page, and removes pictures that it does
 /// not show.
-pub fn draw(names: &[&str]) -> Outcome {
-    cargo(&["build", "--release", "--package", "thalweg-cli", "--features", "studio"])?;
-    let target = built()?.parent().ok_or("there is no target folder")?.to_path_buf();
+pub fn draw_gallery(names: &[&str]) -> Outcome {
+    run_cargo(&["build", "--release", "--package", "thalweg-cli", "--features", "studio"])?;
+    let target = programs_folder()?.parent().ok_or("there is no target folder")?.to_path_buf();
     let command = target.join(format!("release/thalweg{}", std::env::consts::EXE_SUFFIX));
-    let (worlds, folder) = (target.join("gallery"), root().join("docs/gallery"));
+    let (worlds, folder) = (target.join("gallery"), repository_root().join("docs/gallery"));
     for folder in [&worlds, &folder] {
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
-    let entries = entries()?;
-    let asked = |entry: &&Entry| names.is_empty() || names.contains(&entry.name.as_str());
+    let entries = list_entries()?;
+    let asked = |entry: &&GalleryEntry| names.is_empty() || names.contains(&entry.name.as_str());
     for line in entries.iter().filter(asked).flat_map(|entry| &entry.lines) {
         // Split into words before folders are inserted, because a folder's name may contain a space.
         let word = |word: &str| match word.strip_prefix("worlds/") {
@@ -106,36 +107,36 @@ pub fn draw(names: &[&str]) -> Outcome {
         };
         if let Some(rest) = line.strip_prefix(WINDOW) {
             let args = WINDOW_COMMAND.split_whitespace().skip(1).map(PathBuf::from);
-            run(cargo_command().args(args).args(rest.split_whitespace().map(word)))?;
+            run_command(cargo_command().args(args).args(rest.split_whitespace().map(word)))?;
             continue;
         }
         let quiet = ["build", "apply", "vary"].iter().any(|verb| line.starts_with(verb)).then_some("--quiet");
-        run(program(&command).args(line.split_whitespace().map(word)).args(quiet))?;
+        run_command(prepare_program(&command).args(line.split_whitespace().map(word)).args(quiet))?;
     }
-    tidy(&folder, &entries)?;
-    presets().iter().try_for_each(|name| thumbnail(name))?;
+    remove_unused_files(&folder, &entries)?;
+    preset_names().iter().try_for_each(|name| make_thumbnail(name))?;
     let page = page_path();
-    fs::write(&page, page_of(&entries)).map_err(|error| format!("{}: {error}", page.display()))
+    fs::write(&page, render_gallery_page(&entries)).map_err(|error| format!("{}: {error}", page.display()))
 }
 
 /// Makes the thumbnail of a preset.
-fn thumbnail(name: &str) -> Outcome {
+fn make_thumbnail(name: &str) -> Outcome {
     let [from, to] = [format!("docs/gallery/{name}_view.png"), format!("{THUMBNAILS}/{name}.png")];
     let draw = || -> std::io::Result<()> {
-        let view = Picture::decode(std::io::BufReader::new(fs::File::open(root().join(&from))?))?;
-        fs::create_dir_all(root().join(THUMBNAILS))?;
-        fs::write(root().join(&to), view.within(THUMBNAIL).png()?)
+        let view = Picture::decode_png(std::io::BufReader::new(fs::File::open(repository_root().join(&from))?))?;
+        fs::create_dir_all(repository_root().join(THUMBNAILS))?;
+        fs::write(repository_root().join(&to), view.fit_within(THUMBNAIL).to_png()?)
     };
     draw().map_err(|error| format!("{to} from {from}: {error}"))
 }
 
 /// Returns the entries of the gallery, in order.
-fn entries() -> Outcome<Vec<Entry>> {
+fn list_entries() -> Outcome<Vec<GalleryEntry>> {
     let mut entries = Vec::new();
-    for name in presets() {
-        entries.push(preset(&name)?);
+    for name in preset_names() {
+        entries.push(preset_entry(&name)?);
     }
-    entries.push(Entry {
+    entries.push(GalleryEntry {
         name: "studio".to_string(),
         title: "The [studio](studio.md)".to_string(),
         about: "The window, while the preset `alpine` is being made; drawn without a display.".to_string(),
@@ -143,17 +144,18 @@ fn entries() -> Outcome<Vec<Entry>> {
     });
     for model in models::all_models() {
         let about = model.about();
-        entries.push(self::model(about.name, about.family)?);
+        entries.push(self::model_entry(about.name, about.family)?);
     }
     Ok(entries)
 }
 
 /// Makes the entry of a preset: its map and its view.
-fn preset(name: &str) -> Outcome<Entry> {
+fn preset_entry(name: &str) -> Outcome<GalleryEntry> {
     // Trees make a picture grainy, which compresses badly, so these maps are smaller.
     let side = if ["forest", "lakes"].contains(&name) { 400 } else { 448 };
     let recipe = presets::find_preset(name).map_err(|error| error.to_string())?;
     let in_levels = recipe.levels().coarsest != Coarsest::None;
+    // A world from an elevation model has the size of that model.
     let cells = match (recipe.dem().is_some(), in_levels) {
         (true, _) => "",
         (_, true) => " --cells 1024",
@@ -170,14 +172,15 @@ fn preset(name: &str) -> Outcome<Entry> {
         lines.push(format!("vary {name} --seeds 3 --cells 256 --pixels {pixels} -o {name}_seeds.png"));
     }
     lines.extend(PICTURES.iter().filter(|(preset, _)| *preset == name).map(|(_, line)| (*line).to_string()));
-    Ok(Entry { name: name.to_string(), title: format!("Preset `{name}`"), about: recipe.about, lines })
+    Ok(GalleryEntry { name: name.to_string(), title: format!("Preset `{name}`"), about: recipe.about, lines })
 }
 
 /// Makes the entry of a model from its own recipe: a view for base models; for others a comparison with the terrain
 /// before the model.
-fn model(name: &str, family: Family) -> Outcome<Entry> {
+fn model_entry(name: &str, family: Family) -> Outcome<GalleryEntry> {
     let path = format!("recipes/models/{name}.toml");
-    let recipe = read(&path)?;
+    let recipe = read_recipe(&path)?;
+    // The stage before the model is where the compared world ends.
     let before = recipe.stages.iter().take_while(|stage| stage.model.about().name != name).last();
     let lines = match before.filter(|_| family != Family::Base) {
         None => {
@@ -191,7 +194,7 @@ fn model(name: &str, family: Family) -> Outcome<Entry> {
             ]
         }
     };
-    Ok(Entry {
+    Ok(GalleryEntry {
         name: name.to_string(),
         title: format!("Model [`{name}`](models/{name}.md)"),
         about: recipe.about,
@@ -200,30 +203,30 @@ fn model(name: &str, family: Family) -> Outcome<Entry> {
 }
 
 /// Returns the names of the presets in alphabetical order.
-fn presets() -> Vec<String> {
+fn preset_names() -> Vec<String> {
     let mut names: Vec<String> = PRESETS.iter().map(|preset| preset.name.to_string()).collect();
     names.sort();
     names
 }
 
-fn read(path: &str) -> Outcome<Recipe> {
-    Recipe::read(root().join(path)).map_err(|error| error.to_string())
+fn read_recipe(path: &str) -> Outcome<Recipe> {
+    Recipe::read(repository_root().join(path)).map_err(|error| error.to_string())
 }
 
 /// Returns the pictures that an entry's lines draw.
-fn pictures(entry: &Entry) -> impl Iterator<Item = &str> {
+fn list_pictures(entry: &GalleryEntry) -> impl Iterator<Item = &str> {
     entry.lines.iter().flat_map(|line| line.split_whitespace()).filter(|word| word.ends_with(".png"))
 }
 
 fn page_path() -> PathBuf {
-    root().join("docs/gallery.md")
+    repository_root().join("docs/gallery.md")
 }
 
-fn page_of(entries: &[Entry]) -> String {
+fn render_gallery_page(entries: &[GalleryEntry]) -> String {
     let mut page = HEAD.to_string();
     for entry in entries {
         let _ = write!(page, "\n## {}\n\n{}\n\n", entry.title, entry.about);
-        for picture in pictures(entry) {
+        for picture in list_pictures(entry) {
             let _ = writeln!(page, "![{0}](gallery/{0})", picture);
         }
         let shown = |line: &String| match line.strip_prefix(WINDOW) {
@@ -237,15 +240,15 @@ fn page_of(entries: &[Entry]) -> String {
 }
 
 /// Removes files that no entry shows, and refuses pictures that are too large.
-fn tidy(folder: &Path, entries: &[Entry]) -> Outcome {
-    let shown: Vec<&str> = entries.iter().flat_map(pictures).collect();
+fn remove_unused_files(folder: &Path, entries: &[GalleryEntry]) -> Outcome {
+    let shown: Vec<&str> = entries.iter().flat_map(list_pictures).collect();
     let files = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     for file in files.filter_map(Result::ok) {
         let path = file.path();
         if !shown.contains(&&*file.file_name().to_string_lossy()) {
             fs::remove_file(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        } else if file.metadata().is_ok_and(|about| about.len() > MOST_BYTES) {
-            return Err(format!("{}: is over {MOST_BYTES} bytes; draw it smaller", path.display()));
+        } else if file.metadata().is_ok_and(|about| about.len() > MAX_PICTURE_BYTES) {
+            return Err(format!("{}: is over {MAX_PICTURE_BYTES} bytes; draw it smaller", path.display()));
         }
     }
     Ok(())
@@ -257,14 +260,17 @@ mod tests {
 
     #[test]
     fn the_page_is_current_and_its_pictures_are_there() {
-        let entries = entries().unwrap();
+        let entries = list_entries().unwrap();
         let page = fs::read_to_string(page_path()).unwrap().replace("\r\n", "\n");
-        assert!(page == page_of(&entries), "docs/gallery.md is stale: run `cargo xtask gallery`");
-        for picture in entries.iter().flat_map(pictures) {
-            assert!(root().join("docs/gallery").join(picture).is_file(), "{picture}: run `cargo xtask gallery`");
+        assert!(page == render_gallery_page(&entries), "docs/gallery.md is stale: run `cargo xtask gallery`");
+        for picture in entries.iter().flat_map(list_pictures) {
+            assert!(
+                repository_root().join("docs/gallery").join(picture).is_file(),
+                "{picture}: run `cargo xtask gallery`"
+            );
         }
-        for name in presets() {
-            let small = root().join(THUMBNAILS).join(format!("{name}.png"));
+        for name in preset_names() {
+            let small = repository_root().join(THUMBNAILS).join(format!("{name}.png"));
             assert!(small.is_file(), "{}: run `cargo xtask gallery {name}`", small.display());
         }
     }

@@ -18,7 +18,7 @@ use xtask::shell::Outcome;
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
-    match done(&words) {
+    match run_task(&words) {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {
             eprintln!("xtask: {problem}");
@@ -27,26 +27,26 @@ fn main() -> ExitCode {
     }
 }
 
-fn done(words: &[&str]) -> Outcome {
+fn run_task(words: &[&str]) -> Outcome {
     match words {
         ["book"] => {
-            models::write()?;
-            tables::write()?;
-            stubs::write()?;
-            operations::write()?;
-            typescript::write()
+            models::write_pages()?;
+            tables::write_tables()?;
+            stubs::write_stubs()?;
+            operations::write_python_types()?;
+            typescript::write_types()
         }
         ["book", "--check"] => {
-            models::check()?;
-            stubs::check()?;
-            operations::check()?;
-            typescript::check()
+            models::check_pages()?;
+            stubs::check_stubs()?;
+            operations::check_python_types()?;
+            typescript::check_types()
         }
-        ["gallery", names @ ..] => gallery::draw(names),
+        ["gallery", names @ ..] => gallery::draw_gallery(names),
         ["levels", names @ .., most] if most.parse::<usize>().is_ok() => {
-            levels::measure(names, most.parse().unwrap_or(4096))
+            levels::measure_levels(names, most.parse().unwrap_or(4096))
         }
-        ["levels", names @ ..] => levels::measure(names, 4096),
+        ["levels", names @ ..] => levels::measure_levels(names, 4096),
         _ => Err("tasks: book [--check], gallery [NAME…], levels [NAME… [CELLS]]".into()),
     }
 }

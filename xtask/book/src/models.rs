@@ -9,15 +9,15 @@ use thalweg_models::model::page;
 use thalweg_models::models;
 use thalweg_sim::presets;
 
-use xtask::shell::{Outcome, root};
+use xtask::shell::{Outcome, repository_root};
 
 /// Writes every page, and removes those of models that no longer exist.
-pub fn write() -> Outcome {
-    let folder = folder();
+pub fn write_pages() -> Outcome {
+    let folder = pages_folder();
     let problem = |path: PathBuf| move |error| format!("{}: {error}", path.display());
     fs::create_dir_all(&folder).map_err(problem(folder.clone()))?;
-    let pages = pages();
-    for name in present()?.into_keys().filter(|name| !pages.contains_key(name)) {
+    let pages = build_pages();
+    for name in read_existing_pages()?.into_keys().filter(|name| !pages.contains_key(name)) {
         fs::remove_file(folder.join(&name)).map_err(problem(folder.join(&name)))?;
     }
     for (name, text) in pages {
@@ -26,20 +26,20 @@ pub fn write() -> Outcome {
     Ok(())
 }
 
-/// Checks that the existing pages are those that [`write()`] would write.
-pub fn check() -> Outcome {
-    let (wanted, present) = (pages(), present()?);
+/// Checks that the existing pages are those that [`write_pages()`] would write.
+pub fn check_pages() -> Outcome {
+    let (wanted, present) = (build_pages(), read_existing_pages()?);
     let names = wanted.keys().chain(present.keys());
     let stale: Vec<&String> = names.filter(|name| wanted.get(*name) != present.get(*name)).collect();
     if stale.is_empty() { Ok(()) } else { Err(format!("docs/models is stale ({stale:?}): run `cargo xtask book`")) }
 }
 
-fn folder() -> PathBuf {
-    root().join("docs/models")
+fn pages_folder() -> PathBuf {
+    repository_root().join("docs/models")
 }
 
 /// Returns the file names and texts of all pages.
-fn pages() -> BTreeMap<String, String> {
+fn build_pages() -> BTreeMap<String, String> {
     let mut index = "# Models\n\nGenerated from their declarations by `cargo xtask book`.\n\n".to_string();
     let mut pages = BTreeMap::new();
     for model in models::all_models() {
@@ -72,8 +72,8 @@ fn local_forms() -> String {
 }
 
 /// Returns the file names and texts of the existing pages.
-fn present() -> Outcome<BTreeMap<String, String>> {
-    let Ok(entries) = fs::read_dir(folder()) else { return Ok(BTreeMap::new()) };
+fn read_existing_pages() -> Outcome<BTreeMap<String, String>> {
+    let Ok(entries) = fs::read_dir(pages_folder()) else { return Ok(BTreeMap::new()) };
     let mut pages = BTreeMap::new();
     for entry in entries.filter_map(Result::ok).filter(|entry| entry.path().extension().is_some_and(|e| e == "md")) {
         let text = fs::read_to_string(entry.path()).map_err(|e| format!("{}: {e}", entry.path().display()))?;
@@ -87,6 +87,6 @@ fn present() -> Outcome<BTreeMap<String, String>> {
 mod tests {
     #[test]
     fn the_models_pages_are_current() {
-        super::check().unwrap();
+        super::check_pages().unwrap();
     }
 }

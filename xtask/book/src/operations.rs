@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use thalweg_core::declare::operation::{Arity, OptionKind, OptionSpec, WorkForm, options_for};
-use thalweg_export::operations;
+use thalweg_export::export_operations;
 use xtask::shell::Outcome;
 
 use crate::generated;
@@ -22,30 +22,30 @@ from typing import Literal, TypedDict
 const TYPESCRIPT: [&str; 2] = ["drain", "textures"];
 
 /// Writes the Python types.
-pub fn write() -> Outcome {
-    generated::write(FILE, &python())
+pub fn write_python_types() -> Outcome {
+    generated::write_generated(FILE, &build_python_types())
 }
 
-/// Checks that the existing Python types are those that [`write()`] would write.
-pub fn check() -> Outcome {
-    generated::check(FILE, &python())
+/// Checks that the existing Python types are those that [`write_python_types()`] would write.
+pub fn check_python_types() -> Outcome {
+    generated::check_generated(FILE, &build_python_types())
 }
 
 /// Converts the name of an operation to that of a type, for example `DrainOptions`.
-fn type_of(name: &str) -> String {
+fn type_name(name: &str) -> String {
     name[..1].to_uppercase() + &name[1..] + "Options"
 }
 
 /// Returns the TypeScript interfaces.
-pub fn typescript() -> String {
+pub fn build_interfaces() -> String {
     let mut text = String::new();
-    for operation in operations().iter().filter(|operation| TYPESCRIPT.contains(&operation.name())) {
+    for operation in export_operations().iter().filter(|operation| TYPESCRIPT.contains(&operation.name())) {
         let (name, form) = (operation.name(), WorkForm::Arrays);
-        let _ = writeln!(text, "\n/** Options of `{name}`. */\nexport interface {} {{", type_of(name));
+        let _ = writeln!(text, "\n/** Options of `{name}`. */\nexport interface {} {{", type_name(name));
         for option in options_for(&**operation, form) {
             let allowed = match option.kind {
                 OptionKind::Number { .. } | OptionKind::Count { .. } => {
-                    format!("\n   *\n   * Allowed: {}.", option.allowed())
+                    format!("\n   *\n   * Allowed: {}.", option.describe_allowed())
                 }
                 _ => String::new(),
             };
@@ -62,7 +62,7 @@ pub fn typescript() -> String {
     text
 }
 
-fn words(words: &[(&str, &str)], separator: &str) -> String {
+fn join_words(words: &[(&str, &str)], separator: &str) -> String {
     words.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(separator)
 }
 
@@ -71,7 +71,7 @@ fn typescript_type(option: &OptionSpec) -> String {
         OptionKind::Switch => "boolean".to_string(),
         OptionKind::Number { .. } | OptionKind::Count { .. } => "number".to_string(),
         OptionKind::OneOf(numbers) => numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" | "),
-        OptionKind::Choice(choice) => words(choice, " | "),
+        OptionKind::Choice(choice) => join_words(choice, " | "),
         OptionKind::Cell => "[number, number]".to_string(),
         OptionKind::Size | OptionKind::Span { .. } => "number | [number, number]".to_string(),
         OptionKind::Numbers(names) => format!("[{}]", vec!["number"; names.len()].join(", ")),
@@ -84,14 +84,14 @@ fn typescript_type(option: &OptionSpec) -> String {
     if option.arity == Arity::List { format!("({one})[]") } else { one }
 }
 
-fn python() -> String {
+fn build_python_types() -> String {
     let mut text = HEAD.to_string();
-    for operation in operations() {
+    for operation in export_operations() {
         let name = operation.name();
         // Functions of `thalweg.dask` have types of their own where a store takes other options.
         let differs = operation.declared().iter().any(|option| option.forms != WorkForm::ALL);
-        let store = differs.then(|| (WorkForm::Store, type_of(&format!("{name}Store"))));
-        for (form, name) in [(WorkForm::Arrays, type_of(name))].into_iter().chain(store) {
+        let store = differs.then(|| (WorkForm::Store, type_name(&format!("{name}Store"))));
+        for (form, name) in [(WorkForm::Arrays, type_name(name))].into_iter().chain(store) {
             let _ = writeln!(text, "\nclass {name}(TypedDict, total=False):");
             for option in options_for(&*operation, form) {
                 let _ = writeln!(text, "    {}: {}", option.name, python_type(&option));
@@ -109,7 +109,7 @@ fn python_type(option: &OptionSpec) -> String {
         OptionKind::OneOf(numbers) => {
             format!("Literal[{}]", numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))
         }
-        OptionKind::Choice(choice) => format!("Literal[{}]", words(choice, ", ")),
+        OptionKind::Choice(choice) => format!("Literal[{}]", join_words(choice, ", ")),
         OptionKind::Cell => "Sequence[int]".to_string(),
         OptionKind::Size | OptionKind::Span { .. } => "int | Sequence[int]".to_string(),
         OptionKind::Numbers(_) => "Sequence[float]".to_string(),

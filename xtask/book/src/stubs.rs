@@ -38,16 +38,16 @@ const COMMON: &str = "    cell_size: float | None = None,
 const FILE: &str = "crates/thalweg-py/python/thalweg/models.pyi";
 
 /// Writes the stubs.
-pub fn write() -> Outcome {
-    generated::write(FILE, &text())
+pub fn write_stubs() -> Outcome {
+    generated::write_generated(FILE, &build_stubs())
 }
 
-/// Checks that the existing stubs are those that [`write()`] would write.
-pub fn check() -> Outcome {
-    generated::check(FILE, &text())
+/// Checks that the existing stubs are those that [`write_stubs()`] would write.
+pub fn check_stubs() -> Outcome {
+    generated::check_generated(FILE, &build_stubs())
 }
 
-fn text() -> String {
+fn build_stubs() -> String {
     let mut text = HEAD.to_string();
     let names: Vec<&str> = models::all_models().map(|model| model.about().name).collect();
     text.push_str("\n__all__ = [\n");
@@ -55,11 +55,11 @@ fn text() -> String {
         let _ = writeln!(text, "    {name:?},");
     }
     text.push_str("]\n\nCOMMON: dict[str, tuple[Any, str, str]]\nSHAPE: tuple[None, str, str]\n");
-    models::all_models().for_each(|model| text.push_str(&function(&*model)));
+    models::all_models().for_each(|model| text.push_str(&format_function(&*model)));
     text
 }
 
-fn function(model: &dyn Model) -> String {
+fn format_function(model: &dyn Model) -> String {
     let about = model.about();
     let mut own = String::new();
     for param in model.declared() {
@@ -94,6 +94,8 @@ fn function(model: &dyn Model) -> String {
     let plain = "    full: Literal[False] = False,\n";
     let full = "    full: Literal[True],\n";
     let shape = "    shape: None = None,\n";
+    // Models that change or make terrain have the argument `full`, and so one overload for each type of result. Base
+    // models also take a shape if no terrain is given.
     match about.family {
         Family::Analysis => one("", "Any", "", "", "Any"),
         Family::Erosion => one(overload, "Dem", "", plain, "Dem") + &one(overload, "Any", "", full, "Any"),

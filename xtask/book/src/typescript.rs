@@ -18,18 +18,18 @@ const HEAD: &str = include_str!("../../web/head.d.ts");
 const FILE: &str = "crates/thalweg-web/npm/thalweg.d.ts";
 
 /// Writes the types.
-pub fn write() -> Outcome {
-    generated::write(FILE, &text())
+pub fn write_types() -> Outcome {
+    generated::write_generated(FILE, &build_types())
 }
 
-/// Checks that the existing types are those that [`write()`] would write.
-pub fn check() -> Outcome {
-    generated::check(FILE, &text())
+/// Checks that the existing types are those that [`write_types()`] would write.
+pub fn check_types() -> Outcome {
+    generated::check_generated(FILE, &build_types())
 }
 
-fn text() -> String {
+fn build_types() -> String {
     let mut text = format!("// Generated from the declarations by `cargo xtask book`.\n\n{HEAD}");
-    text.push_str(&operations::typescript());
+    text.push_str(&operations::build_interfaces());
     let union = |name: &str, about: &str, words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| format!("  | {word:?}")).collect();
         format!("\n/** {about} */\nexport type {name} =\n{};\n", words.join("\n"))
@@ -43,30 +43,32 @@ fn text() -> String {
     let names: Vec<&str> = models::all_models().map(|model| model.about().name).collect();
     text.push_str("\n/** Parameters by model; what is left out has its default. */\nexport interface Parameters {\n");
     for name in names {
-        let _ = writeln!(text, "  {name}: {};", type_of(name));
+        let _ = writeln!(text, "  {name}: {};", type_name(name));
     }
     text.push_str("}\n");
-    models::all_models().for_each(|model| text.push_str(&parameters(&*model)));
+    models::all_models().for_each(|model| text.push_str(&format_parameters(&*model)));
     text
 }
 
 /// Converts a model's name to that of a type, for example `StreamPowerParameters`.
-fn type_of(name: &str) -> String {
+fn type_name(name: &str) -> String {
     let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
     name.split('_').map(capital).collect::<String>() + "Parameters"
 }
 
-fn parameters(model: &dyn Model) -> String {
+fn format_parameters(model: &dyn Model) -> String {
     let about = model.about();
-    let mut text = format!("\n/** {} */\nexport interface {} {{\n", plain(about.summary), type_of(about.name));
+    let mut text =
+        format!("\n/** {} */\nexport interface {} {{\n", to_single_line(about.summary), type_name(about.name));
     for param in model.declared() {
+        // The unit 1 means a number without dimension, which is not shown.
         let unit = if param.unit == "1" { String::new() } else { format!(" {}", param.unit) };
-        let meaning = plain(param.meaning);
+        let meaning = to_single_line(param.meaning);
         let _ = writeln!(
             text,
             "  /**\n   * {meaning}\n   *\n   * Allowed: {}{unit}.\n   * @default {}\n   */",
-            plain(&param.kind.to_string()),
-            value(&param)
+            to_single_line(&param.kind.to_string()),
+            format_default(&param)
         );
         let kind = match param.kind {
             ParamKind::Number { .. } | ParamKind::Count { .. } => "number".to_string(),
@@ -80,7 +82,7 @@ fn parameters(model: &dyn Model) -> String {
     text + "}\n"
 }
 
-fn value(param: &Param) -> String {
+fn format_default(param: &Param) -> String {
     match param.default {
         Value::Number(x) => x.to_string(),
         Value::Count(n) => n.to_string(),
@@ -90,6 +92,6 @@ fn value(param: &Param) -> String {
 }
 
 /// Formats text on one line, so that it does not end the comment.
-fn plain(words: &str) -> String {
+fn to_single_line(words: &str) -> String {
     words.split_whitespace().collect::<Vec<_>>().join(" ").replace("*/", "* /")
 }

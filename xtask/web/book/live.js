@@ -66,13 +66,16 @@ async function begin(figure) {
 /** Returns the colours of a shaded relief, four bytes per cell. */
 function shaded(heights, rows, cols, cellSize, [low, high]) {
   const pixels = new Uint8ClampedArray(4 * rows * cols);
+  // Beyond the edge the nearest cell counts.
   const at = (i, j) => heights[Math.min(Math.max(i, 0), rows - 1) * cols + Math.min(Math.max(j, 0), cols - 1)];
   for (let i = 0; i < rows; i++) {
     for (let j = 0; j < cols; j++) {
       const k = i * cols + j;
       const [east, south] = [at(i, j + 1) - at(i, j - 1), at(i + 1, j) - at(i - 1, j)].map((rise) => rise / (2 * cellSize));
+      // This is the cosine of the angle between the sun and the normal of the ground (Lambert's law).
       const light = (SUN[2] - SUN[0] * east - SUN[1] * south) / Math.hypot(east, south, 1);
       const share = high > low ? (heights[k] - low) / (high - low) : 0.5;
+      // Faces turned away from the sun keep 35 % of the light, so that they are not black.
       const bright = 0.35 + 0.75 * Math.max(light, 0);
       pixels.set([(96 + 130 * share) * bright, (132 + 78 * share) * bright, (86 + 112 * share) * bright, 255], 4 * k);
     }

@@ -16,6 +16,7 @@ onmessage = async ({ data: { recipe, model, set } }) => {
     const { rows, cols, cellSize, range } = land;
     const heights = land.heightsF32();
     const fingerprint = land.fingerprints().ground;
+    // Free the land at once, because until then it takes memory of the module.
     land.free();
     const seconds = (performance.now() - start) / 1000;
     postMessage({ land: { rows, cols, cellSize, range, heights, fingerprint, seconds } }, [heights.buffer]);
@@ -32,6 +33,7 @@ function small(recipe) {
 /** Returns the start and the end of the model's stage in a recipe's text. */
 function stage(recipe, model) {
   const start = recipe.search(new RegExp(`^model = "${model}"`, "m"));
+  // The stage ends where the next one begins, or at the end of the recipe.
   const rest = recipe.slice(start + 1).search(/^\[\[stage\]\]/m);
   return [start, rest < 0 ? recipe.length : start + 1 + rest];
 }

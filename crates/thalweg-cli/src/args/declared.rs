@@ -1,4 +1,4 @@
-//! [`Declared`]: the arguments of an operation, made from its declared options.
+//! [`OperationArgs`]: the arguments of an operation, made from its declared options.
 
 use std::ops::Deref;
 
@@ -10,14 +10,14 @@ use thalweg_core::base::names::to_text;
 use thalweg_core::declare::operation::{Arity, Operation, OptionKind, OptionSpec, WorkForm};
 
 /// The options of an operation as arguments of a command that writes a folder or a store.
-pub struct Declared<T>(T);
+pub struct OperationArgs<T>(T);
 
 /// The options of an operation as arguments of a command that writes a store only.
-pub struct DeclaredForStore<T>(T);
+pub struct StoreOperationArgs<T>(T);
 
 /// Returns the flag of an option as it is typed.
 pub fn typed_flag(option: &OptionSpec) -> String {
-    format!("--{}", option.flag())
+    format!("--{}", option.command_flag())
 }
 
 /// Implements the traits of arguments for a wrapper whose options have an effect in one of these forms.
@@ -50,6 +50,8 @@ macro_rules! arguments {
 
             fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
                 for option in options::<T>(&$forms) {
+                    // Only options that were typed are set. The others keep the defaults of the declaration, which clap
+                    // shows but which need not be parsed.
                     if matches.value_source(option.name) == Some(ValueSource::CommandLine) {
                         let set = self.0.set(option.name, &value(&option, matches));
                         set.map_err(|error| {
@@ -63,8 +65,8 @@ macro_rules! arguments {
     };
 }
 
-arguments!(Declared, [WorkForm::Folder, WorkForm::Store]);
-arguments!(DeclaredForStore, [WorkForm::Store]);
+arguments!(OperationArgs, [WorkForm::Folder, WorkForm::Store]);
+arguments!(StoreOperationArgs, [WorkForm::Store]);
 
 /// Returns the options that have an effect in one of the forms.
 fn options<T: Operation + Default>(forms: &[WorkForm]) -> Vec<OptionSpec> {
@@ -75,15 +77,17 @@ fn options<T: Operation + Default>(forms: &[WorkForm]) -> Vec<OptionSpec> {
 
 /// Makes the argument of an option.
 fn argument(option: &OptionSpec) -> Arg {
-    let arg = Arg::new(option.name).long(option.flag()).help(help(option));
+    let arg = Arg::new(option.name).long(option.command_flag()).help(format_help(option));
     let arg = option.alias.map_or(arg.clone(), |alias| arg.alias(alias.replace('_', "-")));
     if option.kind == OptionKind::Switch {
         return arg.action(ArgAction::SetTrue);
     }
-    let arg = arg.value_name(option.value_name()).value_parser(parser(option));
+    let arg = arg.value_name(option.value_name()).value_parser(build_value_parser(option));
     // Coordinates and heights may be negative.
     let arg = arg.allow_hyphen_values(!matches!(option.kind, OptionKind::Text | OptionKind::Path));
     match (option.arity, &option.default) {
+        // Lists of words may be separated by commas. Lists of cells and points contain commas themselves, so their
+        // option is repeated.
         (Arity::List, _) if option.kind == OptionKind::Text => arg.action(ArgAction::Append).value_delimiter(','),
         (Arity::List, _) => arg.action(ArgAction::Append),
         (_, Json::Null) => arg,
@@ -93,18 +97,18 @@ fn argument(option: &OptionSpec) -> Arg {
 }
 
 /// Returns the help of an option: its meaning, its unit, and how it is typed.
-fn help(option: &OptionSpec) -> String {
+fn format_help(option: &OptionSpec) -> String {
     // The placeholder of a single number states its unit.
     let unit = match option.kind {
         OptionKind::Numbers(_) if option.unit != "1" => format!(" [{}]", option.unit),
         _ => String::new(),
     };
-    let syntax = option.syntax().map_or(String::new(), |syntax| format!("; {syntax}"));
+    let syntax = option.value_syntax().map_or(String::new(), |syntax| format!("; {syntax}"));
     format!("{}{unit}{syntax}", option.meaning.trim_end_matches('.'))
 }
 
 /// Checks a value as it is typed; the text itself is kept.
-fn parser(option: &OptionSpec) -> ValueParser {
+fn build_value_parser(option: &OptionSpec) -> ValueParser {
     match option.kind {
         OptionKind::Path => OsStringValueParser::new().into(),
         OptionKind::Choice(words) => {
@@ -149,7 +153,7 @@ mod tests {
     #[derive(Parser)]
     struct Drain {
         #[command(flatten)]
-        options: Declared<DrainOptions>,
+        options: OperationArgs<DrainOptions>,
     }
 
     #[test]
@@ -162,7 +166,7 @@ mod tests {
         assert_eq!((options.method, options.exponent, options.runoff), (FlowMethod::Multiple, 2.0, Some(300.0)));
         assert!(options.depressions && options.skip_lake_outlines && options.breach.is_some());
         let shown = options_for(&DrainOptions::default(), WorkForm::Store).len();
-        let plan = DeclaredForStore::<DrainOptions>::augment_args(Command::new("plan"));
+        let plan = StoreOperationArgs::<DrainOptions>::augment_args(Command::new("plan"));
         assert_eq!(plan.get_arguments().count(), shown);
     }
 }

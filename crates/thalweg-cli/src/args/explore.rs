@@ -7,13 +7,13 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use thalweg_core::Point;
 
-use super::values::{pixels, point, recipes, seed};
+use super::values::{parse_picture_size, parse_point, recipe_parser, seed_parser};
 
 /// `explore`.
 #[derive(Args)]
-pub struct Explore {
+pub struct ExploreArgs {
     /// The name of a preset, or a recipe file.
-    #[arg(value_parser = recipes(), hide_possible_values = true)]
+    #[arg(value_parser = recipe_parser(), hide_possible_values = true)]
     pub recipe: OsString,
     /// Draws into this PNG file, without a window.
     #[arg(short, long, value_name = "PNG")]
@@ -22,10 +22,10 @@ pub struct Explore {
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
     pub cells: Option<usize>,
     /// Seed of the world.
-    #[arg(long, value_name = "N", value_parser = seed())]
+    #[arg(long, value_name = "N", value_parser = seed_parser())]
     pub seed: Option<u64>,
     /// The point at which the camera looks, in world metres eastward and southward [default: the middle].
-    #[arg(long, value_name = "X,Y", value_parser = point, allow_hyphen_values = true)]
+    #[arg(long, value_name = "X,Y", value_parser = parse_point, allow_hyphen_values = true)]
     pub at: Option<Point>,
     /// Distance of the camera from that point in metres [default: the whole world is visible].
     #[arg(long, value_name = "M")]
@@ -37,6 +37,6 @@ pub struct Explore {
     #[arg(long, value_name = "DEGREES", default_value = "34")]
     pub elevation: f32,
     /// Width and height of the PNG in pixels.
-    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = pixels, default_value = "1280x800")]
+    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = parse_picture_size, default_value = "1280x800")]
     pub size: [usize; 2],
 }

@@ -31,7 +31,7 @@ pub struct KnobArgs {
 
 /// A value of one of the knobs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Turn {
+pub enum KnobSetting {
     /// Age.
     Age(f64),
     /// Rain.
@@ -51,16 +51,17 @@ impl KnobArgs {
     ///
     /// # Errors
     /// Returns an error if a rock is unknown.
-    pub fn turns(&self) -> Result<Vec<Vec<Turn>>> {
-        let factors = |turn: fn(f64) -> Turn, values: &[f64]| values.iter().copied().map(turn).collect::<Vec<_>>();
-        let rocks = self.rock.iter().map(|name| Rock::find(name).map(Turn::Rock)).collect::<Result<Vec<_>>>()?;
+    pub fn collect_settings(&self) -> Result<Vec<Vec<KnobSetting>>> {
+        let factors =
+            |turn: fn(f64) -> KnobSetting, values: &[f64]| values.iter().copied().map(turn).collect::<Vec<_>>();
+        let rocks = self.rock.iter().map(|name| Rock::find(name).map(KnobSetting::Rock)).collect::<Result<Vec<_>>>()?;
         let knobs = [
-            factors(Turn::Age, &self.age),
-            factors(Turn::Rain, &self.rain),
+            factors(KnobSetting::Age, &self.age),
+            factors(KnobSetting::Rain, &self.rain),
             rocks,
-            factors(Turn::Relief, &self.relief),
-            factors(Turn::Size, &self.size),
-            factors(Turn::Sea, &self.sea),
+            factors(KnobSetting::Relief, &self.relief),
+            factors(KnobSetting::Size, &self.size),
+            factors(KnobSetting::Sea, &self.sea),
         ];
         Ok(knobs.into_iter().filter(|turns| !turns.is_empty()).collect())
     }
@@ -69,23 +70,24 @@ impl KnobArgs {
     ///
     /// # Errors
     /// Returns an error if a rock is unknown, or if a knob has several values.
-    pub fn single(&self) -> Result<Knobs> {
+    pub fn to_single_knobs(&self) -> Result<Knobs> {
         let mut knobs = Knobs::default();
-        for turns in self.turns()? {
+        for turns in self.collect_settings()? {
+            // `vary` accepts lists of values with the same options, but a single world has one value per knob.
             if let [first, _, ..] = turns.as_slice() {
-                let typed: Vec<String> = turns.iter().map(Turn::value).collect();
+                let typed: Vec<String> = turns.iter().map(KnobSetting::format_value).collect();
                 let name = format!("--{}", first.name());
-                return Err(Error::value(name, typed.join(","), "one value; `thalweg vary` takes lists"));
+                return Err(Error::invalid_value(name, typed.join(","), "one value; `thalweg vary` takes lists"));
             }
-            turns.iter().for_each(|turn| turn.put(&mut knobs));
+            turns.iter().for_each(|turn| turn.apply_to(&mut knobs));
         }
         Ok(knobs)
     }
 }
 
-impl Turn {
+impl KnobSetting {
     /// Sets this knob.
-    pub fn put(&self, knobs: &mut Knobs) {
+    pub fn apply_to(&self, knobs: &mut Knobs) {
         match *self {
             Self::Age(factor) => knobs.age = factor,
             Self::Rain(factor) => knobs.rain = factor,
@@ -109,7 +111,7 @@ impl Turn {
     }
 
     /// Returns the unit of the knob's values after a blank; empty if they have none.
-    pub fn unit(&self) -> &'static str {
+    pub fn unit_suffix(&self) -> &'static str {
         match self {
             Self::Sea(_) => " m",
             Self::Age(_) | Self::Rain(_) | Self::Rock(_) | Self::Relief(_) | Self::Size(_) => "",
@@ -117,7 +119,7 @@ impl Turn {
     }
 
     /// Returns the value as it was typed.
-    pub fn value(&self) -> String {
+    pub fn format_value(&self) -> String {
         match self {
             Self::Rock(rock) => rock.name.to_string(),
             Self::Age(x) | Self::Rain(x) | Self::Relief(x) | Self::Size(x) | Self::Sea(x) => x.to_string(),

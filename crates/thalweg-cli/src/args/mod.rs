@@ -23,13 +23,13 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use thalweg_core::base::names;
 use thalweg_models::models;
 
-pub use export::Export;
-pub use pictures::{Compare, Mesh, Normals, Shade, Textures, View, WaterArgs};
-pub use runs::{Apply, Build, Generate, ModelArgs, Resume, RunArgs, Studio, Vary};
+pub use export::ExportArgs;
+pub use pictures::{CompareArgs, MeshArgs, NormalsArgs, ShadeArgs, TexturesArgs, ViewArgs, WaterArgs};
+pub use runs::{ApplyArgs, BuildArgs, GenerateArgs, ModelArgs, ResumeArgs, RunArgs, StudioArgs, VaryArgs};
 pub use shared::{CommonArgs, LoadArgs, drain_job};
-pub use stores::{Layer, Plan, Stage, TILE, Verify};
-pub use terrains::{Crop, Drain, Info, Measure, Resample, Rivers};
-pub use worlds::{Serve, Tile, WorldArgs};
+pub use stores::{LayerArgs, PlanArgs, StageArgs, TILE, VerifyArgs};
+pub use terrains::{CropArgs, DrainArgs, InfoArgs, MeasureArgs, ResampleArgs, RiversArgs};
+pub use worlds::{ServeArgs, TileArgs, WorldArgs};
 
 /// Makes terrain, erodes it, and writes it for game engines and GIS.
 #[derive(Parser)]
@@ -46,24 +46,24 @@ pub struct Cli {
 #[derive(Subcommand)]
 pub enum Command {
     /// Builds a world from a preset or a recipe into a folder.
-    Build(Box<Build>),
+    Build(Box<BuildArgs>),
     /// Computes one tile of a world of any size: heights, flow directions, rivers, a map.
-    Tile(Tile),
+    Tile(TileArgs),
     /// Serves a world's tiles to web maps and engines, and computes them on request.
-    Serve(Serve),
+    Serve(ServeArgs),
     /// Builds variations of a recipe (seeds, knobs, parameters) and draws them on one sheet.
-    Vary(Vary),
+    Vary(VaryArgs),
     /// Opens the studio, a window in which the land erodes.
-    Studio(Studio),
+    Studio(StudioArgs),
     /// Opens the explorer, which shows a world at any distance, from the whole world to a gully; or draws its view.
     #[cfg(feature = "studio")]
-    Explore(explore::Explore),
+    Explore(explore::ExploreArgs),
     /// Generates terrain with one base model.
-    Generate(Generate),
+    Generate(GenerateArgs),
     /// Runs one model over an elevation model.
-    Apply(Apply),
+    Apply(ApplyArgs),
     /// Continues a run from its checkpoint.
-    Resume(Resume),
+    Resume(ResumeArgs),
     /// Lists the models, or prints the page of one.
     Models {
         /// The name of a model.
@@ -79,49 +79,49 @@ pub enum Command {
     /// Prints the JSON Schema of recipes, for editors.
     Schema,
     /// Describes a terrain file.
-    Info(Info),
+    Info(InfoArgs),
     /// Computes the drainage of an elevation model for GIS: flow directions, drainage areas, basins, lakes, streams.
-    Drain(Drain),
+    Drain(DrainArgs),
     /// Plans work that is done by tiles into a store, as a file for the queue of a cluster.
-    Plan(Plan),
+    Plan(PlanArgs),
     /// Does one part of a plan: a tile of a stage, or its solution. Exits with 0 if the part is done, and with 3 if it
     /// has to wait for others.
-    Stage(Stage),
+    Stage(StageArgs),
     /// Finds tiles of a store that were lost or altered, and recreates them with --mend.
-    Verify(Verify),
+    Verify(VerifyArgs),
     /// Writes a layer of a store as a cloud-optimised GeoTIFF, at its full resolution or coarser.
-    Layer(Layer),
+    Layer(LayerArgs),
     /// Adds rivers and lakes to a terrain, and writes lines, rasters, meshes and the corrected elevation.
-    Rivers(Rivers),
+    Rivers(RiversArgs),
     /// Checks the files that `rivers` wrote.
     CheckRivers {
         /// The folder of these files.
         folder: PathBuf,
     },
     /// Measures the slopes, drainage and channels of a terrain, and prints the range that is usual in nature.
-    Measure(Measure),
+    Measure(MeasureArgs),
     /// Draws a shaded map.
-    Shade(Shade),
+    Shade(ShadeArgs),
     /// Draws a terrain in perspective.
-    View(View),
+    View(ViewArgs),
     /// Draws terrains side by side: two in perspective, or a sheet of several.
-    Compare(Compare),
+    Compare(CompareArgs),
     /// Draws a terrain as the studio shows it.
     #[cfg(feature = "studio")]
-    Picture(picture::Picture),
+    Picture(picture::PictureArgs),
     /// Writes a terrain in the form that another program reads, in tiles if requested, and prints what to click and
     /// type in that program.
-    Export(Export),
+    Export(ExportArgs),
     /// Writes a mesh with normals and tangents.
-    Mesh(Mesh),
+    Mesh(MeshArgs),
     /// Writes a normal map or a bump map.
-    Normals(Normals),
+    Normals(NormalsArgs),
     /// Writes textures: weights of ground cover, albedo without light, roughness, occlusion, curvature, flow.
-    Textures(Textures),
+    Textures(TexturesArgs),
     /// Changes the number of cells over the same extent.
-    Resample(Resample),
+    Resample(ResampleArgs),
     /// Cuts out a window of cells.
-    Crop(Crop),
+    Crop(CropArgs),
     /// Prints completions for a shell.
     Completions {
         /// The shell.
@@ -135,30 +135,31 @@ pub enum Command {
 }
 
 /// Parses the command line. If the arguments are invalid, or if help is requested, this ends the process.
-pub fn parse() -> Cli {
+pub fn parse_command_line() -> Cli {
     let typed: Vec<OsString> = std::env::args_os().collect();
-    let matches = command(&typed).try_get_matches_from(&typed);
-    matches.and_then(|matches| Cli::from_arg_matches(&matches)).unwrap_or_else(|error| refused(&error, &typed))
+    let matches = build_command(&typed).try_get_matches_from(&typed);
+    matches.and_then(|matches| Cli::from_arg_matches(&matches)).unwrap_or_else(|error| exit_with_error(&error, &typed))
 }
 
 /// Ends the process with the message about invalid arguments, or with the requested help. Arguments that contain
 /// control characters are printed in an escaped form, so that they have no effect on the terminal.
-fn refused(error: &clap::Error, typed: &[OsString]) -> ! {
-    let is_harmless = |word: &OsString| word.to_str().is_some_and(|word| names::line(word) == word);
+fn exit_with_error(error: &clap::Error, typed: &[OsString]) -> ! {
+    let is_harmless = |word: &OsString| word.to_str().is_some_and(|word| names::format_line(word) == word);
     if typed.iter().all(is_harmless) {
         error.exit();
     }
     let text = error.render().to_string();
-    crate::console::eprint(&names::lines(&text));
+    crate::console::print_to_stderr(&names::format_lines(&text));
     std::process::exit(error.exit_code())
 }
 
 /// Returns the whole command. The help of `apply` and `generate` lists the models or, if `typed` names a model, shows
 /// that model's parameters.
-pub fn command(typed: &[OsString]) -> clap::Command {
+pub fn build_command(typed: &[OsString]) -> clap::Command {
+    // The first word is the program and the second the command, so a model's name can only follow them.
     let named = typed.iter().skip(2).find_map(|word| models::find_model(word.to_str()?).ok());
     let after = match named {
-        Some(model) => thalweg_models::model::page::parameters(&*model),
+        Some(model) => thalweg_models::model::page::format_parameters(&*model),
         None => {
             let list: Vec<String> = models::all_models()
                 .map(|model| format!("  {:<20} {}", model.about().name, model.about().summary))
@@ -168,6 +169,7 @@ pub fn command(typed: &[OsString]) -> clap::Command {
     };
     let model_help = |command: clap::Command| command.after_help(after.clone());
     let command = Cli::command().mut_subcommand("apply", model_help).mut_subcommand("generate", model_help);
+    // clap lists commands without groups, so the list is part of the template.
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}",
         list_by_group(&command)
@@ -192,7 +194,7 @@ fn list_by_group(command: &clap::Command) -> String {
         text += &format!("{title}:\n");
         for found in names.iter().filter_map(|name| command.find_subcommand(name)) {
             let about = found.get_about().map(ToString::to_string).unwrap_or_default();
-            let about = wrapped(&about, 80).join(&format!("\n{:16}", ""));
+            let about = wrap_text(&about, 80).join(&format!("\n{:16}", ""));
             text += &format!("  {:<13} {about}\n", found.get_name());
         }
         text.push('\n');
@@ -201,7 +203,7 @@ fn list_by_group(command: &clap::Command) -> String {
 }
 
 /// Breaks a text into lines of at most `width` characters, unless a word is longer.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+fn wrap_text(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
@@ -218,7 +220,7 @@ mod tests {
 
     #[test]
     fn the_help_lists_every_command_once() {
-        let command = command(&[]);
+        let command = build_command(&[]);
         for name in command.get_subcommands().map(clap::Command::get_name) {
             let count = GROUPS.iter().flat_map(|(_, names)| *names).filter(|known| **known == name).count();
             assert_eq!(count, 1, "{name}");

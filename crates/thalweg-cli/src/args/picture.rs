@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, RangedU64ValueParser};
 use clap::{Args, ValueEnum};
-use thalweg_studio::picture::View;
+use thalweg_studio::picture::ViewDirection;
 
 use super::shared::LoadArgs;
-use super::values::{pixels, seed, two_numbers};
+use super::values::{parse_picture_size, seed_parser, two_numbers};
 
 /// `picture`.
 #[derive(Args)]
-pub struct Picture {
+pub struct PictureArgs {
     /// The terrain file to read, a folder that `build` wrote, or a preset or recipe, which is built first.
     pub input: PathBuf,
     /// The PNG file to write.
@@ -21,7 +21,7 @@ pub struct Picture {
     #[arg(long, value_name = "VIEW", default_value = "iso")]
     pub view: ViewWord,
     /// Width and height in pixels.
-    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = pixels, default_value = "1280x800")]
+    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = parse_picture_size, default_value = "1280x800")]
     pub size: [usize; 2],
     /// Azimuth of the camera in degrees clockwise from north, instead of that of the view.
     #[arg(long, value_name = "DEGREES", allow_negative_numbers = true)]
@@ -63,7 +63,7 @@ pub struct Picture {
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
     pub cells: Option<usize>,
     /// Seed of a world that is built first.
-    #[arg(long, value_name = "N", value_parser = seed())]
+    #[arg(long, value_name = "N", value_parser = seed_parser())]
     pub seed: Option<u64>,
     #[command(flatten)]
     pub load: LoadArgs,
@@ -71,15 +71,15 @@ pub struct Picture {
 
 /// The name of a view.
 #[derive(Clone, Copy)]
-pub struct ViewWord(pub View);
+pub struct ViewWord(pub ViewDirection);
 
 impl ValueEnum for ViewWord {
     fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [ViewWord; View::ALL.len()] = {
-            let mut all = [ViewWord(View::Iso); View::ALL.len()];
+        const ALL: [ViewWord; ViewDirection::ALL.len()] = {
+            let mut all = [ViewWord(ViewDirection::Iso); ViewDirection::ALL.len()];
             let mut k = 0;
             while k < all.len() {
-                all[k] = ViewWord(View::ALL[k]);
+                all[k] = ViewWord(ViewDirection::ALL[k]);
                 k += 1;
             }
             all

@@ -7,30 +7,33 @@ use clap::builder::RangedU64ValueParser;
 use thalweg_core::terrain::{DISCHARGE, POOL, WATER};
 use thalweg_core::{Point, Result, Terrain};
 use thalweg_export::world_folder::read_recipe;
-use thalweg_io::load_layer_of;
+use thalweg_io::load_terrain_layer;
 use thalweg_render::pictures::light::Sun;
 use thalweg_render::pictures::perspective::{Standpoint, ViewOptions};
 use thalweg_render::pictures::ramps::Ramp;
 use thalweg_render::pictures::water::{Streams, Water};
-use thalweg_render::products::chunks::MOST_LEVELS;
+use thalweg_render::products::chunks::MAX_LEVELS;
 use thalweg_render::products::glb::MeshPrecision;
 use thalweg_render::products::textures::TextureOptions;
 use thalweg_sim::recipe::Recipe;
 
-use super::declared::Declared;
+use super::declared::OperationArgs;
 use super::shared::LoadArgs;
-use super::values::{Sides, factor, layers, pixels, ramps, sides, three_numbers, two_numbers};
+use super::values::{
+    CellCounts, layer_parser, parse_cell_counts, parse_factor, parse_picture_size, ramp_parser, three_numbers,
+    two_numbers,
+};
 
 /// `shade`.
 #[derive(Args)]
-pub struct Shade {
+pub struct ShadeArgs {
     /// The terrain file to read, or a folder that `build` or `drain` wrote, whose water is drawn too.
     pub input: PathBuf,
     /// The PNG file to write.
     #[arg(short, long, value_name = "PNG")]
     pub output: PathBuf,
     /// Draws a layer of the folder over grey relief instead: its name, or `momentum` or `wetness`.
-    #[arg(long, value_name = "NAME", value_parser = layers(), hide_possible_values = true)]
+    #[arg(long, value_name = "NAME", value_parser = layer_parser(), hide_possible_values = true)]
     pub layer: Option<String>,
     #[command(flatten)]
     pub water: WaterArgs,
@@ -57,7 +60,7 @@ pub struct Shade {
 
 /// `view`.
 #[derive(Args)]
-pub struct View {
+pub struct ViewArgs {
     /// The terrain file to read, or a folder that `build` or `drain` wrote, whose water is drawn too.
     pub input: PathBuf,
     /// The PNG file to write.
@@ -85,7 +88,7 @@ pub struct NaturalArgs {
     #[arg(long)]
     pub natural: bool,
     /// Kilometres of air that absorb half of the light.
-    #[arg(long, value_name = "KM", requires = "natural", value_parser = factor)]
+    #[arg(long, value_name = "KM", requires = "natural", value_parser = parse_factor)]
     pub haze: Option<f64>,
     /// Position of the camera in the land instead of far away: metres east and south of the north-western corner, and
     /// metres above the ground.
@@ -101,7 +104,7 @@ pub struct NaturalArgs {
 
 impl NaturalArgs {
     /// Returns the position of the camera in the land; `None` if it is far away.
-    pub fn standpoint(&self) -> Option<Standpoint> {
+    pub fn camera_position(&self) -> Option<Standpoint> {
         let [azimuth, pitch] = self.towards;
         let at = |[east, south, above]: [f64; 3]| Standpoint {
             place: Point::new(east, south),
@@ -116,15 +119,16 @@ impl NaturalArgs {
 
 /// `textures`.
 #[derive(Args)]
-pub struct Textures {
-    /// The terrain file to read, or a folder that `build` or `drain` wrote: its water, ice, loose ground and recipe count too.
+pub struct TexturesArgs {
+    /// The terrain file to read, or a folder that `build` or `drain` wrote: its water, ice, sediment and recipe are read
+    /// as well.
     pub input: PathBuf,
     /// The folder to write into.
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
     #[command(flatten)]
-    pub options: Declared<TextureOptions>,
-    /// The terrain before it was worn, a file or a folder: writes what was worn and laid down.
+    pub options: OperationArgs<TextureOptions>,
+    /// The terrain before erosion, a file or a folder: also writes maps of erosion and deposition.
     #[arg(long, value_name = "FILE or FOLDER")]
     pub start: Option<PathBuf>,
     /// Sea up to this height in metres.
@@ -136,7 +140,7 @@ pub struct Textures {
 
 /// `compare`.
 #[derive(Args)]
-pub struct Compare {
+pub struct CompareArgs {
     /// Two or more terrains from left to right, files or folders that `build` wrote; if there are two, they must have
     /// the same size.
     #[arg(required = true, num_args = 2..)]
@@ -184,7 +188,7 @@ pub struct WaterArgs {
 #[derive(Args)]
 pub struct CameraArgs {
     /// Width and height of a view in pixels.
-    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = pixels, default_value = "1080x720")]
+    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = parse_picture_size, default_value = "1080x720")]
     pub size: [usize; 2],
     /// Position of the camera: azimuth (clockwise from north) and degrees above the horizon.
     #[arg(long, value_name = "AZIMUTH,ELEVATION", value_parser = two_numbers("AZIMUTH,ELEVATION"), default_value = "205,34", allow_hyphen_values = true)]
@@ -204,7 +208,7 @@ pub struct CameraArgs {
 #[derive(Args)]
 pub struct LookArgs {
     /// Colours of the ground by height.
-    #[arg(long, value_name = "NAME", value_parser = ramps())]
+    #[arg(long, value_name = "NAME", value_parser = ramp_parser())]
     pub ramp: Option<String>,
     /// Azimuth (clockwise from north) and altitude of the sun in degrees.
     #[arg(long, value_name = "AZIMUTH,ALTITUDE", value_parser = two_numbers("AZIMUTH,ALTITUDE"), default_value = "315,45", allow_hyphen_values = true)]
@@ -216,7 +220,7 @@ pub struct LookArgs {
 
 /// `mesh`.
 #[derive(Args)]
-pub struct Mesh {
+pub struct MeshArgs {
     /// The terrain: a file, or a folder that `build` or `drain` wrote, whose water and trees are included.
     pub input: PathBuf,
     /// The file to write: .glb, .obj (with .mtl), .ply or .stl.
@@ -246,10 +250,10 @@ pub struct Mesh {
     #[arg(long, value_name = "M", allow_hyphen_values = true)]
     pub sea_level: Option<f64>,
     /// Divides the ground into chunks, N × N or COLSxROWS, that meet without gaps (.glb, .obj, .ply).
-    #[arg(long, value_name = "CHUNKS", value_parser = sides)]
-    pub chunks: Option<Sides>,
+    #[arg(long, value_name = "CHUNKS", value_parser = parse_cell_counts)]
+    pub chunks: Option<CellCounts>,
     /// Number of levels of detail of each chunk, including the finest (.glb).
-    #[arg(long, value_name = "N", default_value = "1", value_parser = RangedU64ValueParser::<usize>::new().range(1..=MOST_LEVELS as u64))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = RangedU64ValueParser::<usize>::new().range(1..=MAX_LEVELS as u64))]
     pub lods: usize,
     /// Omits points as long as the ground moves up or down by no more than this number of metres.
     #[arg(long, value_name = "M")]
@@ -262,7 +266,7 @@ pub struct Mesh {
     pub skirts: bool,
     /// Maximum error in metres of positions of 16 bits, or `float` for 32 bits [default: 0.005, or float if 16 bits are
     /// not enough].
-    #[arg(long, value_name = "M", value_parser = precision)]
+    #[arg(long, value_name = "M", value_parser = parse_precision)]
     pub precision: Option<MeshPrecision>,
     #[command(flatten)]
     pub load: LoadArgs,
@@ -270,7 +274,7 @@ pub struct Mesh {
 
 /// `normals`.
 #[derive(Args)]
-pub struct Normals {
+pub struct NormalsArgs {
     /// The terrain file to read.
     pub input: PathBuf,
     /// The PNG file to write.
@@ -286,7 +290,7 @@ pub struct Normals {
     #[arg(long)]
     pub directx: bool,
     /// Factor on heights for the normals.
-    #[arg(long, value_name = "X", default_value = "1", value_parser = factor)]
+    #[arg(long, value_name = "X", default_value = "1", value_parser = parse_factor)]
     pub scale: f64,
     #[command(flatten)]
     pub load: LoadArgs,
@@ -297,18 +301,18 @@ impl WaterArgs {
     ///
     /// # Errors
     /// Returns an error if a file cannot be read or does not belong to this terrain.
-    pub fn lay(&self, terrain: &mut Terrain) -> Result<()> {
+    pub fn insert_water(&self, terrain: &mut Terrain) -> Result<()> {
         let files = [(&self.water, WATER), (&self.pools, POOL), (&self.streams, DISCHARGE)];
         for (path, spec) in files.iter().filter_map(|(path, spec)| Some((path.as_ref()?, spec))) {
-            let cells = load_layer_of(path, terrain, spec)?;
-            terrain.insert(spec, cells)?;
+            let cells = load_terrain_layer(path, terrain, spec)?;
+            terrain.insert_layer(spec, cells)?;
         }
         Ok(())
     }
 
     /// Returns the terrain's water, with streams as requested.
-    pub fn over<'a>(&self, terrain: &'a Terrain) -> Water<'a> {
-        let water = Water::of(terrain);
+    pub fn select_water<'a>(&self, terrain: &'a Terrain) -> Water<'a> {
+        let water = Water::from_terrain(terrain);
         let range = self.stream_range.map(|range| range.map(|q| q as f32));
         let threshold = self.stream_threshold.map(|q| q as f32);
         Water { streams: water.streams.map(|streams| Streams { range, threshold, ..streams }), ..water }
@@ -320,7 +324,8 @@ impl LookArgs {
     ///
     /// # Errors
     /// Returns an error if the ramp is unknown.
-    pub fn ramp(&self, recipe: Option<&Recipe>) -> Result<&'static Ramp> {
+    pub fn choose_ramp(&self, recipe: Option<&Recipe>) -> Result<&'static Ramp> {
+        // A recipe chooses the ramp of its world, for example sand for deserts.
         let own = || recipe.map_or(Ramp::land(), |recipe| recipe.ramp);
         self.ramp.as_deref().map_or_else(|| Ok(own()), Ramp::find)
     }
@@ -336,9 +341,9 @@ impl LookArgs {
     ///
     /// # Errors
     /// Returns an error if the ramp is unknown.
-    pub fn options<'a>(&self, recipe: Option<&Recipe>) -> Result<ViewOptions<'a>> {
+    pub fn to_view_options<'a>(&self, recipe: Option<&Recipe>) -> Result<ViewOptions<'a>> {
         Ok(ViewOptions {
-            ramp: self.ramp(recipe)?,
+            ramp: self.choose_ramp(recipe)?,
             sun: self.sun(),
             exaggeration: self.exaggeration,
             ..ViewOptions::default()
@@ -352,7 +357,7 @@ impl CameraArgs {
     ///
     /// # Errors
     /// Returns an error if the ramp is unknown, or if the recipe cannot be read.
-    pub fn options(&self, look: &LookArgs, input: &Path) -> Result<ViewOptions<'_>> {
+    pub fn to_view_options(&self, look: &LookArgs, input: &Path) -> Result<ViewOptions<'_>> {
         let [azimuth, elevation] = self.from;
         Ok(ViewOptions {
             size: self.size,
@@ -360,12 +365,12 @@ impl CameraArgs {
             elevation,
             zoom: self.zoom,
             title: self.title.as_deref(),
-            ..look.options(read_recipe(input)?.as_ref())?
+            ..look.to_view_options(read_recipe(input)?.as_ref())?
         })
     }
 }
 
-fn precision(text: &str) -> std::result::Result<MeshPrecision, String> {
+fn parse_precision(text: &str) -> std::result::Result<MeshPrecision, String> {
     if text == "float" {
         return Ok(MeshPrecision::Float);
     }

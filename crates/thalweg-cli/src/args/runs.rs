@@ -6,23 +6,23 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use thalweg_core::{MapPoint, Result};
-use thalweg_export::world_folder::{Ending, FramesOptions, StateEvery, States};
+use thalweg_export::world_folder::{Ending, FramesOptions, StateInterval, States};
 use thalweg_sim::recipe::Recipe;
 
-use super::export::targets;
+use super::export::target_parser;
 use super::knobs::KnobArgs;
 use super::pictures::LookArgs;
 use super::shared::LoadArgs;
 use super::values::{
-    EdgeWord, Sample, Sides, UnitWord, bytes, four_numbers, map_point, models, named_file, pair, recipes, seconds,
-    seed, sides,
+    CellCounts, EdgeWord, SampleWord, UnitWord, four_numbers, map_point, model_parser, named_file, parse_byte_count,
+    parse_cell_counts, parse_name_and_value, parse_seconds, recipe_parser, seed_parser,
 };
 
 /// `build`.
 #[derive(Args)]
-pub struct Build {
+pub struct BuildArgs {
     /// The name of a preset (see `thalweg presets`) or a recipe file.
-    #[arg(default_value = "alpine", value_parser = recipes(), hide_possible_values = true)]
+    #[arg(default_value = "alpine", value_parser = recipe_parser(), hide_possible_values = true)]
     pub recipe: OsString,
     /// Number of cells on the long side; more cells make the same world finer. An elevation model is resampled to this
     /// number.
@@ -37,13 +37,13 @@ pub struct Build {
     pub unit: Option<UnitWord>,
     /// Builds the world at the size, nearest to its number of cells, that this program accepts, so that `export --for`
     /// writes each cell as it is.
-    #[arg(long = "for", value_name = "TARGET", value_parser = targets(), conflicts_with_all = ["preview", "from", "tile_dir", "level", "rect"])]
+    #[arg(long = "for", value_name = "TARGET", value_parser = target_parser(), conflicts_with_all = ["preview", "from", "tile_dir", "level", "rect"])]
     pub target: Option<String>,
     /// Builds only the first levels, up to the first with more than 256 cells on the long side: the same land, coarser.
     #[arg(long)]
     pub preview: bool,
     /// Seed of the world.
-    #[arg(long, value_name = "N", value_parser = seed())]
+    #[arg(long, value_name = "N", value_parser = seed_parser())]
     pub seed: Option<u64>,
     /// Projected coordinate system in metres, such as EPSG:32632, in which the world is placed on Earth, for GIS; the
     /// land is the same everywhere.
@@ -57,17 +57,17 @@ pub struct Build {
     #[arg(short, long, alias = "out", value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Maximum memory of the process, such as 500M or 2G, if the output is a store [default: the free memory].
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = parse_byte_count)]
     pub memory: Option<u64>,
     /// Omits the stages after this one.
     #[arg(long, value_name = "LABEL")]
     pub until: Option<String>,
     /// Sets a parameter of a stage: LABEL.PARAMETER=VALUE.
-    #[arg(long, value_name = "SET", value_parser = pair)]
+    #[arg(long, value_name = "SET", value_parser = parse_name_and_value)]
     pub set: Vec<(String, String)>,
     /// Number format of height.tif and the layers; f64 is exact.
     #[arg(long = "type", value_name = "TYPE")]
-    pub sample: Option<Sample>,
+    pub sample: Option<SampleWord>,
     /// For a store (-o DIR.zarr): the level to build. Level 0 has the recipe's widest cells, and each further level
     /// has cells of half the width [default: the recipe's last].
     #[arg(long, value_name = "L", conflicts_with_all = ["tile_dir", "preview", "sample", "from"])]
@@ -102,15 +102,15 @@ pub struct Build {
 
 /// `studio`.
 #[derive(Args)]
-pub struct Studio {
+pub struct StudioArgs {
     /// The name of a preset (see `thalweg presets`), a recipe file, or an elevation model.
-    #[arg(value_name = "RECIPE|FILE", default_value = "alpine", value_parser = recipes(), hide_possible_values = true)]
+    #[arg(value_name = "RECIPE|FILE", default_value = "alpine", value_parser = recipe_parser(), hide_possible_values = true)]
     pub recipe: OsString,
     /// Number of cells on the long side [default: the recipe's; for presets, at most 512].
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
     pub cells: Option<usize>,
     /// Seed of the world.
-    #[arg(long, value_name = "N", value_parser = seed())]
+    #[arg(long, value_name = "N", value_parser = seed_parser())]
     pub seed: Option<u64>,
     /// Opens the window without starting the erosion.
     #[arg(long)]
@@ -122,12 +122,12 @@ pub struct Studio {
 
 /// `generate`.
 #[derive(Args)]
-pub struct Generate {
+pub struct GenerateArgs {
     #[command(flatten)]
     pub model: ModelArgs,
     /// Numbers of columns and rows of the terrain; a single number makes a square.
-    #[arg(long, value_name = "COLS[xROWS]", value_parser = sides)]
-    pub cells: Sides,
+    #[arg(long, value_name = "COLS[xROWS]", value_parser = parse_cell_counts)]
+    pub cells: CellCounts,
     /// Side of a cell in metres.
     #[arg(long, value_name = "M")]
     pub cell_size: f64,
@@ -137,14 +137,14 @@ pub struct Generate {
 
 /// `apply`.
 #[derive(Args)]
-pub struct Apply {
+pub struct ApplyArgs {
     #[command(flatten)]
     pub model: ModelArgs,
     /// The elevation model that the model runs over.
     #[arg(index = 2)]
     pub input: PathBuf,
     /// Maximum memory of the process, such as 500M or 2G, if the output is a store [default: the free memory].
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = parse_byte_count)]
     pub memory: Option<u64>,
     #[command(flatten)]
     pub load: LoadArgs,
@@ -156,16 +156,16 @@ pub struct Apply {
 #[derive(Args)]
 pub struct ModelArgs {
     /// The model (see `thalweg models`).
-    #[arg(index = 1, value_parser = models(), hide_possible_values = true)]
+    #[arg(index = 1, value_parser = model_parser(), hide_possible_values = true)]
     pub model: String,
     /// The file to write; its extension determines the format.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// Sets a parameter: NAME=VALUE.
-    #[arg(long, value_name = "SET", value_parser = pair)]
+    #[arg(long, value_name = "SET", value_parser = parse_name_and_value)]
     pub set: Vec<(String, String)>,
     /// Seed of the model's random numbers.
-    #[arg(long, value_name = "N", default_value = "1", value_parser = seed())]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = seed_parser())]
     pub seed: u64,
     /// An input layer: NAME=FILE, such as a mask.
     #[arg(long, value_name = "LAYER", value_parser = named_file())]
@@ -175,7 +175,7 @@ pub struct ModelArgs {
     pub layers: Option<PathBuf>,
     /// Number format of heights and layers, if the file format offers a choice; f64 is exact.
     #[arg(long = "type", value_name = "TYPE")]
-    pub sample: Option<Sample>,
+    pub sample: Option<SampleWord>,
     /// Boundary condition of the four sides.
     #[arg(long, default_value = "open")]
     pub edges: EdgeWord,
@@ -186,7 +186,7 @@ pub struct ModelArgs {
 
 /// `resume`.
 #[derive(Args)]
-pub struct Resume {
+pub struct ResumeArgs {
     /// The checkpoint that an earlier run wrote.
     pub checkpoint: PathBuf,
 }
@@ -201,7 +201,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub fresh: bool,
     /// Seconds between two checkpoints [default: 300 with --checkpoint].
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(long, value_name = "S", value_parser = parse_seconds)]
     pub every: Option<f64>,
     /// Writes a report of the run as JSON.
     #[arg(long, value_name = "FILE")]
@@ -214,7 +214,7 @@ pub struct RunArgs {
 
 impl RunArgs {
     /// Returns the first given option that does not apply to a map that is written by tiles, into a store or a folder.
-    pub fn of_a_whole(&self) -> Option<&'static str> {
+    pub fn in_memory_only_option(&self) -> Option<&'static str> {
         let asked = [
             ("--checkpoint", self.checkpoint.is_some()),
             ("--fresh", self.fresh),
@@ -233,7 +233,7 @@ pub struct StatesArgs {
     /// Saves the heights during the run as GeoTIFFs with a table of their times: after each interval of steps of a
     /// stage (20) or of simulated years (5000y). For a world in levels, only those of the last level are saved.
     #[arg(long, value_name = "STEPS|YEARSy")]
-    pub save_every: Option<StateEvery>,
+    pub save_every: Option<StateInterval>,
     /// The folder for these heights [default: `states` in the world's folder; for a file, NAME_states].
     #[arg(long, value_name = "DIR", requires = "save_every")]
     pub states: Option<PathBuf>,
@@ -241,8 +241,9 @@ pub struct StatesArgs {
 
 impl StatesArgs {
     /// Converts the arguments to the library's type; returns `None` if no states were requested.
-    pub fn of(&self, ending: &Ending, recipe: &Recipe) -> Result<Option<States>> {
+    pub fn to_states(&self, ending: &Ending, recipe: &Recipe) -> Result<Option<States>> {
         let Some(every) = self.save_every else { return Ok(None) };
+        // States have the sample type of the final heights.
         let (by_itself, sample) = match ending {
             Ending::World { dir, sample, .. } => (dir.join("states"), *sample),
             Ending::File { output, sample, .. } => {
@@ -277,7 +278,7 @@ pub struct FramesArgs {
 
 impl FramesArgs {
     /// Converts the arguments to the library's type; returns `None` if no frames were requested.
-    pub fn options(&self) -> Option<FramesOptions> {
+    pub fn to_frames_options(&self) -> Option<FramesOptions> {
         Some(FramesOptions {
             folder: self.frames.clone()?,
             every: self.frames_every,
@@ -290,9 +291,9 @@ impl FramesArgs {
 
 /// `vary`.
 #[derive(Args)]
-pub struct Vary {
+pub struct VaryArgs {
     /// The name of a preset (see `thalweg presets`) or a recipe file.
-    #[arg(value_parser = recipes(), hide_possible_values = true)]
+    #[arg(value_parser = recipe_parser(), hide_possible_values = true)]
     pub recipe: OsString,
     /// The PNG file to write.
     #[arg(short, long, value_name = "PNG")]
@@ -301,10 +302,10 @@ pub struct Vary {
     #[arg(long, value_name = "N|LIST")]
     pub seeds: Option<String>,
     /// The first seed.
-    #[arg(long, value_name = "N", value_parser = seed())]
+    #[arg(long, value_name = "N", value_parser = seed_parser())]
     pub seed: Option<u64>,
     /// Values of a parameter of a stage: LABEL.PARAMETER=VALUE,VALUE,…; a single value applies to all pictures.
-    #[arg(long, value_name = "SET", value_parser = pair)]
+    #[arg(long, value_name = "SET", value_parser = parse_name_and_value)]
     pub set: Vec<(String, String)>,
     /// Number of cells on the long side [default: 256, or the nearest level of the recipe].
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]

@@ -8,8 +8,8 @@ use thalweg_export::survey::DrainOptions;
 use thalweg_io::LoadOptions;
 use thalweg_store::DrainJob;
 
-use super::values::{EdgeWord, UnitWord, threads, two_numbers};
-use crate::console::Voice;
+use super::values::{EdgeWord, UnitWord, thread_count_parser, two_numbers};
+use crate::console::Reporter;
 
 /// The interpretation of a terrain file.
 #[derive(Args)]
@@ -33,13 +33,13 @@ pub struct LoadArgs {
 
 impl LoadArgs {
     /// Converts the arguments to the library's type.
-    pub fn options(&self) -> LoadOptions {
+    pub fn to_load_options(&self) -> LoadOptions {
         LoadOptions {
             height: self.height,
             cell_size: self.cell_size,
             infinite_is_nodata: self.infinite_is_nodata,
             deterrace: self.deterrace,
-            unit: self.unit.map(UnitWord::unit),
+            unit: self.unit.map(UnitWord::to_unit),
         }
     }
 }
@@ -48,7 +48,7 @@ impl LoadArgs {
 #[derive(Args, Clone, Copy)]
 pub struct CommonArgs {
     /// Number of threads [default: all cores, for `stage` 1]; the result does not depend on it.
-    #[arg(long, global = true, value_name = "N", value_parser = threads())]
+    #[arg(long, global = true, value_name = "N", value_parser = thread_count_parser())]
     pub threads: Option<usize>,
     /// Prints no progress and no summary; warnings and errors are still printed.
     #[arg(short, long, global = true)]
@@ -58,7 +58,7 @@ pub struct CommonArgs {
     pub json: bool,
 }
 
-impl From<CommonArgs> for Voice {
+impl From<CommonArgs> for Reporter {
     fn from(args: CommonArgs) -> Self {
         Self { quiet: args.quiet, json: args.json }
     }
@@ -81,6 +81,6 @@ pub struct MapArgs {
 /// # Errors
 /// Returns the errors of [`DrainJob::new`].
 pub fn drain_job(input: &Path, load: &LoadArgs, map: &MapArgs, options: &DrainOptions) -> Result<DrainJob> {
-    let job = DrainJob::new(input, load.options(), options.clone())?;
-    Ok(DrainJob { edges: map.edges.edges(), sea_level: map.sea_level, ..job })
+    let job = DrainJob::new(input, load.to_load_options(), options.clone())?;
+    Ok(DrainJob { edges: map.edges.to_edges(), sea_level: map.sea_level, ..job })
 }

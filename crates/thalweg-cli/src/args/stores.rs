@@ -7,16 +7,16 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use thalweg_export::survey::DrainOptions;
 
-use super::declared::DeclaredForStore;
+use super::declared::StoreOperationArgs;
 use super::shared::{LoadArgs, MapArgs};
-use super::values::{bytes, four_numbers, layers, named_file, pair, seed};
+use super::values::{four_numbers, layer_parser, named_file, parse_byte_count, parse_name_and_value, seed_parser};
 
 /// The default side of a tile in cells.
 pub const TILE: usize = 1024;
 
 /// `plan`.
 #[derive(Args)]
-pub struct Plan {
+pub struct PlanArgs {
     /// The work: `drain` and an elevation model, whose drainage is computed; `build` and a preset or recipe, whose
     /// world is built; or `apply`, a model and an elevation model. If the only argument is an elevation model, `drain`
     /// may be omitted; if it is a preset or recipe, `build` may be.
@@ -33,7 +33,7 @@ pub struct Plan {
     pub tile: usize,
     /// Maximum memory of a process that does a part of the work on one thread, such as 500M; tiles become smaller if
     /// necessary.
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = parse_byte_count)]
     pub memory: Option<u64>,
     /// Number of cells on the long side of a world.
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 24))]
@@ -45,16 +45,16 @@ pub struct Plan {
     #[arg(long, value_name = "W,N,E,S", value_parser = four_numbers, allow_hyphen_values = true)]
     pub rect: Option<[f64; 4]>,
     /// Seed of the world, or of the model's random numbers.
-    #[arg(long, value_name = "N", value_parser = seed())]
+    #[arg(long, value_name = "N", value_parser = seed_parser())]
     pub seed: Option<u64>,
     /// Sets a parameter of the model: NAME=VALUE.
-    #[arg(long, value_name = "SET", value_parser = pair)]
+    #[arg(long, value_name = "SET", value_parser = parse_name_and_value)]
     pub set: Vec<(String, String)>,
     /// An input layer of the model: NAME=FILE.
     #[arg(long, value_name = "LAYER", value_parser = named_file())]
     pub layer: Vec<(String, PathBuf)>,
     #[command(flatten)]
-    pub drainage: DeclaredForStore<DrainOptions>,
+    pub drainage: StoreOperationArgs<DrainOptions>,
     #[command(flatten)]
     pub map: MapArgs,
     #[command(flatten)]
@@ -63,7 +63,7 @@ pub struct Plan {
 
 /// `stage`.
 #[derive(Args)]
-pub struct Stage {
+pub struct StageArgs {
     /// A plan that `plan` wrote.
     pub plan: PathBuf,
     /// The name of the stage in the plan.
@@ -72,13 +72,13 @@ pub struct Stage {
     #[arg(value_name = "TILE|solve")]
     pub tile: String,
     /// Refuses a plan whose parts need more memory than this, such as 500M.
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = parse_byte_count)]
     pub memory: Option<u64>,
 }
 
 /// `verify`.
 #[derive(Args)]
-pub struct Verify {
+pub struct VerifyArgs {
     /// The store.
     pub store: PathBuf,
     /// Decodes every tile instead of comparing the hashes of its bytes.
@@ -94,11 +94,11 @@ pub struct Verify {
 
 /// `layer`.
 #[derive(Args)]
-pub struct Layer {
+pub struct LayerArgs {
     /// The store.
     pub store: PathBuf,
     /// The name of the layer.
-    #[arg(value_parser = layers(), hide_possible_values = true)]
+    #[arg(value_parser = layer_parser(), hide_possible_values = true)]
     pub layer: String,
     /// The file to write, a cloud-optimised GeoTIFF.
     #[arg(short, long, value_name = "FILE.tif")]

@@ -7,15 +7,16 @@ use thalweg_core::{Cell, MapPoint};
 use thalweg_export::survey::DrainOptions;
 use thalweg_render::products::measure::MeasureOptions;
 
-use super::declared::Declared;
+use super::declared::OperationArgs;
 use super::shared::{LoadArgs, MapArgs};
 use super::values::{
-    EdgeWord, Sample, Sides, area, bytes, cell, map_point, named_file, pair, placed, seed, sides, window,
+    CellCounts, EdgeWord, SampleWord, map_point, named_file, parse_area, parse_byte_count, parse_cell,
+    parse_cell_counts, parse_cell_with_number, parse_name_and_value, parse_window, seed_parser,
 };
 
 /// `info`.
 #[derive(Args)]
-pub struct Info {
+pub struct InfoArgs {
     /// A terrain file.
     pub file: PathBuf,
     #[command(flatten)]
@@ -24,18 +25,18 @@ pub struct Info {
 
 /// `drain`.
 #[derive(Args)]
-pub struct Drain {
+pub struct DrainArgs {
     /// The terrain file to read.
     pub input: PathBuf,
     /// The folder to write into.
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
     #[command(flatten)]
-    pub options: Declared<DrainOptions>,
+    pub options: OperationArgs<DrainOptions>,
     #[command(flatten)]
     pub map: MapArgs,
     /// Maximum memory of the process, such as 500M or 2G, if the work is done by tiles [default: the free memory].
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = parse_byte_count)]
     pub memory: Option<u64>,
     #[command(flatten)]
     pub load: LoadArgs,
@@ -43,7 +44,7 @@ pub struct Drain {
 
 /// `rivers`.
 #[derive(Args)]
-pub struct Rivers {
+pub struct RiversArgs {
     /// The terrain file to read.
     pub input: PathBuf,
     /// The folder to write into.
@@ -51,28 +52,28 @@ pub struct Rivers {
     pub output: PathBuf,
     /// Drainage area from which there is a river, such as 250000, 250000m2 or 0.25km2 [default: 1km2; for small files,
     /// 1/250 of their area, but at least 200 cells].
-    #[arg(long, value_name = "AREA", value_parser = area)]
+    #[arg(long, value_name = "AREA", value_parser = parse_area)]
     pub catchment: Option<f64>,
     /// Sets a parameter of the model river_network: NAME=VALUE.
-    #[arg(long, value_name = "SET", value_parser = pair)]
+    #[arg(long, value_name = "SET", value_parser = parse_name_and_value)]
     pub set: Vec<(String, String)>,
     /// A cell where water leaves the map, counted from 0 in the north-west. There may be several.
-    #[arg(long, value_name = "ROW,COL", value_parser = cell)]
+    #[arg(long, value_name = "ROW,COL", value_parser = parse_cell)]
     pub mouth: Vec<Cell>,
     /// A point where water leaves the map, in the coordinates of the file. There may be several.
     #[arg(long, value_name = "X,Y", value_parser = map_point, allow_hyphen_values = true)]
     pub mouth_at: Vec<MapPoint>,
     /// A spring: its cell, and its discharge in m³/s.
-    #[arg(long, value_name = "ROW,COL,RATE", value_parser = placed)]
+    #[arg(long, value_name = "ROW,COL,RATE", value_parser = parse_cell_with_number)]
     pub spring: Vec<(Cell, f64)>,
     /// A cell that a river passes through, and the distance in metres within which water is drawn to it.
-    #[arg(long, value_name = "ROW,COL,REACH", value_parser = placed)]
+    #[arg(long, value_name = "ROW,COL,REACH", value_parser = parse_cell_with_number)]
     pub pass: Vec<(Cell, f64)>,
     /// An input layer: NAME=FILE, where NAME is rain, hardness or protect (ground that rivers avoid).
     #[arg(long, value_name = "LAYER", value_parser = named_file())]
     pub layer: Vec<(String, PathBuf)>,
     /// Seed of the bends of rivers.
-    #[arg(long, value_name = "N", default_value = "1", value_parser = seed())]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = seed_parser())]
     pub seed: u64,
     /// Boundary condition of the four sides; with closed sides, water leaves only at mouths, into the sea and into
     /// no-data cells.
@@ -87,7 +88,7 @@ pub struct Rivers {
 
 /// `measure`.
 #[derive(Args)]
-pub struct Measure {
+pub struct MeasureArgs {
     /// The terrain to measure: a file, or a folder that `build` wrote, whose recipe gives edges and sea level.
     pub input: PathBuf,
     /// A second terrain to measure; both are printed side by side.
@@ -100,7 +101,7 @@ pub struct Measure {
     #[arg(long)]
     pub explain: bool,
     #[command(flatten)]
-    pub options: Declared<MeasureOptions>,
+    pub options: OperationArgs<MeasureOptions>,
     /// The sea level in metres; land at or below it is not measured.
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub sea_level: Option<f64>,
@@ -110,40 +111,40 @@ pub struct Measure {
 
 /// `resample`.
 #[derive(Args)]
-pub struct Resample {
+pub struct ResampleArgs {
     /// The terrain file to read.
     pub input: PathBuf,
     /// The file to write; its extension determines the format.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// Numbers of columns and rows of the result; without a number of rows, cells stay square.
-    #[arg(long, value_name = "COLS[xROWS]", value_parser = sides)]
-    pub cells: Sides,
+    #[arg(long, value_name = "COLS[xROWS]", value_parser = parse_cell_counts)]
+    pub cells: CellCounts,
     /// Treats samples as classes: each new sample is the nearest old one, unchanged. Unsigned whole numbers of 8 or 32
     /// bits in a TIFF are treated as classes unless the file states that they are heights.
     #[arg(long)]
     pub classes: bool,
     /// Number format of the heights, if the file format offers a choice.
     #[arg(long = "type", value_name = "TYPE")]
-    pub sample: Option<Sample>,
+    pub sample: Option<SampleWord>,
     #[command(flatten)]
     pub load: LoadArgs,
 }
 
 /// `crop`.
 #[derive(Args)]
-pub struct Crop {
+pub struct CropArgs {
     /// The terrain file to read.
     pub input: PathBuf,
     /// The file to write; its extension determines the format.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// First column and row, counted from 0, then the numbers of columns and rows.
-    #[arg(long, value_name = "COL,ROW,COLS,ROWS", value_parser = window)]
+    #[arg(long, value_name = "COL,ROW,COLS,ROWS", value_parser = parse_window)]
     pub window: [usize; 4],
     /// Number format of the heights, if the file format offers a choice.
     #[arg(long = "type", value_name = "TYPE")]
-    pub sample: Option<Sample>,
+    pub sample: Option<SampleWord>,
     #[command(flatten)]
     pub load: LoadArgs,
 }

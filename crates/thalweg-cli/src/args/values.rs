@@ -14,7 +14,7 @@ use thalweg_sim::presets::PRESETS;
 
 /// Columns, and rows if they were given.
 #[derive(Debug, Clone, Copy)]
-pub struct Sides {
+pub struct CellCounts {
     /// Columns, 1 or more.
     pub cols: usize,
     /// Rows, 1 or more.
@@ -47,12 +47,12 @@ impl<P: TypedValueParser> TypedValueParser for Completed<P> {
 }
 
 /// Returns the parser of a recipe file or of the name of a preset.
-pub fn recipes() -> Completed<OsStringValueParser> {
+pub fn recipe_parser() -> Completed<OsStringValueParser> {
     Completed { any: OsStringValueParser::new(), names: PRESETS.iter().map(|preset| preset.name).collect() }
 }
 
 /// Returns the parser of the name of a model.
-pub fn models() -> Completed<StringValueParser> {
+pub fn model_parser() -> Completed<StringValueParser> {
     Completed {
         any: StringValueParser::new(),
         names: thalweg_models::models::all_models().map(|model| model.about().name).collect(),
@@ -60,7 +60,7 @@ pub fn models() -> Completed<StringValueParser> {
 }
 
 /// Returns the parser of the name of a layer.
-pub fn layers() -> Completed<StringValueParser> {
+pub fn layer_parser() -> Completed<StringValueParser> {
     let mut names: Vec<_> = Models::default().layers().map(|layer| layer.name).collect();
     names.sort_unstable();
     names.dedup();
@@ -69,7 +69,7 @@ pub fn layers() -> Completed<StringValueParser> {
 
 /// The number format of written samples.
 #[derive(Clone, Copy, ValueEnum)]
-pub enum Sample {
+pub enum SampleWord {
     /// 32-bit floats, accurate to a millimetre or better.
     F32,
     /// 64-bit floats, which are exact.
@@ -85,7 +85,7 @@ pub enum UnitWord {
 
 impl UnitWord {
     /// Returns the library's unit.
-    pub fn unit(self) -> Unit {
+    pub fn to_unit(self) -> Unit {
         match self {
             Self::Metre => Unit::Metre,
         }
@@ -103,7 +103,7 @@ pub enum EdgeWord {
 
 impl EdgeWord {
     /// Returns this condition for all four sides.
-    pub fn edges(self) -> Edges {
+    pub fn to_edges(self) -> Edges {
         match self {
             Self::Open => [Edge::Open; 4],
             Self::Closed => [Edge::Closed; 4],
@@ -112,30 +112,36 @@ impl EdgeWord {
 }
 
 /// Returns the parser of a seed. Recipes store seeds as TOML integers, which end at 2⁶³ − 1.
-pub fn seed() -> RangedU64ValueParser<u64> {
+pub fn seed_parser() -> RangedU64ValueParser<u64> {
     RangedU64ValueParser::new().range(0..=i64::MAX as u64)
 }
 
-pub fn threads() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..=MOST_THREADS as u64)
+/// Returns the parser of a number of threads, 1 to [`MAX_THREADS`].
+pub fn thread_count_parser() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=MAX_THREADS as u64)
 }
 
 /// The maximum number of threads.
-pub const MOST_THREADS: usize = 1024;
+pub const MAX_THREADS: usize = 1024;
 
-pub fn ramps() -> clap::builder::PossibleValuesParser {
+/// Returns the parser of the name of a colour ramp.
+pub fn ramp_parser() -> clap::builder::PossibleValuesParser {
     RAMPS.iter().map(|ramp| PossibleValue::new(ramp.name).help(ramp.about)).collect::<Vec<_>>().into()
 }
 
-pub fn seconds(text: &str) -> Result<f64, String> {
+/// Parses a time in seconds, 0 to 10⁹; returns a message for anything else.
+pub fn parse_seconds(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|s| (0.0..=1e9).contains(s)).ok_or_else(|| "allowed is 0 to 1000000000 seconds".into())
 }
 
-pub fn factor(text: &str) -> Result<f64, String> {
+/// Parses a factor, 10⁻⁶ to 10⁶; returns a message for anything else.
+pub fn parse_factor(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|x| (1e-6..=1e6).contains(x)).ok_or_else(|| "allowed is 0.000001 to 1000000".into())
 }
 
-pub fn area(text: &str) -> Result<f64, String> {
+/// Parses an area in m², or with the suffix `km2` in km²; returns it in m².
+pub fn parse_area(text: &str) -> Result<f64, String> {
+    // `km2` also ends in `m2`, so it is tried first.
     let (number, factor) = match (text.strip_suffix("km2"), text.strip_suffix("m2")) {
         (Some(number), _) => (number, 1e6),
         (None, Some(number)) => (number, 1.0),
@@ -148,8 +154,9 @@ pub fn area(text: &str) -> Result<f64, String> {
 
 /// Parses bytes of memory: a number, which may end in K, M, G or T, each 1024 times the previous one; KiB and so on
 /// mean the same.
-pub fn bytes(text: &str) -> Result<u64, String> {
+pub fn parse_byte_count(text: &str) -> Result<u64, String> {
     let wrong = || "allowed is a number of bytes of at least 1M, such as 524288000, 500M or 2.5G".to_string();
+    // The endings K, KB and KiB mean the same.
     let text = text.trim().trim_end_matches("iB").trim_end_matches('B');
     let powers = "KMGT".chars().zip([10, 20, 30, 40]);
     let found = powers.into_iter().find_map(|(unit, power)| Some((text.strip_suffix(unit)?, power)));
@@ -158,20 +165,24 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     if (1048576.0..1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
 }
 
-pub fn cell(text: &str) -> Result<Cell, String> {
+/// Parses ROW,COL, both from 0.
+pub fn parse_cell(text: &str) -> Result<Cell, String> {
     let numbers: Option<Vec<usize>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
     let numbers = numbers.and_then(|n| <[usize; 2]>::try_from(n).ok());
     numbers.map(Cell::from).ok_or_else(|| "allowed is ROW,COL, two whole numbers from 0".into())
 }
 
-pub fn placed(text: &str) -> Result<(Cell, f64), String> {
+/// Parses ROW,COL,NUMBER, for example a spring with its discharge.
+pub fn parse_cell_with_number(text: &str) -> Result<(Cell, f64), String> {
     let wrong = || "allowed is ROW,COL,NUMBER, with whole ROW and COL from 0".to_string();
+    // The number follows the last comma; the rest is the cell.
     let (place, number) = text.rsplit_once(',').ok_or_else(wrong)?;
     let number = number.trim().parse().ok().filter(|x: &f64| x.is_finite()).ok_or_else(wrong)?;
-    Ok((cell(place).map_err(|_| wrong())?, number))
+    Ok((parse_cell(place).map_err(|_| wrong())?, number))
 }
 
-pub fn pair(text: &str) -> Result<(String, String), String> {
+/// Parses NAME=VALUE; blanks around both are removed.
+pub fn parse_name_and_value(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("allowed is NAME=VALUE")?;
     Ok((name.trim().to_string(), value.trim().to_string()))
 }
@@ -179,17 +190,18 @@ pub fn pair(text: &str) -> Result<(String, String), String> {
 /// Returns the parser of NAME=FILE, where the name of the file may consist of any bytes.
 pub fn named_file() -> impl TypedValueParser<Value = (String, PathBuf)> {
     OsStringValueParser::new().try_map(|text| {
+        // Split the bytes instead of text, because file names need not be valid UTF-8.
         let bytes = text.as_encoded_bytes();
         let at = bytes.iter().position(|byte| *byte == b'=').ok_or("allowed is NAME=FILE")?;
         let name = std::str::from_utf8(&bytes[..at]).map_err(|_| "allowed is NAME=FILE")?.trim().to_string();
         // Blanks around a name that is valid text are removed, as in other pairs.
         let file = text.to_str().map(|text| PathBuf::from(text[at + 1..].trim()));
-        Ok::<_, &str>((name, file.unwrap_or_else(|| behind(&text, at + 1))))
+        Ok::<_, &str>((name, file.unwrap_or_else(|| path_after(&text, at + 1))))
     })
 }
 
 /// Returns the part of a text that starts at this byte.
-fn behind(text: &OsStr, at: usize) -> PathBuf {
+fn path_after(text: &OsStr, at: usize) -> PathBuf {
     #[cfg(unix)]
     {
         use std::os::unix::ffi::OsStrExt as _;
@@ -199,22 +211,24 @@ fn behind(text: &OsStr, at: usize) -> PathBuf {
     PathBuf::from(text.to_string_lossy().chars().skip(at).collect::<String>())
 }
 
-pub fn sides(text: &str) -> Result<Sides, String> {
+/// Parses COLSxROWS or COLS, both from 1.
+pub fn parse_cell_counts(text: &str) -> Result<CellCounts, String> {
     let number = |text: &str| text.trim().parse().ok().filter(|n| *n > 0);
     let sides = match text.split_once(['x', 'X']) {
-        None => number(text).map(|cols| Sides { cols, rows: None }),
-        Some((cols, rows)) => number(cols).zip(number(rows)).map(|(cols, rows)| Sides { cols, rows: Some(rows) }),
+        None => number(text).map(|cols| CellCounts { cols, rows: None }),
+        Some((cols, rows)) => number(cols).zip(number(rows)).map(|(cols, rows)| CellCounts { cols, rows: Some(rows) }),
     };
     sides.ok_or_else(|| "allowed is COLSxROWS or COLS, whole numbers from 1".into())
 }
 
-pub fn pixels(text: &str) -> Result<[usize; 2], String> {
-    let Sides { cols, rows } = sides(text)?;
+/// Parses WIDTHxHEIGHT in pixels; returns rows and columns.
+pub fn parse_picture_size(text: &str) -> Result<[usize; 2], String> {
+    let CellCounts { cols, rows } = parse_cell_counts(text)?;
     rows.map(|rows| [rows, cols]).ok_or_else(|| "allowed is WIDTHxHEIGHT in pixels".into())
 }
 
 /// Parses a point in world metres.
-pub fn point(text: &str) -> Result<Point, String> {
+pub fn parse_point(text: &str) -> Result<Point, String> {
     two_numbers("X,Y")(text).map(Point::from)
 }
 
@@ -225,15 +239,15 @@ pub fn map_point(text: &str) -> Result<MapPoint, String> {
 
 /// Returns the parser of two numbers with a comma between them; `names` names them in the message.
 pub fn two_numbers(names: &'static str) -> impl Fn(&str) -> Result<[f64; 2], String> + Clone + Send + Sync {
-    numbers(names, "two")
+    numbers_parser(names, "two")
 }
 
 /// Returns the parser of three numbers with commas between them; `names` names them in the message.
 pub fn three_numbers(names: &'static str) -> impl Fn(&str) -> Result<[f64; 3], String> + Clone + Send + Sync {
-    numbers(names, "three")
+    numbers_parser(names, "three")
 }
 
-fn numbers<const N: usize>(
+fn numbers_parser<const N: usize>(
     names: &'static str,
     count: &'static str,
 ) -> impl Fn(&str) -> Result<[f64; N], String> + Clone + Send + Sync {
@@ -245,13 +259,15 @@ fn numbers<const N: usize>(
     }
 }
 
+/// Parses W,N,E,S, four finite numbers.
 pub fn four_numbers(text: &str) -> Result<[f64; 4], String> {
     let numbers: Option<Vec<f64>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
     let numbers = numbers.and_then(|n| <[f64; 4]>::try_from(n).ok()).filter(|n| n.iter().all(|x| x.is_finite()));
     numbers.ok_or_else(|| "allowed is W,N,E,S, four numbers".into())
 }
 
-pub fn window(text: &str) -> Result<[usize; 4], String> {
+/// Parses COL,ROW,COLS,ROWS, four whole numbers.
+pub fn parse_window(text: &str) -> Result<[usize; 4], String> {
     let numbers: Option<Vec<usize>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
     let numbers = numbers.and_then(|n| <[usize; 4]>::try_from(n).ok());
     numbers.ok_or_else(|| "allowed is COL,ROW,COLS,ROWS, four whole numbers".into())

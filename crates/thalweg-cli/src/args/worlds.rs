@@ -6,29 +6,29 @@ use std::path::PathBuf;
 use clap::Args;
 use thalweg_core::Point;
 
-use super::values::{point, recipes, seed};
+use super::values::{parse_point, recipe_parser, seed_parser};
 
 /// The world, and how it is computed.
 #[derive(Args)]
 pub struct WorldArgs {
     /// The name of a preset (see `thalweg presets`), a recipe file, or a folder of tiles or of a world.
-    #[arg(value_name = "PRESET|RECIPE|DIR", value_parser = recipes(), hide_possible_values = true)]
+    #[arg(value_name = "PRESET|RECIPE|DIR", value_parser = recipe_parser(), hide_possible_values = true)]
     pub world: OsString,
     /// Seed of the world.
-    #[arg(long, value_name = "N", value_parser = seed())]
+    #[arg(long, value_name = "N", value_parser = seed_parser())]
     pub seed: Option<u64>,
 }
 
 /// `tile`.
 #[derive(Args)]
-pub struct Tile {
+pub struct TileArgs {
     #[command(flatten)]
     pub world: WorldArgs,
     /// Level of the tile; level 0 has the recipe's widest cells, and each further level has cells of half the width.
     #[arg(long, value_name = "L", default_value = "0")]
     pub level: u32,
     /// A point on the tile, in the world's metres eastward and southward.
-    #[arg(long, value_name = "X,Y", value_parser = point, allow_hyphen_values = true)]
+    #[arg(long, value_name = "X,Y", value_parser = parse_point, allow_hyphen_values = true)]
     pub at: Point,
     /// Side of the tile in cells; the first tile begins at the world's origin.
     #[arg(long, value_name = "N", default_value = "512")]
@@ -40,7 +40,7 @@ pub struct Tile {
 
 /// `serve`.
 #[derive(Args)]
-pub struct Serve {
+pub struct ServeArgs {
     #[command(flatten)]
     pub world: WorldArgs,
     /// The address to listen on; an address other than this machine's own lets other machines connect.

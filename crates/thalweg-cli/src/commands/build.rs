@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use thalweg_core::base::names::shown;
+use thalweg_core::base::names::format_path;
 use thalweg_core::{Error, Result};
 use thalweg_export::export::{ExportTarget, fit_recipe};
 use thalweg_export::world_files::{TileFolder, TileRange};
-use thalweg_export::world_folder::{Ending, begin_run, is_of_another, keeps_recipe};
+use thalweg_export::world_folder::{Ending, begin_run, is_of_another, is_unchanged_recipe};
 use thalweg_io::{LoadOptions, output};
 use thalweg_sim::recipe::{Recipe, WorldPlace};
 use thalweg_sim::run::Run;
@@ -18,86 +18,92 @@ use thalweg_sim::world::World;
 use thalweg_store::BuildJob;
 
 use crate::args::values::UnitWord;
-use crate::args::{Build, TILE};
-use crate::console::Voice;
-use crate::drive::drive;
-use crate::job::{Job, as_typed, locked, sample_type};
+use crate::args::{BuildArgs, TILE};
+use crate::console::Reporter;
+use crate::drive::complete_run;
+use crate::job::{RunJob, as_typed, lock_folder, sample_type};
 use crate::progress::Counting;
-use crate::recipes::{borrowed, each_once, found, recipe_file, set};
-use crate::signals::{INTERRUPTED, is_asked, listen};
-use crate::stores::{carry_out, is_store_name};
-use crate::worlds::solved;
+use crate::recipes::{check_unique_parameters, find_recipe, recipe_file, set_parameter, with_dem_file};
+use crate::signals::{INTERRUPTED, install_signal_handler, is_stop_requested};
+use crate::stores::{execute_job, is_store_name};
+use crate::worlds::solve_rect;
 
 /// Builds a world.
 ///
 /// # Errors
 /// Returns an error if there is no such recipe, if the recipe is invalid, or if the folder cannot be written or is in
 /// use.
-pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
-    let asked = resolve(args)?;
+pub fn build_world(args: &BuildArgs, voice: Reporter) -> Result<ExitCode> {
+    let asked = resolve_request(args)?;
     let is_store = is_store_name(&asked.dir);
-    if let Some(name) = args.run.of_a_whole().filter(|_| args.tile_dir.is_some() || is_store) {
+    if let Some(name) = args.run.in_memory_only_option().filter(|_| args.tile_dir.is_some() || is_store) {
         let problem = "does not apply when the output is a folder of tiles or a Zarr store: the report is written with \
                        it, and the same command continues an interrupted run";
         return Err(Error::conflict(name, problem));
     }
     if let Some(dir) = &args.tile_dir {
-        let recipe = if asked.own_model { borrowed(asked.recipe)? } else { asked.recipe };
-        return tiles(args, &recipe, dir, voice);
+        let recipe = if asked.own_model { with_dem_file(asked.recipe)? } else { asked.recipe };
+        return build_tiles(args, &recipe, dir, voice);
     }
     if is_store {
-        let job = BuildJob::part(&asked.recipe, args.level, args.rect)?;
-        return carry_out(thalweg_store::Job::Build(job), &asked.dir, TILE, args.memory, voice);
+        let job = BuildJob::from_recipe_part(&asked.recipe, args.level, args.rect)?;
+        return execute_job(thalweg_store::Job::Build(job), &asked.dir, TILE, args.memory, voice);
     }
     let of_stores = [("--level", args.level.is_some()), ("--rect", args.rect.is_some())];
     if let Some((name, _)) = of_stores.into_iter().find(|(_, asked)| *asked) {
         return Err(Error::conflict(name, "only applies when the output is a Zarr store (-o DIR.zarr)"));
     }
-    whole(args, asked, voice)
+    build_whole_world(args, asked, voice)
 }
 
 /// Builds a whole world into its folder.
-fn whole(args: &Build, Asked { recipe, own_model, dir }: Asked, voice: Voice) -> Result<ExitCode> {
+fn build_whole_world(
+    args: &BuildArgs,
+    BuildRequest { recipe, own_model, dir }: BuildRequest,
+    voice: Reporter,
+) -> Result<ExitCode> {
     // If the run cannot be started, no folder is left behind.
-    let run = begun(args, recipe, own_model.then_some(dir.as_path()))?;
+    let run = begin_world_run(args, recipe, own_model.then_some(dir.as_path()))?;
     voice.warn_all(&run.input().warnings);
     output::make_folder(&dir)?;
-    let _lock = locked(&dir, voice)?;
+    let _lock = lock_folder(&dir, voice)?;
     // A world may be rebuilt from the recipe in its own folder if that file stays unchanged.
-    let stays = |path: &PathBuf| keeps_recipe(&dir, run.recipe(), path);
+    let stays = |path: &PathBuf| is_unchanged_recipe(&dir, run.recipe(), path);
     let reads: Vec<PathBuf> = recipe_file(&args.recipe).into_iter().filter(|path| !stays(path)).collect();
     let ending = Ending::World { dir: dir.clone(), sample: args.sample.map(sample_type), model: own_model };
-    let job =
-        Job { units_overridden: run.input().overridden.clone(), ..Job::new(ending, &args.run, run.recipe(), &reads)? };
+    let job = RunJob {
+        units_overridden: run.input().overridden.clone(),
+        ..RunJob::new(ending, &args.run, run.recipe(), &reads)?
+    };
     if args.output.is_none() && is_of_another(&dir, run.recipe()) {
         let replaced = "contains another world, which is replaced; choose another folder with -o";
-        voice.warn(&format!("{} {replaced}", shown(&dir)));
+        voice.warn(&format!("{} {replaced}", format_path(&dir)));
     }
-    let idle = run.idle();
+    let idle = run.idle_stages();
     if !idle.is_empty() {
-        voice.say(&format!("not run, because no level has cells of their widths: {}", idle.join(", ")));
+        voice.print_line(&format!("not run, because no level has cells of their widths: {}", idle.join(", ")));
     }
-    drive(run, job, voice)
+    complete_run(run, job, voice)
 }
 
 /// Starts the run. If the folder `own` is given, a preset's elevation model will be written there, next to the world.
-fn begun(args: &Build, recipe: Recipe, own: Option<&Path>) -> Result<Run> {
-    let options = LoadOptions { unit: args.unit.map(UnitWord::unit), ..LoadOptions::default() };
+fn begin_world_run(args: &BuildArgs, recipe: Recipe, own: Option<&Path>) -> Result<Run> {
+    let options = LoadOptions { unit: args.unit.map(UnitWord::to_unit), ..LoadOptions::default() };
     match (recipe.dem(), own) {
         (None, _) => {
-            recipe.check_memory(&recipe.grid()?)?;
+            recipe.check_memory(&recipe.last_grid()?)?;
             Run::new(recipe)
         }
         (Some(_), Some(dir)) => begin_run(recipe, dir, &options),
         (Some(model), None) => {
             let model = recipe.folder.join(model);
-            Run::over_file(recipe, &model, &options)
+            Run::from_elevation_file(recipe, &model, &options)
         }
     }
 }
 
 /// Builds the tiles of a world that do not exist yet.
-fn tiles(args: &Build, recipe: &Recipe, dir: &Path, voice: Voice) -> Result<ExitCode> {
+fn build_tiles(args: &BuildArgs, recipe: &Recipe, dir: &Path, voice: Reporter) -> Result<ExitCode> {
     let start = Instant::now();
     let range = tile_range(args)?;
     let world = World::open(recipe)?;
@@ -105,53 +111,60 @@ fn tiles(args: &Build, recipe: &Recipe, dir: &Path, voice: Voice) -> Result<Exit
     // is.
     TileFolder::check(dir, &world, recipe, &range)?;
     output::make_folder(dir)?;
-    let _lock = locked(dir, voice)?;
+    let _lock = lock_folder(dir, voice)?;
     let folder = TileFolder::open(dir, &world, recipe, &range)?;
-    listen(voice);
+    install_signal_handler(voice);
     let mut show = Counting::new(voice);
-    let (all, mut done, mut made) = (folder.count(), 0, 0);
+    let (all, mut done, mut made) = (folder.tile_count(), 0, 0);
     let mut left = folder.tiles().peekable();
     while let Some((level, first)) = left.next() {
         done += 1;
-        if folder.has(level, first) {
+        if folder.has_tile(level, first) {
             continue;
         }
         // As many tiles of one level as there are threads, because neighbours share the coarser cells that they are
         // computed from.
         let mut batch = vec![first];
         while batch.len() < rayon::current_num_threads() && left.peek().is_some_and(|(of, _)| *of == level) {
-            batch.extend(left.next().map(|(_, tile)| tile).filter(|tile| !folder.has(level, *tile)));
+            batch.extend(left.next().map(|(_, tile)| tile).filter(|tile| !folder.has_tile(level, *tile)));
             done += 1;
         }
-        let rects = batch.iter().map(|tile| world.rect_of(level, *tile));
-        let whole = rects.reduce(|a, b| a.union(b)).unwrap_or(world.rect_of(level, first));
-        if !solved(&world, level, whole, &mut show)? || is_asked() {
-            voice.say(&format!("stopped after {made} tiles; the same command continues the work"));
+        // Solve the coarser cells for the whole batch at once.
+        let rects = batch.iter().map(|tile| world.tile_rect(level, *tile));
+        let whole = rects.reduce(|a, b| a.union(b)).unwrap_or(world.tile_rect(level, first));
+        if !solve_rect(&world, level, whole, &mut show)? || is_stop_requested() {
+            voice.print_line(&format!("stopped after {made} tiles; the same command continues the work"));
             return Ok(ExitCode::from(INTERRUPTED));
         }
-        folder.write(level, &batch)?;
+        folder.write_tiles(level, &batch)?;
         made += batch.len();
-        show.step(&format!("tiles of level {level}"), [done, all]);
+        show.report_count(&format!("tiles of level {level}"), [done, all]);
     }
     drop(show);
     let seconds = start.elapsed().as_secs_f64();
-    voice.say(&format!("wrote {made} of {all} tiles in {seconds:.1} s into {}", shown(dir)));
-    voice.event(&json!({"event": "result", "tiles": all, "written": made, "seconds": seconds}));
+    voice.print_line(&format!("wrote {made} of {all} tiles in {seconds:.1} s into {}", format_path(dir)));
+    voice.print_event(&json!({"event": "result", "tiles": all, "written": made, "seconds": seconds}));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the range of requested tiles.
-fn tile_range(args: &Build) -> Result<TileRange> {
+fn tile_range(args: &BuildArgs) -> Result<TileRange> {
     let within = match args.tile_within[..] {
         [] => None,
         [west, north, east, south] => Some([west, north, east, south]),
-        _ => return Err(Error::value("--tile-within", format!("{:?}", args.tile_within), "W,N,E,S: four numbers")),
+        _ => {
+            return Err(Error::invalid_value(
+                "--tile-within",
+                format!("{:?}", args.tile_within),
+                "W,N,E,S: four numbers",
+            ));
+        }
     };
     Ok(TileRange { level: args.tile_level, within })
 }
 
 /// The recipe to build and the folder for its world.
-struct Asked {
+struct BuildRequest {
     recipe: Recipe,
     /// True if the world starts with a preset's elevation model, which is written next to the world.
     own_model: bool,
@@ -159,11 +172,11 @@ struct Asked {
 }
 
 /// Determines the recipe and the folder from the command line.
-fn resolve(args: &Build) -> Result<Asked> {
-    let (mut recipe, is_preset) = found(&args.recipe)?;
+fn resolve_request(args: &BuildArgs) -> Result<BuildRequest> {
+    let (mut recipe, is_preset) = find_recipe(&args.recipe)?;
     let own_model = is_preset && recipe.dem().is_some() && args.from.is_none();
-    override_in(&mut recipe, args)?;
-    let by_itself = || folder(args, &recipe);
+    apply_overrides(&mut recipe, args)?;
+    let by_itself = || default_folder(args, &recipe);
     let dir = args.output.clone().map_or_else(by_itself, Ok)?;
     if args.preview {
         if !recipe.has_levels() {
@@ -171,14 +184,14 @@ fn resolve(args: &Build) -> Result<Asked> {
                            recipe coarser";
             return Err(Error::conflict("--preview", problem));
         }
-        recipe.cells = recipe.preview()?;
+        recipe.cells = recipe.preview_cells()?;
     }
-    Ok(Asked { recipe, own_model, dir })
+    Ok(BuildRequest { recipe, own_model, dir })
 }
 
 /// Applies the command line's settings to a recipe. Knobs come first, so that a parameter that is set explicitly keeps
 /// its value.
-fn override_in(recipe: &mut Recipe, args: &Build) -> Result<()> {
+fn apply_overrides(recipe: &mut Recipe, args: &BuildArgs) -> Result<()> {
     if let Some(from) = &args.from {
         let Some(dem) = recipe.dem_mut() else {
             let problem = "only applies to a recipe that begins with an elevation model, such as `aged`";
@@ -186,7 +199,7 @@ fn override_in(recipe: &mut Recipe, args: &Build) -> Result<()> {
         };
         // Report a missing file before an unknown format of its extension.
         std::fs::metadata(from).map_err(Error::io(from, "read"))?;
-        *dem = output::absolute(from)?;
+        *dem = output::absolute_path(from)?;
     }
     if let Some(cells) = args.cells {
         recipe.cells = cells;
@@ -195,24 +208,25 @@ fn override_in(recipe: &mut Recipe, args: &Build) -> Result<()> {
     if let (Some(crs), Some(corner)) = (&args.crs, args.origin) {
         recipe.set_place(WorldPlace::new(crs, corner)?)?;
     }
-    args.knobs.single()?.turn(recipe)?;
-    each_once(&args.set)?;
+    args.knobs.to_single_knobs()?.apply_to(recipe)?;
+    check_unique_parameters(&args.set)?;
     for (key, value) in &args.set {
-        set(recipe, key, value)?;
+        set_parameter(recipe, key, value)?;
     }
-    args.until.as_deref().map_or(Ok(()), |label| recipe.end_at(label))?;
+    args.until.as_deref().map_or(Ok(()), |label| recipe.truncate_after(label))?;
     args.target.as_deref().map_or(Ok(()), |target| fit_recipe(recipe, ExportTarget::find(target)?).map_err(as_typed))
 }
 
 /// The default folder of a world: `worlds/` with the recipe's name and the seed. If the world differs from the
 /// recipe's, six digits of its hash are appended, so that every world has a folder of its own. A preview has a
 /// separate folder.
-fn folder(args: &Build, recipe: &Recipe) -> Result<PathBuf> {
+fn default_folder(args: &BuildArgs, recipe: &Recipe) -> Result<PathBuf> {
     let mut name = OsString::from("worlds/");
     name.push(Path::new(&args.recipe).file_stem().unwrap_or("world".as_ref()));
     name.push(format!("-{}", recipe.seed));
+    // Two commands with different settings must not write into the same folder.
     let is_changed = args.from.is_some() || args.until.is_some() || args.target.is_some() || !args.set.is_empty();
-    if is_changed || !args.knobs.turns()?.is_empty() {
+    if is_changed || !args.knobs.collect_settings()?.is_empty() {
         name.push(format!("-{:.6}", recipe.hash()));
     }
     if args.preview {

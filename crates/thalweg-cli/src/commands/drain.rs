@@ -14,76 +14,79 @@ use thalweg_io::{Format, output};
 use thalweg_store::{ElevationFile, Job, is_zarr};
 
 use crate::args::declared::typed_flag;
-use crate::args::{Drain, TILE, drain_job};
-use crate::console::{Voice, list, texts};
+use crate::args::{DrainArgs, TILE, drain_job};
+use crate::console::{Reporter, list_paths, paths_to_text};
 use crate::progress::Phases;
-use crate::stores::{carry_out, is_store_name, say_tiled};
-use crate::terrains::{Opened, files_of, note, opened};
+use crate::stores::{execute_job, is_store_name, report_tiled_work};
+use crate::terrains::{OpenedTerrain, add_input_to_report, list_source_files, open_terrain};
 
 /// Computes the drainage of a file and writes it into a folder.
 ///
 /// # Errors
 /// Returns an error if the input is unusable, if an outlet is outside, if the folder cannot be written, or if there is
 /// too little memory.
-pub fn drain(args: &Drain, voice: Voice) -> Result<ExitCode> {
-    if let Some(store) = store_of(args, voice)? {
-        return by_tiles(args, &store, voice);
+pub fn write_drainage(args: &DrainArgs, voice: Reporter) -> Result<ExitCode> {
+    if let Some(store) = choose_store(args, voice)? {
+        return drain_by_tiles(args, &store, voice);
     }
     let (start, options) = (Instant::now(), &*args.options);
     options.check_form(WorkForm::Folder, typed_flag)?;
-    let reads = files_of(&args.input);
+    let reads = list_source_files(&args.input);
     check_files(&args.output, options, &reads)?;
-    let Opened { terrain, nodata, overridden } =
-        opened(&args.input, &args.load, args.map.edges, args.map.sea_level, voice)?;
+    let OpenedTerrain { terrain, nodata, overridden } =
+        open_terrain(&args.input, &args.load, args.map.edges, args.map.sea_level, voice)?;
     options.check(&terrain)?;
     output::make_folder(&args.output)?;
     // The last phase writes the files.
     let mut phases = Phases::new(voice, Survey::TASKS.len() as u64 + 1);
-    let survey = Survey::of(&terrain, options, &mut |report: &ProgressReport<'_>| {
+    let survey = Survey::from_terrain(&terrain, options, &mut |report: &ProgressReport<'_>| {
         phases.begin(report.task);
         ControlFlow::Continue(())
     })?;
     phases.begin("files");
-    let mut draft = survey.draft(&args.output, &terrain, nodata)?;
+    let mut draft = survey.write_draft(&args.output, &terrain, nodata)?;
     voice.warn_all(draft.warnings());
-    note(&mut draft.report, &args.input, &overridden, start);
-    let files = draft.files();
+    add_input_to_report(&mut draft.report, &args.input, &overridden, start);
+    let files = draft.final_paths();
     let report = draft.commit(&reads)?;
     phases.end();
-    voice.say(&survey.summary(&terrain.grid).to_string());
-    voice.say(&format!("wrote in {:.1} s:\n  {}", start.elapsed().as_secs_f64(), list(&files)));
-    voice.event(&json!({"event": "result", "files": texts(&files), "drain": report}));
+    voice.print_line(&survey.summarize(&terrain.grid).to_string());
+    voice.print_line(&format!("wrote in {:.1} s:\n  {}", start.elapsed().as_secs_f64(), list_paths(&files)));
+    voice.print_event(&json!({"event": "result", "files": paths_to_text(&files), "drain": report}));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the store if the work is done tile by tile: the store that is named, or one in the output folder if a TIFF
 /// or Zarr array does not fit into memory.
-fn store_of(args: &Drain, voice: Voice) -> Result<Option<PathBuf>> {
+fn choose_store(args: &DrainArgs, voice: Reporter) -> Result<Option<PathBuf>> {
     if is_store_name(&args.output) {
         return Ok(Some(args.output.clone()));
     }
-    let by_windows = is_zarr(&args.input) || Format::of(&args.input).is_ok_and(Format::reads_windows);
+    // Options that need the whole map, for example breaching, rule out the work by tiles.
+    let by_windows = is_zarr(&args.input) || Format::from_path(&args.input).is_ok_and(Format::reads_windows);
     if !by_windows || args.options.check_form(WorkForm::Store, typed_flag).is_err() {
         return Ok(None);
     }
-    let Ok(file) = ElevationFile::open(&args.input, &args.load.options()) else { return Ok(None) };
+    // The error is reported when the file is read as a whole.
+    let Ok(file) = ElevationFile::open(&args.input, &args.load.to_load_options()) else { return Ok(None) };
     let cells = file.grid().size.into_iter().map(|n| n as u64).product::<u64>();
-    let need = cells.saturating_mul(NEED);
+    let need = cells.saturating_mul(BYTES_PER_CELL);
     if args.memory.map_or_else(|| memory::check_memory("drain", need).is_ok(), |memory| need <= memory) {
         return Ok(None);
     }
     output::make_folder(&args.output)?;
     let store = args.output.join("drain.zarr");
-    say_tiled(&store, voice);
+    report_tiled_work(&store, voice);
     Ok(Some(store))
 }
 
-/// The memory per cell in bytes that a survey takes with the terrain and its file.
-const NEED: u64 = 80;
+/// The memory per cell in bytes that a survey takes with the terrain and its file. A map that needs more than is
+/// available is drained by tiles.
+const BYTES_PER_CELL: u64 = 80;
 
 /// Computes the drainage of a file of any size, into a store.
-fn by_tiles(args: &Drain, store: &Path, voice: Voice) -> Result<ExitCode> {
+fn drain_by_tiles(args: &DrainArgs, store: &Path, voice: Reporter) -> Result<ExitCode> {
     args.options.check_form(WorkForm::Store, typed_flag)?;
     let job = drain_job(&args.input, &args.load, &args.map, &args.options)?;
-    carry_out(Job::Drain(job), store, TILE, args.memory, voice)
+    execute_job(Job::Drain(job), store, TILE, args.memory, voice)
 }

@@ -8,29 +8,30 @@ use thalweg_core::Result;
 use thalweg_export::export::{Export, ExportTarget};
 
 use crate::args;
-use crate::console::{Voice, list, texts};
+use crate::console::{Reporter, list_paths, paths_to_text};
 use crate::progress::Counting;
-use crate::signals::{INTERRUPTED, is_asked, listen};
+use crate::signals::{INTERRUPTED, install_signal_handler, is_stop_requested};
 
 /// Writes a terrain for a program, and prints how to import it there.
 ///
 /// # Errors
 /// Returns an error if the input is unusable or the program does not support it, or if the folder holds another export
 /// or cannot be written.
-pub fn export(args: &args::Export, voice: Voice) -> Result<ExitCode> {
+pub fn export_terrain(args: &args::ExportArgs, voice: Reporter) -> Result<ExitCode> {
     let start = Instant::now();
     let (target, options) = (ExportTarget::find(&args.target)?, args.options.clone());
-    let mut job = Export::open(&args.input, &args.load.options(), &args.output, target, options)?;
+    let mut job = Export::open(&args.input, &args.load.to_load_options(), &args.output, target, options)?;
     voice.warn_all(job.warnings());
-    listen(voice);
+    install_signal_handler(voice);
     let mut show = Counting::new(voice);
-    while let Some(progress) = job.step()? {
-        show.step(progress.doing, progress.tiles);
+    while let Some(progress) = job.advance()? {
+        show.report_count(progress.doing, progress.tiles);
         let [done, all] = progress.tiles;
-        if is_asked() && done < all {
+        // After the last part the export is finished, even if a signal has come.
+        if is_stop_requested() && done < all {
             drop(show);
-            voice.say(&format!("stopped after {done} of {all} parts; the same command continues the work"));
-            voice.event(&json!({"event": "interrupted", "done": done, "all": all}));
+            voice.print_line(&format!("stopped after {done} of {all} parts; the same command continues the work"));
+            voice.print_event(&json!({"event": "interrupted", "done": done, "all": all}));
             return Ok(ExitCode::from(INTERRUPTED));
         }
     }
@@ -39,13 +40,13 @@ pub fn export(args: &args::Export, voice: Voice) -> Result<ExitCode> {
     voice.warn_all(&done.warnings);
     let [first, .., last] = &done.files[..] else { return Ok(ExitCode::SUCCESS) };
     let some = [first.clone(), last.clone()];
-    voice.say(&format!(
+    voice.print_line(&format!(
         "wrote {} files in {:.1} s, among them\n  {}",
         done.files.len(),
         start.elapsed().as_secs_f64(),
-        list(&some)
+        list_paths(&some)
     ));
-    voice.say(&format!("\n{}", done.how));
-    voice.event(&json!({"event": "result", "files": texts(&done.files), "export": done.manifest}));
+    voice.print_line(&format!("\n{}", done.how));
+    voice.print_event(&json!({"event": "result", "files": paths_to_text(&done.files), "export": done.manifest}));
     Ok(ExitCode::SUCCESS)
 }

@@ -3,29 +3,29 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use thalweg_core::base::names::{lines, to_text};
+use thalweg_core::base::names::{format_lines, to_text};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Georeference, Grid, Height, Result};
-use thalweg_io::terrain::{Loaded, load};
-use thalweg_io::{Format, Head, read};
+use thalweg_io::terrain::{Loaded, load_terrain};
+use thalweg_io::{Format, RasterHead, read_raster};
 use thalweg_store::{ElevationFile, MapRows, MapSummary, Store, is_store, is_zarr, open_raster};
 
-use crate::args::Info;
-use crate::console::{Voice, print};
+use crate::args::InfoArgs;
+use crate::console::{Reporter, print_to_stdout};
 use crate::memory;
-use crate::terrains::by_windows;
+use crate::terrains::open_by_windows;
 
 /// Prints the content of the file, and whether commands can work on it.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read at all.
-pub fn info(args: &Info, voice: Voice) -> Result<()> {
+pub fn print_info(args: &InfoArgs, voice: Reporter) -> Result<()> {
     let path = &args.file;
-    let large = by_windows(path, &args.load, false, |size| memory::INFO.beside(size))?;
+    let large = open_by_windows(path, &args.load, false, |size| memory::INFO.required_bytes(size))?;
     let mut facts = if is_zarr(path) || large.is_some() {
         head_facts(path, open_raster(path)?.head())?
     } else {
-        head_facts(path, &read(path)?.head())?
+        head_facts(path, &read_raster(path)?.head())?
     };
     if is_store(path) {
         let store = Store::open_read(path)?;
@@ -33,8 +33,8 @@ pub fn info(args: &Info, voice: Voice) -> Result<()> {
             store.spec().layers.iter().map(|layer| layer.name.as_str()).collect::<Vec<_>>().join(", ").into();
     }
     let told = match is_zarr(path) || large.is_some() {
-        true => ElevationFile::open(path, &args.load.options()).and_then(|file| map_facts(&mut facts, &file)),
-        false => load(path, &args.load.options()).map(|loaded| {
+        true => ElevationFile::open(path, &args.load.to_load_options()).and_then(|file| map_facts(&mut facts, &file)),
+        false => load_terrain(path, &args.load.to_load_options()).map(|loaded| {
             terrain_facts(&mut facts, &loaded);
             loaded.warnings
         }),
@@ -45,20 +45,20 @@ pub fn info(args: &Info, voice: Voice) -> Result<()> {
         Err(error) => facts["problem"] = error.to_string().into(),
     }
     if voice.json {
-        return print(&format!("{facts}\n"));
+        return print_to_stdout(&format!("{facts}\n"));
     }
     let Value::Object(facts) = facts else { return Ok(()) };
     for (name, value) in facts.iter().filter(|(_, value)| !value.is_null()) {
         let value = value.as_str().map_or_else(|| value.to_string(), String::from);
-        print(&format!("{:<14}{}\n", name.replace('_', " "), lines(&value)))?;
+        print_to_stdout(&format!("{:<14}{}\n", name.replace('_', " "), format_lines(&value)))?;
     }
     Ok(())
 }
 
 /// Returns the properties that a file states.
-fn head_facts(path: &Path, head: &Head) -> Result<Value> {
+fn head_facts(path: &Path, head: &RasterHead) -> Result<Value> {
     let georeference = head.georeference.as_ref();
-    let format = if is_zarr(path) { "Zarr".to_string() } else { Format::of(path)?.to_string() };
+    let format = if is_zarr(path) { "Zarr".to_string() } else { Format::from_path(path)?.to_string() };
     Ok(json!({
         "file": to_text(path),
         "format": format,
@@ -75,9 +75,9 @@ fn head_facts(path: &Path, head: &Head) -> Result<Value> {
 
 /// Adds the properties of a terrain, from a map that is read by rows; returns the warnings.
 fn map_facts(facts: &mut Value, file: &ElevationFile) -> Result<Vec<String>> {
-    memory::by_rows("info", file.grid(), MapRows::bytes(file))?;
-    let rows = MapRows::of(file, None)?;
-    let MapSummary { range, sum, cells: [valid, without] } = rows.summary()?;
+    memory::check_row_memory("info", file.grid(), MapRows::memory_bytes(file))?;
+    let rows = MapRows::from_file(file, None)?;
+    let MapSummary { range, sum, cells: [valid, without] } = rows.summarize()?;
     height_facts(facts, file.grid(), range, sum, [valid, without]);
     Ok(rows.warnings().to_vec())
 }
@@ -92,8 +92,9 @@ fn terrain_facts(facts: &mut Value, loaded: &Loaded) {
             cells.filter(|(masked, _)| **masked).map(|(_, h)| i128::from(h.0)).sum()
         }
     };
-    let sum = terrain.solid() - masked;
-    height_facts(facts, &terrain.grid, terrain.range(), sum, [valid as u64, loaded.nodata_count as u64]);
+    // Cells without data have heights too, which must not be part of the mean.
+    let sum = terrain.sum_solid() - masked;
+    height_facts(facts, &terrain.grid, terrain.elevation_range(), sum, [valid as u64, loaded.nodata_count as u64]);
 }
 
 fn height_facts(facts: &mut Value, grid: &Grid, range: Option<[Height; 2]>, sum: i128, [valid, without]: [u64; 2]) {

@@ -2,32 +2,35 @@
 
 use std::path::{Path, PathBuf};
 
-use thalweg_core::base::names::shown;
+use thalweg_core::base::names::format_path;
 use thalweg_core::{Error, Grid, Result, Terrain};
 use thalweg_export::world_folder::{draw_layer, read_cover, read_recipe};
 use thalweg_io::{MapPixels, output, save_picture, save_shaded, save_world_file};
 use thalweg_render::pictures::perspective::{self, DrawnLand, ViewOptions};
 use thalweg_render::pictures::picture::Picture;
 use thalweg_render::pictures::shade::{self, ShadeOptions};
-use thalweg_render::pictures::sheet::{Shown, draw_sheet};
+use thalweg_render::pictures::sheet::{SheetTerrain, draw_sheet};
 use thalweg_store::{ElevationFile, MapRows, is_zarr};
 
-use crate::args::{Compare, Shade, View};
-use crate::console::Voice;
+use crate::args::{CompareArgs, ShadeArgs, ViewArgs};
+use crate::console::Reporter;
 use crate::memory;
-use crate::terrains::{by_windows, check_apart, input, sea_of, told_by_rows, trees};
+use crate::terrains::{
+    check_distinct_output, open_by_windows, parse_sea_level, read_terrain, read_trees, report_row_work,
+};
 
 /// Draws a shaded map, or a map of a layer.
 ///
 /// # Errors
 /// Returns an error if the input is unusable, if water has another size, if a layer does not exist, or if the output
 /// cannot be written.
-pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
+pub fn shade_terrain(args: &ShadeArgs, voice: Reporter) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
-    check_apart([&args.input], &args.water, args.trees.as_deref(), &args.output)?;
-    let over = laid_over(args);
+    check_distinct_output([&args.input], &args.water, args.trees.as_deref(), &args.output)?;
+    let over = whole_map_option(args);
+    // A Zarr map is drawn by rows, unless something is drawn onto it that needs the whole map.
     let asked = is_zarr(&args.input) && over.is_none();
-    if let Some(file) = by_windows(&args.input, &args.load, asked, |size| memory::SHADE.beside(size))? {
+    if let Some(file) = open_by_windows(&args.input, &args.load, asked, |size| memory::SHADE.required_bytes(size))? {
         return match over {
             Some(flag) => {
                 let problem = "cannot be drawn on a map that does not fit in memory, which is drawn by rows; `crop` or \
@@ -37,42 +40,42 @@ pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
             None => shade_rows(args, &file, voice),
         };
     }
-    let mut terrain = input(&args.input, &args.load, args.sea_level, voice)?;
-    memory::SHADE.over("shade", &terrain)?;
-    args.water.lay(&mut terrain)?;
+    let mut terrain = read_terrain(&args.input, &args.load, args.sea_level, voice)?;
+    memory::SHADE.check_terrain("shade", &terrain)?;
+    args.water.insert_water(&mut terrain)?;
     if let Some(name) = &args.layer {
         save_picture(&args.output, &draw_layer(&terrain, name, args.scale, args.max_size)?)?;
         return finish_map(args, &terrain.grid, voice);
     }
-    let trees = trees(&args.input, args.trees.as_deref(), &terrain, voice)?;
-    let options = ShadeOptions { water: args.water.over(&terrain), trees: &trees, ..shade_options(args)? };
+    let trees = read_trees(&args.input, args.trees.as_deref(), &terrain, voice)?;
+    let options = ShadeOptions { water: args.water.select_water(&terrain), trees: &trees, ..shade_options(args)? };
     save_picture(&args.output, &shade::draw_map(&terrain, &options)?)?;
     finish_map(args, &terrain.grid, voice)
 }
 
 /// Writes the map's world file next to it, and reports both.
-fn finish_map(args: &Shade, grid: &Grid, voice: Voice) -> Result<()> {
-    let place = save_world_file(&args.output, grid, MapPixels::shaded(grid.size, args.max_size))?;
-    voice.wrote(&[args.output.clone(), place]);
+fn finish_map(args: &ShadeArgs, grid: &Grid, voice: Reporter) -> Result<()> {
+    let place = save_world_file(&args.output, grid, MapPixels::for_shaded_map(grid.size, args.max_size))?;
+    voice.report_files(&[args.output.clone(), place]);
     Ok(())
 }
 
-/// Draws a shaded map of a terrain that may be larger than memory, with the same bytes as [`shade()`].
-fn shade_rows(args: &Shade, file: &ElevationFile, voice: Voice) -> Result<()> {
+/// Draws a shaded map of a terrain that may be larger than memory, with the same bytes as [`shade_terrain()`].
+fn shade_rows(args: &ShadeArgs, file: &ElevationFile, voice: Reporter) -> Result<()> {
     let options = shade_options(args)?;
     let bytes = MapRows::shade_bytes(file);
-    told_by_rows(bytes, voice);
-    memory::by_rows("shade", file.grid(), bytes)?;
-    let map = MapRows::of(file, sea_of(args.sea_level)?)?;
+    report_row_work(bytes, voice);
+    memory::check_row_memory("shade", file.grid(), bytes)?;
+    let map = MapRows::from_file(file, parse_sea_level(args.sea_level)?)?;
     voice.warn_all(map.warnings());
-    save_shaded(&args.output, map.shaded(options)?)?;
+    save_shaded(&args.output, map.to_shaded_map(options)?)?;
     finish_map(args, file.grid(), voice)
 }
 
 /// The options for the map itself.
-fn shade_options(args: &Shade) -> Result<ShadeOptions<'static>> {
+fn shade_options(args: &ShadeArgs) -> Result<ShadeOptions<'static>> {
     Ok(ShadeOptions {
-        ramp: args.look.ramp(read_recipe(&args.input)?.as_ref())?,
+        ramp: args.look.choose_ramp(read_recipe(&args.input)?.as_ref())?,
         sun: args.look.sun(),
         exaggeration: args.look.exaggeration,
         scale_bar: args.scale,
@@ -83,7 +86,7 @@ fn shade_options(args: &Shade) -> Result<ShadeOptions<'static>> {
 }
 
 /// Returns the option for something that is drawn onto the map and needs the whole map in memory, if one is given.
-fn laid_over(args: &Shade) -> Option<&'static str> {
+fn whole_map_option(args: &ShadeArgs) -> Option<&'static str> {
     let water = &args.water;
     let given = [
         ("--layer", args.layer.is_some()),
@@ -98,23 +101,24 @@ fn laid_over(args: &Shade) -> Option<&'static str> {
 /// Draws a terrain in perspective.
 ///
 /// # Errors
-/// Returns the errors of [`shade()`].
-pub fn view(args: &View, voice: Voice) -> Result<()> {
+/// Returns the errors of [`shade_terrain()`].
+pub fn draw_view(args: &ViewArgs, voice: Reporter) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
-    check_apart([&args.input], &args.water, args.trees.as_deref(), &args.output)?;
-    let mut terrain = input(&args.input, &args.load, args.camera.sea_level, voice)?;
-    room("view", args.camera.size, [&terrain])?;
-    args.water.lay(&mut terrain)?;
-    let trees = trees(&args.input, args.trees.as_deref(), &terrain, voice)?;
-    let water = args.water.over(&terrain);
+    check_distinct_output([&args.input], &args.water, args.trees.as_deref(), &args.output)?;
+    let mut terrain = read_terrain(&args.input, &args.load, args.camera.sea_level, voice)?;
+    check_view_memory("view", args.camera.size, [&terrain])?;
+    args.water.insert_water(&mut terrain)?;
+    let trees = read_trees(&args.input, args.trees.as_deref(), &terrain, voice)?;
+    let water = args.water.select_water(&terrain);
     let options = ViewOptions {
         water,
         trees: &trees,
         haze: args.natural.haze.map(|km| 1e3 * km),
-        standpoint: args.natural.standpoint(),
-        ..args.camera.options(&args.look, &args.input)?
+        standpoint: args.natural.camera_position(),
+        ..args.camera.to_view_options(&args.look, &args.input)?
     };
-    let samples = options.samples(terrain.grid.size);
+    // Natural colours are computed per sample of the view, which may be finer than the cells.
+    let samples = options.sample_size(terrain.grid.size);
     if args.natural.natural {
         memory::NATURAL.check("a natural view", samples, [0, 0])?;
     }
@@ -125,73 +129,75 @@ pub fn view(args: &View, voice: Voice) -> Result<()> {
 }
 
 /// Writes a picture and reports it.
-fn finish_picture(path: &PathBuf, picture: &Picture, voice: Voice) -> Result<()> {
+fn finish_picture(path: &PathBuf, picture: &Picture, voice: Reporter) -> Result<()> {
     save_picture(path, picture)?;
-    voice.wrote(std::slice::from_ref(path));
+    voice.report_files(std::slice::from_ref(path));
     Ok(())
 }
 
 /// Draws two terrains in perspective, or a sheet of several.
 ///
 /// # Errors
-/// Returns the errors of [`shade()`]; also if two terrains differ in size, or if the number of captions does not match.
-pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
+/// Returns the errors of [`shade_terrain()`]; also if two terrains differ in size, or if the number of captions does not match.
+pub fn compare_terrains(args: &CompareArgs, voice: Reporter) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
-    check_apart(&args.inputs, &args.water, None, &args.output)?;
-    let captions = captions(args)?;
+    check_distinct_output(&args.inputs, &args.water, None, &args.output)?;
+    let captions = choose_captions(args)?;
     let sea = args.camera.sea_level;
-    let terrains = args.inputs.iter().map(|path| input(path, &args.load, sea, voice)).collect::<Result<Vec<_>>>();
+    let terrains =
+        args.inputs.iter().map(|path| read_terrain(path, &args.load, sea, voice)).collect::<Result<Vec<_>>>();
     let mut terrains = terrains?;
-    alike(args, &terrains)?;
-    room("compare", args.camera.size, &terrains)?;
+    check_same_size(args, &terrains)?;
+    check_view_memory("compare", args.camera.size, &terrains)?;
     if let Some(last) = terrains.last_mut() {
-        args.water.lay(last)?;
+        args.water.insert_water(last)?;
     }
-    let options = args.camera.options(&args.look, &args.inputs[0])?;
-    let woods = args.inputs.iter().zip(&terrains).map(|(path, terrain)| trees(path, None, terrain, voice));
+    let options = args.camera.to_view_options(&args.look, &args.inputs[0])?;
+    let woods = args.inputs.iter().zip(&terrains).map(|(path, terrain)| read_trees(path, None, terrain, voice));
     let woods = woods.collect::<Result<Vec<_>>>()?;
     let lands = terrains.iter().zip(&woods);
-    let lands = lands.map(|(terrain, trees)| DrawnLand { terrain, water: args.water.over(terrain), trees });
+    let lands = lands.map(|(terrain, trees)| DrawnLand { terrain, water: args.water.select_water(terrain), trees });
     let lands: Vec<DrawnLand<'_>> = lands.collect();
+    // Two terrains without captions are drawn side by side; everything else is a sheet.
     if let ([before, after], false, true) = (lands.as_slice(), args.sheet, args.caption.is_empty()) {
         return finish_picture(&args.output, &perspective::draw_comparison(*before, *after, &options)?, voice);
     }
-    let shown: Vec<Shown<'_>> =
-        lands.into_iter().zip(&captions).map(|(land, caption)| Shown { land, caption }).collect();
+    let shown: Vec<SheetTerrain<'_>> =
+        lands.into_iter().zip(&captions).map(|(land, caption)| SheetTerrain { land, caption }).collect();
     finish_picture(&args.output, &draw_sheet(&shown, &options)?, voice)
 }
 
 /// The captions of the pictures: those given, or the terrains' names.
-fn captions(args: &Compare) -> Result<Vec<String>> {
+fn choose_captions(args: &CompareArgs) -> Result<Vec<String>> {
     let count = args.inputs.len();
     match args.caption.len() {
-        0 => Ok(args.inputs.iter().map(|path| name(path)).collect()),
+        0 => Ok(args.inputs.iter().map(|path| default_caption(path)).collect()),
         given if given == count => Ok(args.caption.clone()),
-        given => Err(Error::value("number of captions", given, format!("{count}, one for each terrain"))),
+        given => Err(Error::invalid_value("number of captions", given, format!("{count}, one for each terrain"))),
     }
 }
 
 /// Refuses two terrains of different sizes.
-fn alike(args: &Compare, terrains: &[Terrain]) -> Result<()> {
+fn check_same_size(args: &CompareArgs, terrains: &[Terrain]) -> Result<()> {
     match terrains {
         [before, after] if before.grid.size != after.grid.size => {
             let size = |terrain: &Terrain| format!("{} × {}", terrain.grid.cols(), terrain.grid.rows());
-            let allowed = format!("{} (columns × rows of {})", size(before), shown(&args.inputs[0]));
-            Err(Error::value(shown(&args.inputs[1]), size(after), allowed))
+            let allowed = format!("{} (columns × rows of {})", size(before), format_path(&args.inputs[0]));
+            Err(Error::invalid_value(format_path(&args.inputs[1]), size(after), allowed))
         }
         _ => Ok(()),
     }
 }
 
 /// The name of a terrain in its caption.
-fn name(path: &Path) -> String {
+fn default_caption(path: &Path) -> String {
     let folder = path.is_dir();
     let part = if folder { path.file_name() } else { path.file_stem() };
-    part.map_or_else(|| shown(path), |part| shown(Path::new(part)))
+    part.map_or_else(|| format_path(path), |part| format_path(Path::new(part)))
 }
 
 /// Refuses views of this size, drawn one after the other, if they cannot fit into memory.
-fn room<'a>(what: &str, size: [usize; 2], terrains: impl IntoIterator<Item = &'a Terrain>) -> Result<()> {
+fn check_view_memory<'a>(what: &str, size: [usize; 2], terrains: impl IntoIterator<Item = &'a Terrain>) -> Result<()> {
     let [height, width] = size;
     let sizes: Vec<_> = terrains.into_iter().map(|terrain| terrain.grid.size).collect();
     let largest = sizes.iter().copied().max_by_key(|[rows, cols]| rows * cols).unwrap_or_default();

@@ -4,16 +4,16 @@ use std::process::ExitCode;
 
 use thalweg_core::Result;
 
-use crate::args::Studio;
-use crate::console::Voice;
+use crate::args::StudioArgs;
+use crate::console::Reporter;
 
 /// Explains how to build the program with the studio.
 ///
 /// # Errors
 /// Never returns an error.
 #[cfg(not(feature = "studio"))]
-pub fn studio(_: &Studio, voice: Voice) -> Result<ExitCode> {
-    voice.problem(
+pub fn open_studio(_: &StudioArgs, voice: Reporter) -> Result<ExitCode> {
+    voice.report_failure(
         "this program was built without the studio; build it with `--features studio`: \
          cargo run --release --features studio -- studio",
     );
@@ -25,13 +25,13 @@ pub fn studio(_: &Studio, voice: Voice) -> Result<ExitCode> {
 /// # Errors
 /// Returns an error if there is no such recipe, or if the file is neither a recipe nor a terrain.
 #[cfg(feature = "studio")]
-pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
-    use thalweg_studio::{Options, PresetCard};
+pub fn open_studio(args: &StudioArgs, voice: Reporter) -> Result<ExitCode> {
+    use thalweg_studio::{PresetCard, StudioOptions};
 
     use crate::recipes as presets;
 
-    let (recipe, path) = opened(args)?;
-    let options = Options {
+    let (recipe, path) = load_initial_recipe(args)?;
+    let options = StudioOptions {
         recipe,
         path,
         playing: !args.paused,
@@ -40,13 +40,13 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
             .collect(),
         cells: args.cells.unwrap_or(CELLS),
         pictures: args.pictures.clone().unwrap_or_default(),
-        asker: Box::new(thalweg_studio::platform::ask),
+        asker: Box::new(thalweg_studio::platform::open_dialog),
         page: None,
     };
-    match thalweg_studio::open(options) {
+    match thalweg_studio::open_studio(options) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(problem) => {
-            voice.problem(&problem);
+            voice.report_failure(&problem);
             Ok(ExitCode::FAILURE)
         }
     }
@@ -54,7 +54,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
 
 /// Returns the initial recipe according to the command line, and its file if it has one.
 #[cfg(feature = "studio")]
-fn opened(args: &Studio) -> Result<(thalweg_sim::recipe::Recipe, Option<std::path::PathBuf>)> {
+fn load_initial_recipe(args: &StudioArgs) -> Result<(thalweg_sim::recipe::Recipe, Option<std::path::PathBuf>)> {
     use std::path::PathBuf;
 
     use thalweg_core::base::error::Error;
@@ -62,7 +62,8 @@ fn opened(args: &Studio) -> Result<(thalweg_sim::recipe::Recipe, Option<std::pat
     use crate::recipes as presets;
 
     let path = PathBuf::from(&args.recipe);
-    let preset = args.recipe.to_str().and_then(presets::find).map(|preset| preset.and_then(presets::borrowed));
+    let preset =
+        args.recipe.to_str().and_then(presets::find_preset).map(|preset| preset.and_then(presets::with_dem_file));
     let own = preset.is_none();
     let mut recipe = match preset {
         Some(preset) => preset?,
@@ -70,7 +71,13 @@ fn opened(args: &Studio) -> Result<(thalweg_sim::recipe::Recipe, Option<std::pat
         None if path.extension().is_some() => {
             return Err(Error::io(&path, "read")(std::io::ErrorKind::NotFound.into()));
         }
-        None => return Err(Error::unknown("preset", &thalweg_core::base::names::shown(&path), presets::names())),
+        None => {
+            return Err(Error::unknown_name(
+                "preset",
+                &thalweg_core::base::names::format_path(&path),
+                presets::preset_names(),
+            ));
+        }
     };
     match args.cells {
         Some(cells) => recipe.cells = cells,
@@ -79,11 +86,12 @@ fn opened(args: &Studio) -> Result<(thalweg_sim::recipe::Recipe, Option<std::pat
     }
     recipe.seed = args.seed.unwrap_or(recipe.seed);
     if recipe.dem().is_none() {
-        recipe.check_memory(&recipe.grid()?)?;
+        recipe.check_memory(&recipe.last_grid()?)?;
     }
     Ok((recipe, (own && thalweg_sim::recipe::Recipe::is_named(&path)).then_some(path)))
 }
 
-/// The number of cells on the long side with which presets open: a world that runs smoothly on two cores.
+/// The number of cells on the long side with which presets open: a world that runs smoothly on two cores. More cells
+/// show finer relief but take longer per step.
 #[cfg(feature = "studio")]
 const CELLS: usize = 512;

@@ -4,30 +4,30 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use thalweg_core::base::names::shown;
+use thalweg_core::base::names::format_path;
 use thalweg_core::terrain::{DISCHARGE, POOL, WATER};
 use thalweg_core::{Error, Result, Terrain};
-use thalweg_io::apart::apart;
+use thalweg_io::file_identity::check_distinct_files;
 use thalweg_io::{output, save_picture};
 use thalweg_models::process::forest::Forest;
 use thalweg_render::pictures::perspective::{DrawnLand, ViewOptions};
 use thalweg_render::pictures::picture::Picture;
-use thalweg_render::pictures::sheet::{Face, Labels, contact};
+use thalweg_render::pictures::sheet::{Labels, SheetPicture, draw_contact_sheet};
 use thalweg_render::pictures::water::Water;
 use thalweg_sim::knobs::Knobs;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
 
-use crate::args::Vary;
-use crate::args::knobs::Turn;
-use crate::console::{Voice, texts};
-use crate::drive::steps;
-use crate::progress::{Show, World as Shown};
-use crate::recipes::{each_once, named, recipe_file, set, start};
-use crate::signals::{INTERRUPTED, Rescue, ending, listen};
+use crate::args::VaryArgs;
+use crate::args::knobs::KnobSetting;
+use crate::console::{Reporter, paths_to_text};
+use crate::drive::step_to_end;
+use crate::progress::{NumberedWorld as Shown, ProgressDisplay};
+use crate::recipes::{check_unique_parameters, load_recipe, recipe_file, set_parameter, start_run};
+use crate::signals::{INTERRUPTED, Rescue, claim_ending, install_signal_handler};
 
-/// The maximum number of worlds on a sheet.
-const MOST: usize = 100;
+/// The maximum number of worlds on a sheet. All of their terrains are in memory until the sheet is drawn.
+const MAX_WORLDS: usize = 100;
 /// The approximate default number of cells on the long side.
 const CELLS: usize = 256;
 /// The maximum number of pictures of a single list that are placed in one row; more make a sheet about as wide as it
@@ -38,27 +38,27 @@ const SEEDS: &str = "9";
 
 /// One value of a setting that is varied.
 #[derive(Debug, Clone, PartialEq)]
-enum Choice {
+enum VariedValue {
     Seed(u64),
-    Knob(Turn),
+    Knob(KnobSetting),
     Set(String, String),
 }
 
 /// A setting that is varied, and its values.
-struct Axis {
+struct VariedSetting {
     name: String,
-    choices: Vec<Choice>,
+    choices: Vec<VariedValue>,
 }
 
 /// A world on the sheet.
-struct World {
+struct VariedWorld {
     name: String,
     recipe: Recipe,
 }
 
 /// All worlds, row by row, with the labels next to them.
-struct Plan {
-    worlds: Vec<World>,
+struct VariationSheet {
+    worlds: Vec<VariedWorld>,
     columns: usize,
     heads: Vec<String>,
     sides: Vec<String>,
@@ -70,37 +70,40 @@ struct Plan {
 /// # Errors
 /// Returns an error for invalid lists and for recipes, knobs or values that are not valid, all before any work. If a
 /// world fails, the error names it.
-pub fn vary(args: &Vary, voice: Voice) -> Result<ExitCode> {
+pub fn build_variations(args: &VaryArgs, voice: Reporter) -> Result<ExitCode> {
     let begun = Instant::now();
     output::check_ending(&args.output, &["png"])?;
-    let plan = Plan::of(args)?;
-    let mut reads = plan.worlds.first().map_or(Vec::new(), |world| world.recipe.reads());
+    let plan = VariationSheet::from_args(args)?;
+    let mut reads = plan.worlds.first().map_or(Vec::new(), |world| world.recipe.list_input_files());
     reads.extend(recipe_file(&args.recipe));
-    apart(&reads, std::slice::from_ref(&args.output))?;
-    let look = args.look.options(plan.worlds.first().map(|world| &world.recipe))?;
+    check_distinct_files(&reads, std::slice::from_ref(&args.output))?;
+    let look = args.look.to_view_options(plan.worlds.first().map(|world| &world.recipe))?;
     let options = ViewOptions { size: [args.pixels * 2 / 3, args.pixels], title: args.title.as_deref(), ..look };
-    room(&plan, args.pixels)?;
+    check_sheet_memory(&plan, args.pixels)?;
     let all = plan.worlds.len();
-    listen(voice);
-    let Some(lands) = grown(&plan, voice)? else { return Ok(ExitCode::from(INTERRUPTED)) };
-    let face = if args.view { Face::View } else { Face::Map };
-    save_picture(&args.output, &draw(&plan, &lands, face, &options)?)?;
-    voice.say(&format!("{all} worlds in {:.1} s: {}", begun.elapsed().as_secs_f64(), shown(&args.output)));
+    install_signal_handler(voice);
+    let Some(lands) = build_worlds(&plan, voice)? else { return Ok(ExitCode::from(INTERRUPTED)) };
+    let face = if args.view { SheetPicture::View } else { SheetPicture::Map };
+    save_picture(&args.output, &draw_worlds(&plan, &lands, face, &options)?)?;
+    voice.print_line(&format!("{all} worlds in {:.1} s: {}", begun.elapsed().as_secs_f64(), format_path(&args.output)));
     let names: Vec<&str> = plan.worlds.iter().map(|world| world.name.as_str()).collect();
-    voice.event(&json!({"event": "result", "files": texts(std::slice::from_ref(&args.output)), "worlds": names}));
+    voice.print_event(
+        &json!({"event": "result", "files": paths_to_text(std::slice::from_ref(&args.output)), "worlds": names}),
+    );
     Ok(ExitCode::SUCCESS)
 }
 
 /// Builds all worlds one after the other; returns `None` after Ctrl-C.
-fn grown(plan: &Plan, voice: Voice) -> Result<Option<Vec<Terrain>>> {
+fn build_worlds(plan: &VariationSheet, voice: Reporter) -> Result<Option<Vec<Terrain>>> {
     let all = plan.worlds.len();
     let mut lands = Vec::new();
     for (number, world) in plan.worlds.iter().enumerate() {
         let shown = Shown { name: world.name.clone(), number: [number + 1, all] };
-        let grown = grow(world.recipe.clone(), shown, voice).map_err(|error| of_world(&world.name, &error))?;
+        let grown =
+            build_world(world.recipe.clone(), shown, voice).map_err(|error| error_for_world(&world.name, &error))?;
         let Some(terrain) = grown else {
-            let _ending = ending();
-            stopped([number, all], voice);
+            let _ending = claim_ending();
+            report_interruption([number, all], voice);
             return Ok(None);
         };
         lands.push(terrain);
@@ -109,149 +112,176 @@ fn grown(plan: &Plan, voice: Voice) -> Result<Option<Vec<Terrain>>> {
 }
 
 /// Draws the sheet of all worlds.
-fn draw(plan: &Plan, lands: &[Terrain], face: Face, options: &ViewOptions<'_>) -> Result<Picture> {
+fn draw_worlds(
+    plan: &VariationSheet,
+    lands: &[Terrain],
+    face: SheetPicture,
+    options: &ViewOptions<'_>,
+) -> Result<Picture> {
     let forests = lands.iter().map(Forest::read).collect::<Result<Vec<_>>>()?;
     let drawn = lands.iter().zip(&forests);
-    let drawn = drawn.map(|(terrain, forest)| DrawnLand { terrain, water: Water::of(terrain), trees: forest.trees() });
+    let drawn = drawn.map(|(terrain, forest)| DrawnLand {
+        terrain,
+        water: Water::from_terrain(terrain),
+        trees: forest.trees(),
+    });
     let labels = Labels { title: options.title, heads: &plan.heads, sides: &plan.sides, captions: &plan.captions };
-    contact(&drawn.collect::<Vec<_>>(), face, plan.columns, &labels, options)
+    draw_contact_sheet(&drawn.collect::<Vec<_>>(), face, plan.columns, &labels, options)
 }
 
 /// Reports that Ctrl-C came after `number` of `all` worlds.
-fn stopped([number, all]: [usize; 2], voice: Voice) {
-    voice.say(&format!("stopped after {number} of {all} worlds; nothing was written"));
-    voice.event(&json!({"event": "interrupted", "done": number, "all": all}));
+fn report_interruption([number, all]: [usize; 2], voice: Reporter) {
+    voice.print_line(&format!("stopped after {number} of {all} worlds; nothing was written"));
+    voice.print_event(&json!({"event": "interrupted", "done": number, "all": all}));
 }
 
 /// Builds a world; returns `None` after Ctrl-C. The result keeps only the layers that the pictures show.
-fn grow(recipe: Recipe, shown: Shown, voice: Voice) -> Result<Option<Terrain>> {
-    let mut run = start(recipe, voice)?;
+fn build_world(recipe: Recipe, shown: Shown, voice: Reporter) -> Result<Option<Terrain>> {
+    let mut run = start_run(recipe, voice)?;
     let [number, all] = shown.number;
     let rescue = |_: &Run, _: &()| {
         let rescue: Rescue = Box::new(move || {
-            stopped([number - 1, all], voice);
+            report_interruption([number - 1, all], voice);
             true
         });
         Some(rescue)
     };
-    if !steps(&mut run, &mut (), &mut Show::new(voice, Some(shown)), rescue, |_, _, _| {})? {
+    if !step_to_end(&mut run, &mut (), &mut ProgressDisplay::new(voice, Some(shown)), rescue, |_, _, _| {})? {
         return Ok(None);
     }
     let mut terrain = run.terrain().clone();
+    // Drop the layers that no picture shows, because all terrains are kept until the end.
     terrain.loose = None;
     terrain.layers.retain(|name, _| [WATER, POOL, DISCHARGE].iter().any(|spec| spec.name == name));
     Ok(Some(terrain))
 }
 
 /// Adds the name of the world to an error.
-fn of_world(name: &str, error: &Error) -> Error {
+fn error_for_world(name: &str, error: &Error) -> Error {
     Error::Recipe(format!("{name}: {error}"))
 }
 
 /// Refuses work that does not fit into memory: the terrains of all worlds with their water, and the sheet.
-fn room(plan: &Plan, pixels: usize) -> Result<()> {
+fn check_sheet_memory(plan: &VariationSheet, pixels: usize) -> Result<()> {
+    // The pictures and the sheet take six bytes per pixel, and each terrain that is kept 20 bytes per cell.
     let sheet = (plan.worlds.len() * pixels * pixels * 6) as u64;
-    let kept = |world: &World| world.recipe.grid().map_or(0, |grid| 20 * grid.len() as u64);
+    let kept = |world: &VariedWorld| world.recipe.last_grid().map_or(0, |grid| 20 * grid.len() as u64);
     let lands: u64 = plan.worlds.iter().map(kept).sum();
     thalweg_core::base::memory::check_memory(&format!("a sheet of {} worlds", plan.worlds.len()), lands + sheet)
 }
 
-impl Plan {
+impl VariationSheet {
     /// Makes the plan from the arguments; every recipe is made and checked.
-    fn of(args: &Vary) -> Result<Self> {
-        let base = named(&args.recipe)?;
-        let (axes, fixed) = parted(axes(args, &base)?);
+    fn from_args(args: &VaryArgs) -> Result<Self> {
+        let base = load_recipe(&args.recipe)?;
+        // Settings with one value apply to all worlds; those with several are the axes of the sheet.
+        let (axes, fixed) = split_axes(collect_axes(args, &base)?);
         if axes.len() > 2 {
             let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
-            return Err(Error::value("lists", names.join(", "), "one or two: a row, or rows and columns"));
+            return Err(Error::invalid_value("lists", names.join(", "), "one or two: a row, or rows and columns"));
         }
         let all: usize = axes.iter().map(|axis| axis.choices.len()).product();
-        if all > MOST {
-            return Err(Error::value("worlds on a sheet", all, format!("1 to {MOST}")));
+        if all > MAX_WORLDS {
+            return Err(Error::invalid_value("worlds on a sheet", all, format!("1 to {MAX_WORLDS}")));
         }
-        let labels =
-            |axis: Option<&Axis>| axis.map_or(Vec::new(), |axis| axis.choices.iter().map(Choice::label).collect());
+        let labels = |axis: Option<&VariedSetting>| {
+            axis.map_or(Vec::new(), |axis| axis.choices.iter().map(VariedValue::label).collect())
+        };
         let [across, down] = [axes.first(), axes.get(1)];
         let (heads, sides): (Vec<String>, Vec<String>) = (labels(across), labels(down));
-        let each =
-            |axis: Option<&Axis>| axis.map_or(vec![None], |axis| axis.choices.iter().cloned().map(Some).collect());
+        let each = |axis: Option<&VariedSetting>| {
+            axis.map_or(vec![None], |axis| axis.choices.iter().cloned().map(Some).collect())
+        };
         let mut worlds = Vec::new();
+        // Every recipe is checked before the first world is built, so that a wrong value is not noticed only after the
+        // others.
         for row in each(down) {
             for column in each(across) {
-                let chosen: Vec<Choice> = column.into_iter().chain(row.clone()).collect();
+                let chosen: Vec<VariedValue> = column.into_iter().chain(row.clone()).collect();
                 let name = match chosen.as_slice() {
                     [] => base.name.clone(),
-                    chosen => chosen.iter().map(Choice::label).collect::<Vec<_>>().join(", "),
+                    chosen => chosen.iter().map(VariedValue::label).collect::<Vec<_>>().join(", "),
                 };
-                let recipe =
-                    recipe(args, &base, fixed.iter().chain(&chosen)).map_err(|error| of_world(&name, &error))?;
-                worlds.push(World { name, recipe });
+                let recipe = vary_recipe(args, &base, fixed.iter().chain(&chosen))
+                    .map_err(|error| error_for_world(&name, &error))?;
+                worlds.push(VariedWorld { name, recipe });
             }
         }
         let count = worlds.len();
         Ok(match (down, count <= ROW) {
             (Some(_), _) => Self { worlds, columns: heads.len(), heads, sides, captions: Vec::new() },
             (None, true) => Self { worlds, columns: count, heads, sides, captions: Vec::new() },
-            (None, false) => Self { worlds, columns: side(count), heads: Vec::new(), sides, captions: heads },
+            (None, false) => Self { worlds, columns: count_columns(count), heads: Vec::new(), sides, captions: heads },
         })
     }
 }
 
 /// Returns the number of columns of a sheet that is about as wide as it is high.
-fn side(count: usize) -> usize {
+fn count_columns(count: usize) -> usize {
     (1..=count).find(|n| n * n >= count).unwrap_or(1)
 }
 
 /// Collects everything that was given, one axis each: knobs, then parameters, then seeds.
-fn axes(args: &Vary, base: &Recipe) -> Result<Vec<Axis>> {
+fn collect_axes(args: &VaryArgs, base: &Recipe) -> Result<Vec<VariedSetting>> {
     let mut axes = Vec::new();
-    for turns in args.knobs.turns()? {
+    for turns in args.knobs.collect_settings()? {
         let name = turns.first().map_or(String::new(), |turn| format!("--{}", turn.name()));
-        axes.push(Axis { name, choices: turns.into_iter().map(Choice::Knob).collect() });
+        axes.push(VariedSetting { name, choices: turns.into_iter().map(VariedValue::Knob).collect() });
     }
-    each_once(&args.set)?;
+    check_unique_parameters(&args.set)?;
     for (key, values) in &args.set {
-        let choices = values.split(',').map(|value| Choice::Set(key.clone(), value.trim().to_string())).collect();
-        axes.push(Axis { name: format!("--set {key}"), choices });
+        let choices = values.split(',').map(|value| VariedValue::Set(key.clone(), value.trim().to_string())).collect();
+        axes.push(VariedSetting { name: format!("--set {key}"), choices });
     }
     let nothing_varies = axes.iter().all(|axis| axis.choices.len() < 2);
     if let Some(text) = args.seeds.as_deref().or(nothing_varies.then_some(SEEDS)) {
-        let seeds = seeds(text, args.seed.unwrap_or(base.seed))?;
-        axes.push(Axis { name: "--seeds".into(), choices: seeds.into_iter().map(Choice::Seed).collect() });
+        let seeds = parse_seeds(text, args.seed.unwrap_or(base.seed))?;
+        axes.push(VariedSetting {
+            name: "--seeds".into(),
+            choices: seeds.into_iter().map(VariedValue::Seed).collect(),
+        });
     }
     for axis in &axes {
         let again = axis.choices.iter().enumerate().find(|(n, choice)| axis.choices[..*n].contains(choice));
         if let Some((_, choice)) = again {
-            return Err(Error::value(&axis.name, choice.label(), "each value once"));
+            return Err(Error::invalid_value(&axis.name, choice.label(), "each value once"));
         }
     }
     Ok(axes)
 }
 
 /// Separates the lists from the settings that have one value in all worlds.
-fn parted(axes: Vec<Axis>) -> (Vec<Axis>, Vec<Choice>) {
-    let (lists, single): (Vec<Axis>, Vec<Axis>) = axes.into_iter().partition(|axis| axis.choices.len() > 1);
+fn split_axes(axes: Vec<VariedSetting>) -> (Vec<VariedSetting>, Vec<VariedValue>) {
+    let (lists, single): (Vec<VariedSetting>, Vec<VariedSetting>) =
+        axes.into_iter().partition(|axis| axis.choices.len() > 1);
     (lists, single.into_iter().flat_map(|axis| axis.choices).collect())
 }
 
 /// Parses seeds: either a number of seeds, starting with `first`, or a list.
-fn seeds(text: &str, first: u64) -> Result<Vec<u64>> {
+fn parse_seeds(text: &str, first: u64) -> Result<Vec<u64>> {
     let most = i64::MAX as u64;
-    let wrong =
-        || Error::value("--seeds", text, format!("a number of seeds, 1 to {MOST}, or a list of seeds, 0 to {most}"));
+    let wrong = || {
+        Error::invalid_value(
+            "--seeds",
+            text,
+            format!("a number of seeds, 1 to {MAX_WORLDS}, or a list of seeds, 0 to {most}"),
+        )
+    };
     let numbers: Option<Vec<u64>> = text.split(',').map(|seed| seed.trim().parse().ok()).collect();
     match numbers.ok_or_else(wrong)?.as_slice() {
-        [count] if (1..=MOST as u64).contains(count) => {
+        [count] if (1..=MAX_WORLDS as u64).contains(count) => {
+            // Recipes store seeds as integers up to 2⁶³ − 1. A single number within 1 to 100 is a count, any other
+            // single number is refused.
             let last = first.checked_add(count - 1).filter(|last| *last <= most || first > most);
             last.map(|last| (first..=last).collect()).ok_or_else(wrong)
         }
-        list if (2..=MOST).contains(&list.len()) && list.iter().all(|seed| *seed <= most) => Ok(list.to_vec()),
+        list if (2..=MAX_WORLDS).contains(&list.len()) && list.iter().all(|seed| *seed <= most) => Ok(list.to_vec()),
         _ => Err(wrong()),
     }
 }
 
 /// Makes the recipe of one world, and checks it on its grid.
-fn recipe<'a>(args: &Vary, base: &Recipe, choices: impl Iterator<Item = &'a Choice>) -> Result<Recipe> {
+fn vary_recipe<'a>(args: &VaryArgs, base: &Recipe, choices: impl Iterator<Item = &'a VariedValue>) -> Result<Recipe> {
     let mut recipe = base.clone();
     match args.cells {
         Some(cells) => recipe.cells = cells,
@@ -262,27 +292,28 @@ fn recipe<'a>(args: &Vary, base: &Recipe, choices: impl Iterator<Item = &'a Choi
     let (mut knobs, mut sets) = (Knobs::default(), Vec::new());
     for choice in choices {
         match choice {
-            Choice::Seed(seed) => recipe.seed = *seed,
-            Choice::Knob(turn) => turn.put(&mut knobs),
-            Choice::Set(key, value) => sets.push((key, value)),
+            VariedValue::Seed(seed) => recipe.seed = *seed,
+            VariedValue::Knob(turn) => turn.apply_to(&mut knobs),
+            VariedValue::Set(key, value) => sets.push((key, value)),
         }
     }
-    knobs.turn(&mut recipe)?;
-    sets.into_iter().try_for_each(|(key, value)| set(&mut recipe, key, value))?;
-    args.until.as_deref().map_or(Ok(()), |label| recipe.end_at(label))?;
+    // Parameters are set after the knobs, which scale them, so that a given value stays as it is.
+    knobs.apply_to(&mut recipe)?;
+    sets.into_iter().try_for_each(|(key, value)| set_parameter(&mut recipe, key, value))?;
+    args.until.as_deref().map_or(Ok(()), |label| recipe.truncate_after(label))?;
     if recipe.extent().is_some() {
-        recipe.check_memory(&recipe.grid()?)?;
+        recipe.check_memory(&recipe.last_grid()?)?;
         Run::check(&recipe)?;
     }
     Ok(recipe)
 }
 
-impl Choice {
+impl VariedValue {
     /// The label next to the pictures.
     fn label(&self) -> String {
         match self {
             Self::Seed(seed) => format!("seed {seed}"),
-            Self::Knob(turn) => format!("{} {}{}", turn.name(), turn.value(), turn.unit()),
+            Self::Knob(turn) => format!("{} {}{}", turn.name(), turn.format_value(), turn.unit_suffix()),
             Self::Set(key, value) => format!("{key} {value}"),
         }
     }
@@ -294,24 +325,24 @@ mod tests {
 
     #[test]
     fn seeds_are_counted_or_listed() {
-        assert_eq!(seeds("3", 7).unwrap(), [7, 8, 9]);
-        assert_eq!(seeds("3, 5,8", 7).unwrap(), [3, 5, 8]);
-        assert_eq!(seeds("1", 7).unwrap(), [7]);
+        assert_eq!(parse_seeds("3", 7).unwrap(), [7, 8, 9]);
+        assert_eq!(parse_seeds("3, 5,8", 7).unwrap(), [3, 5, 8]);
+        assert_eq!(parse_seeds("1", 7).unwrap(), [7]);
         for wrong in ["0", "101", "200", "", "3,", "-1,2", "a", "1,99999999999999999999"] {
-            let message = seeds(wrong, 7).unwrap_err().to_string();
+            let message = parse_seeds(wrong, 7).unwrap_err().to_string();
             assert!(message.contains("--seeds") && message.contains("1 to 100"), "{message}");
         }
-        assert!(seeds("2", i64::MAX as u64).is_err());
+        assert!(parse_seeds("2", i64::MAX as u64).is_err());
     }
 
     #[test]
     fn a_knob_with_a_unit_says_it() {
-        let label = |turn| Choice::Knob(turn).label();
-        assert_eq!([label(Turn::Sea(-2.5)), label(Turn::Age(3.0))], ["sea -2.5 m", "age 3"]);
+        let label = |turn| VariedValue::Knob(turn).label();
+        assert_eq!([label(KnobSetting::Sea(-2.5)), label(KnobSetting::Age(3.0))], ["sea -2.5 m", "age 3"]);
     }
 
     #[test]
     fn sheets_are_about_as_wide_as_high() {
-        assert_eq!([1, 2, 4, 6, 9, 10, 12, 16, 17, 100].map(side), [1, 2, 2, 3, 3, 4, 4, 4, 5, 10]);
+        assert_eq!([1, 2, 4, 6, 9, 10, 12, 16, 17, 100].map(count_columns), [1, 2, 2, 3, 3, 4, 4, 4, 5, 10]);
     }
 }

@@ -5,7 +5,7 @@
 use crate::support::{Place, text};
 use serde_json::Value;
 use thalweg_core::{Field, Grid, Height, Terrain};
-use thalweg_io::{SaveOptions, save};
+use thalweg_io::{SaveOptions, save_terrain};
 
 fn works(place: &Place, line: &str, mebibytes: u64) -> String {
     let output = place.run_limited(line, mebibytes);
@@ -61,9 +61,9 @@ fn what_memory_does_not_hold_goes_by_rows() {
     let wave = |i: usize, j: usize| {
         200.0 * (i as f64 / 90.0).sin() * (j as f64 / 70.0).cos() + ((i * 31 + j * 17) % 23) as f64
     };
-    let ground = Field::generate(size, |i, j| Height::saturating(wave(i, j)));
+    let ground = Field::from_fn(size, |i, j| Height::from_metres_clamped(wave(i, j)));
     let terrain = Terrain::from_ground(Grid::new(size, 30.0).unwrap(), ground).unwrap();
-    save(place.path("dem.tif"), &terrain, &SaveOptions::default()).unwrap();
+    save_terrain(place.path("dem.tif"), &terrain, &SaveOptions::default()).unwrap();
     drop(terrain);
     let line = |out: &str| format!("shade dem.tif -o {out} --max-size 1500 --legend");
     place.works(&line("a.png"));

@@ -60,8 +60,10 @@ fn lists_come_from_the_declarations() {
     let hills = place.works("presets hills");
     for stage in presets::find_preset("hills").unwrap().stages {
         let about = stage.model.about();
-        let form =
-            stage.model.local(&mut thalweg_models::model::Local::new(30.0)).unwrap_or("it ends at the global level");
+        let form = stage
+            .model
+            .define_refinement(&mut thalweg_models::model::Local::new(30.0))
+            .unwrap_or("it ends at the global level");
         assert!(hills.contains(about.name) && hills.contains(form), "{}: {hills}", about.name);
     }
     assert!(!hills.contains("alpine") && all.contains(hills.lines().next().unwrap()));
@@ -167,7 +169,10 @@ fn knobs_turn_the_recipe_that_is_written() {
     place.works("build w/recipe.toml --out again --rock shale");
     assert_eq!(report["recipe_hash"], place.json("again/report.json")["recipe_hash"]);
     let rocks = place.works("rocks");
-    assert!(thalweg_models::rocks::names().all(|name| rocks.contains(name)) && rocks.contains("28°"), "{rocks}");
+    assert!(
+        thalweg_models::rocks::list_rock_names().all(|name| rocks.contains(name)) && rocks.contains("28°"),
+        "{rocks}"
+    );
 }
 
 #[test]
@@ -514,7 +519,7 @@ fn measure_prints_a_table_json_and_a_sheet() {
     let json: serde_json::Value =
         serde_json::from_str(&place.works("measure dem.tif --json --channel-area 0.01")).unwrap();
     let names: Vec<&str> = json["measures"].as_array().unwrap().iter().map(|m| m["name"].as_str().unwrap()).collect();
-    assert_eq!(names, thalweg_render::products::measure::specs().iter().map(|spec| spec.name).collect::<Vec<_>>());
+    assert_eq!(names, thalweg_render::products::measure::list_specs().iter().map(|spec| spec.name).collect::<Vec<_>>());
     assert!(json["measures"].as_array().unwrap().iter().all(|m| m["value"].is_number() != m["missing"].is_string()));
     assert_eq!(json["file"], "dem.tif");
     // Compared with itself, a terrain has no distance; compared with another, it has.
@@ -563,7 +568,7 @@ fn apply_gives_a_model_of_water_its_water() {
         place.works(&format!("apply {model} dem.tif -o a.tif --layers first --set rain=500 --edges closed"));
         let rest = "--set rain=0 --set evaporation=0 --edges closed --layers second --report r.json";
         place.works(&format!("apply {model} dem.tif -o b.tif --layer water=first/water.tif {rest}"));
-        let raster = |file: &str| thalweg_io::read(place.path(file)).unwrap();
+        let raster = |file: &str| thalweg_io::read_raster(place.path(file)).unwrap();
         let sum = |file: &str| {
             let raster = raster(file);
             (0..raster.size[0] * raster.size[1]).map(|k| raster.samples.get(k)).sum::<f64>() * 900.0

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::support::{Place, text};
 use thalweg_flow::D8;
-use thalweg_io::{Samples, read};
+use thalweg_io::{Samples, read_raster};
 
 const REAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg-sim/presets/jacksboro.tif");
 
@@ -34,7 +34,7 @@ fn the_files_of_a_real_model_agree() {
     let place = with_real();
     let said = place.works("drain dem.tif -o out");
     assert!(FILES.iter().all(|name| said.contains(name) && !place.read(&format!("out/{name}")).is_empty()));
-    let raster = |name: &str| read(place.path(name)).unwrap();
+    let raster = |name: &str| read_raster(place.path(name)).unwrap();
     let (dem, directions, area) = (raster("dem.tif"), raster("out/directions.tif"), raster("out/accumulation.tif"));
     for name in FILES.iter().filter(|name| name.ends_with(".tif")) {
         assert_eq!(raster(&format!("out/{name}")).georeference, dem.georeference, "{name}");
@@ -128,7 +128,7 @@ fn thresholds_outlets_and_edges_are_heeded() {
     for outlet in ["--outlet 20,7", "--outlet-at 225,-615"] {
         let report = drained(&format!("--edges closed {outlet}"));
         assert_eq!((&report["basins"]["count"], &report["outlets"]), (&1.into(), &serde_json::json!([[20, 7]])));
-        let area = read(place.path("out/accumulation.tif")).unwrap();
+        let area = read_raster(place.path("out/accumulation.tif")).unwrap();
         assert_eq!(area.samples.get(20 * 40 + 7), 1200.0 * 900.0);
     }
     assert_eq!(drained("--edges closed")["basins"]["count"], 1);
@@ -147,7 +147,7 @@ fn the_drainage_area_accumulates_by_the_chosen_method() {
     let place = Place::with_dem();
     let area = |options: &str| {
         place.works(&format!("drain dem.tif -o out --quiet {options}"));
-        let read = |name: &str| read(place.path(&format!("out/{name}.tif"))).unwrap().samples;
+        let read = |name: &str| read_raster(place.path(&format!("out/{name}.tif"))).unwrap().samples;
         (read("accumulation"), read("directions"), read("streams"))
     };
     let (single, directions, streams) = area("");
@@ -189,7 +189,7 @@ fn channels_are_cut_where_the_limits_allow() {
     let place = Place::with_dem();
     let drained = |options: &str| {
         place.works(&format!("drain dem.tif -o out --quiet {options}"));
-        (place.json("out/drain.json"), read(place.path("out/filled.tif")).unwrap().samples)
+        (place.json("out/drain.json"), read_raster(place.path("out/filled.tif")).unwrap().samples)
     };
     let (filled, _) = drained("");
     assert!(filled["breached"].is_null() && filled["lakes"]["cells"].as_u64() > Some(0));
@@ -198,7 +198,7 @@ fn channels_are_cut_where_the_limits_allow() {
     assert_eq!((&report["breached"]["kept"], &report["lakes"]["cells"]), (&0.into(), &0.into()));
     assert!(report["breached"]["pits"].as_u64() > Some(0) && report["breached"]["volume_m3"].as_f64() > Some(0.0));
     let (ground, cut) =
-        (read(place.path("dem.tif")).unwrap().samples, read(place.path("out/cut.tif")).unwrap().samples);
+        (read_raster(place.path("dem.tif")).unwrap().samples, read_raster(place.path("out/cut.tif")).unwrap().samples);
     assert!((0..30 * 40).all(|k| (ground.get(k) - cut.get(k) - surface.get(k)).abs() < 1e-3));
     let (none, _) = drained("--breach 0,0");
     assert_eq!(none["breached"]["volume_m3"], 0.0);
@@ -239,7 +239,7 @@ fn the_smallest_the_flattest_and_the_holed_work() {
     assert_eq!((&holes["nodata_cells"], &holes["land_m2"]), (&1.into(), &800.0.into()));
     // The middle cell drains into the adjacent hole and has no lake.
     assert_eq!(holes["lakes"]["cells"], 0);
-    let codes = read(place.path("holes/directions.tif")).unwrap().samples;
+    let codes = read_raster(place.path("holes/directions.tif")).unwrap().samples;
     assert_eq!((codes.get(2), codes.get(4)), (255.0, 0.0));
     let said = place.run("drain holes.asc -o holes --threshold x");
     assert_eq!(said.status.code(), Some(2));
@@ -254,7 +254,7 @@ fn a_model_s_store_holds_what_its_file_does_and_is_a_source_of_others() {
     let said = place.works(&format!("apply thermal dem.tif -o parts.zarr {set}"));
     assert!(said.contains("tiles of 1024"), "{said}");
     place.works("layer parts.zarr height -o parts.tif");
-    let samples = |name: &str| read(place.path(name)).unwrap().samples;
+    let samples = |name: &str| read_raster(place.path(name)).unwrap().samples;
     assert!(samples("whole.tif") == samples("parts.tif"));
     let report: serde_json::Value = serde_json::from_str(&text(&place.read("parts.report.json"))).unwrap();
     assert_eq!(report["ledger"]["solid_change"], "0", "{report}");

@@ -3,7 +3,7 @@
 use crate::support::Place;
 use thalweg_core::terrain::{CellType, Cells, DISCHARGE, LayerSpec, POOL, SOIL};
 use thalweg_core::{Field, Grid, Height, Terrain};
-use thalweg_io::{Samples, read};
+use thalweg_io::{Samples, read_raster};
 
 /// A world with heights, floats, and counts among its layers.
 const RECIPE: &str = "extent = [3000, 2000]\ncells = 30\n[[stage]]\nmodel = \"gradient_noise\"\noffset = 900\n\
@@ -19,12 +19,12 @@ fn fingerprints(values: &[f64], size: [usize; 2]) -> [String; 3] {
     }
     [POOL, DISCHARGE, SOIL].map(|spec: LayerSpec| {
         let cells = match spec.cells {
-            CellType::Height => Cells::Height(field(values, size, Height::saturating)),
+            CellType::Height => Cells::Height(field(values, size, Height::from_metres_clamped)),
             CellType::Float => Cells::Float(field(values, size, |v| v as f32)),
             CellType::Count => Cells::Count(field(values, size, |v| v as u32)),
         };
         let mut terrain = Terrain::new(Grid::new(size, 1.0).unwrap());
-        terrain.insert(&spec, cells).unwrap();
+        terrain.insert_layer(&spec, cells).unwrap();
         terrain.fingerprints()[spec.name].clone()
     })
 }
@@ -35,7 +35,7 @@ fn rounded(place: &Place, folder: &str, wide: bool) -> Vec<String> {
     let layers = report["fingerprints"].as_object().unwrap().iter().filter(|(name, _)| !name.starts_with("table:"));
     let differs = |(name, print): (&String, &serde_json::Value)| {
         let file = if name == "ground" { "height" } else { name };
-        let raster = read(place.path(&format!("{folder}/{file}.tif"))).unwrap();
+        let raster = read_raster(place.path(&format!("{folder}/{file}.tif"))).unwrap();
         // Counts are whole numbers in either case.
         let is_count = matches!(raster.samples, Samples::U8(_) | Samples::U32(_));
         assert!(is_count || matches!(raster.samples, Samples::F64(_)) == wide, "{name}");

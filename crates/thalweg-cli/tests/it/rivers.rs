@@ -1,7 +1,7 @@
 //! Tests of `rivers` and `check-rivers` on a real elevation model, with requested settings, and with invalid ones.
 
 use crate::support::{Place, text};
-use thalweg_io::read;
+use thalweg_io::read_raster;
 
 const REAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg-sim/presets/jacksboro.tif");
 
@@ -15,9 +15,9 @@ fn a_real_model_gets_rivers_that_pass_every_check() {
     assert_eq!(files.len(), 20);
     assert!(files.iter().all(|file| said.contains(file) && !place.read(&format!("out/{file}")).is_empty()));
     assert!(report["rivers"].as_u64().unwrap() > 50 && report["lakes"].as_u64().unwrap() > 10, "{report}");
-    let dem = read(place.path("dem.tif")).unwrap();
+    let dem = read_raster(place.path("dem.tif")).unwrap();
     for file in files.iter().filter(|file| file.ends_with(".tif")) {
-        let raster = read(place.path(&format!("out/{file}"))).unwrap();
+        let raster = read_raster(place.path(&format!("out/{file}"))).unwrap();
         assert_eq!((raster.size, raster.georeference), (dem.size, dem.georeference.clone()), "{file}");
     }
     let checks = place.works("check-rivers out");

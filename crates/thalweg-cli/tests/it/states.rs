@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use crate::support::{Place, signal, text};
 use thalweg_core::Terrain;
-use thalweg_io::{LoadOptions, load};
+use thalweg_io::{LoadOptions, load_terrain};
 
 const RECIPE: &str = r#"
 name = "rise"
@@ -43,7 +43,7 @@ fn table(place: &Place, folder: &str) -> Vec<Vec<String>> {
 }
 
 fn heights(place: &Place, file: &str) -> Terrain {
-    load(place.path(file), &LoadOptions::default()).unwrap().terrain
+    load_terrain(place.path(file), &LoadOptions::default()).unwrap().terrain
 }
 
 #[test]
@@ -61,7 +61,8 @@ fn states_are_kept_by_steps_and_by_years() {
     let last = heights(&place, "w/states/state_00004.tif");
     assert!(last.ground == heights(&place, "w/height.tif").ground, "the last state is the world");
     for row in &rows {
-        let [low, high] = heights(&place, &format!("w/states/{}", row[0])).range().unwrap().map(|h| h.metres());
+        let [low, high] =
+            heights(&place, &format!("w/states/{}", row[0])).elevation_range().unwrap().map(|h| h.metres());
         assert_eq!([low, high], [5, 6].map(|k| row[k].parse::<f64>().unwrap()), "{row:?}");
     }
     // A state equals the result of a run that ends at that step.

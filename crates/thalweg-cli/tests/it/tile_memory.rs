@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::long;
 use crate::support::{Place, text};
 use thalweg_core::{Field, Grid, Height, Terrain};
-use thalweg_io::{SaveOptions, save};
+use thalweg_io::{SaveOptions, save_terrain};
 
 /// Returns the peak memory of a process in kilobytes while it lives.
 fn most(process: u32) -> Option<u64> {
@@ -43,9 +43,9 @@ fn told(said: &str) -> u64 {
 /// Writes an elevation model with cells of 30 m.
 fn model(place: &Place, name: &str, metres: impl Fn(usize, usize) -> f64 + Sync) {
     let size = [1300, 1400];
-    let ground = Field::generate(size, |i, j| Height::from_metres(metres(i, j)).unwrap());
+    let ground = Field::from_fn(size, |i, j| Height::from_metres(metres(i, j)).unwrap());
     let terrain = Terrain::from_ground(Grid::new(size, 30.0).unwrap(), ground).unwrap();
-    save(place.path(name), &terrain, &SaveOptions::default()).unwrap();
+    save_terrain(place.path(name), &terrain, &SaveOptions::default()).unwrap();
 }
 
 /// Returns a number from 0 to 1 that depends on the cell alone.
@@ -194,11 +194,11 @@ fn memory_of_a_folder_of_tiles_is_bounded_by_what_a_world_keeps() {
     let (_, peak) = watched(place.command(&line));
     println!("{line}: {} MiB", peak >> 20);
     assert!(place.path(&format!("t/{level}/0/0.tif")).exists());
-    assert!(peak <= thalweg_sim::world::KEPT + (256 << 20), "{line}: {peak}");
+    assert!(peak <= thalweg_sim::world::DEFAULT_CACHE_BYTES + (256 << 20), "{line}: {peak}");
     if level < 6 {
         return;
     }
-    assert!(peak > thalweg_sim::world::KEPT / 2, "so little that nothing was bounded: {peak}");
+    assert!(peak > thalweg_sim::world::DEFAULT_CACHE_BYTES / 2, "so little that nothing was bounded: {peak}");
 }
 
 /// Too small a memory limit is refused with the smallest that is sufficient, and that one is sufficient.

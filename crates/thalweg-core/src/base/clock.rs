@@ -19,7 +19,7 @@ impl Clock {
     }
 
     /// Returns the seconds since the start; 0 where there is no clock.
-    pub fn seconds(&self) -> f64 {
+    pub fn elapsed_seconds(&self) -> f64 {
         self.0.map_or(0.0, |start| start.elapsed().as_secs_f64())
     }
 }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::base::names::{line, lines, short, shown};
+use crate::base::names::{format_line, format_lines, format_path, format_short};
 
 /// The library's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -22,7 +22,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// A value outside what is allowed.
-    #[error("{} = {}: allowed is {}", short(.name), short(.value), lines(.allowed))]
+    #[error("{} = {}: allowed is {}", format_short(.name), format_short(.value), format_lines(.allowed))]
     Value {
         /// The parameter, key or option, with its owner (`droplets.inertia`).
         name: String,
@@ -32,7 +32,7 @@ pub enum Error {
         allowed: String,
     },
     /// A name that does not exist.
-    #[error("unknown {what} `{}`{}", short(.name), lines(&hint(.nearest, .known)))]
+    #[error("unknown {what} `{}`{}", format_short(.name), format_lines(&suggest_known_name(.nearest, .known)))]
     Unknown {
         /// The kind of name: parameter, model, preset, key, layer.
         what: &'static str,
@@ -44,7 +44,7 @@ pub enum Error {
         known: Vec<String>,
     },
     /// A setting that cannot be combined with the others: one excludes it, or one that it needs is absent.
-    #[error("{} {}", line(.setting), lines(.problem))]
+    #[error("{} {}", format_line(.setting), format_lines(.problem))]
     Conflict {
         /// The option, parameter or key, with its value if it has one: `--no-outlines`, `edges = shared`.
         setting: String,
@@ -53,7 +53,7 @@ pub enum Error {
     },
     /// A combination that is not possible, although each part of it is valid, for example a file format that cannot
     /// store such data, or a model that cannot work tile by tile.
-    #[error("{} {}", line(.subject), lines(.problem))]
+    #[error("{} {}", format_line(.subject), format_lines(.problem))]
     Unsupported {
         /// The subject that cannot do it, or that cannot be done.
         subject: String,
@@ -61,7 +61,7 @@ pub enum Error {
         problem: String,
     },
     /// A file, layer or value that is required and absent.
-    #[error("{} is missing: {}", line(.input), lines(.need))]
+    #[error("{} is missing: {}", format_line(.input), format_lines(.need))]
     MissingInput {
         /// What is missing, with its kind: ``layer `hardness` ``.
         input: String,
@@ -69,7 +69,7 @@ pub enum Error {
         need: String,
     },
     /// A layer that does not fit.
-    #[error("layer `{}`: {}", short(.name), lines(.problem))]
+    #[error("layer `{}`: {}", format_short(.name), format_lines(.problem))]
     Layer {
         /// The layer's name.
         name: String,
@@ -77,7 +77,7 @@ pub enum Error {
         problem: String,
     },
     /// A model that breaks one of the laws.
-    #[error("{} breaks the law of {law}: {}", line(.model), lines(.how))]
+    #[error("{} breaks the law of {law}: {}", format_line(.model), format_lines(.how))]
     Law {
         /// The model's name.
         model: &'static str,
@@ -87,10 +87,10 @@ pub enum Error {
         how: String,
     },
     /// A recipe that cannot be interpreted: what is wrong with it.
-    #[error("recipe: {}", lines(.0))]
+    #[error("recipe: {}", format_lines(.0))]
     Recipe(String),
-    /// A file with invalid content.
-    #[error("{}: {}", shown(.path), lines(.problem))]
+    /// A file with invalid content. For example, a GeoTIFF may end in the middle of a strip.
+    #[error("{}: {}", format_path(.path), format_lines(.problem))]
     File {
         /// The file.
         path: PathBuf,
@@ -98,15 +98,15 @@ pub enum Error {
         problem: String,
     },
     /// Invalid content that does not come from a known file: bytes, or a map in memory.
-    #[error("the {what} {}", lines(.problem))]
+    #[error("the {what} {}", format_lines(.problem))]
     Content {
         /// What the content is: `file`, `mask`, `sidecar`, `map`.
         what: &'static str,
         /// What is wrong with it and what is allowed.
         problem: String,
     },
-    /// A file operation that the operating system refused.
-    #[error("{}: cannot {action}: {source}", shown(.path))]
+    /// A file operation that the operating system refused. For example, the folder may be read-only.
+    #[error("{}: cannot {action}: {source}", format_path(.path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -115,8 +115,9 @@ pub enum Error {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A request that exceeds what the machine, or a format, can hold.
-    #[error("{} needs {need}; there is room for {have}", line(.what))]
+    /// A request that exceeds what the machine, or a format, can hold. For example, a grid of 65 536 × 65 536 cells
+    /// needs 16 GiB for its ground alone.
+    #[error("{} needs {need}; there is room for {have}", format_line(.what))]
     TooLarge {
         /// What needs the memory or the space.
         what: String,
@@ -126,14 +127,14 @@ pub enum Error {
         have: String,
     },
     /// An operation that its caller stopped, for example through a [`Progress`](crate::Progress).
-    #[error("{} was stopped", line(.what))]
+    #[error("{} was stopped", format_line(.what))]
     Stopped {
         /// The operation that was stopped.
         what: String,
     },
 }
 
-fn hint(nearest: &Option<String>, known: &[String]) -> String {
+fn suggest_known_name(nearest: &Option<String>, known: &[String]) -> String {
     match nearest {
         Some(near) => format!("; did you mean `{near}`?"),
         None if known.is_empty() => "; none exist".to_string(),
@@ -143,7 +144,7 @@ fn hint(nearest: &Option<String>, known: &[String]) -> String {
 
 impl Error {
     /// Makes an error for a value outside what is allowed.
-    pub fn value(name: impl Into<String>, value: impl ToString, allowed: impl Into<String>) -> Self {
+    pub fn invalid_value(name: impl Into<String>, value: impl ToString, allowed: impl Into<String>) -> Self {
         Self::Value { name: name.into(), value: value.to_string(), allowed: allowed.into() }
     }
 
@@ -154,15 +155,17 @@ impl Error {
     /// ```
     /// use thalweg_core::Error;
     ///
-    /// let error = Error::unknown("layer", "hardnes", ["water", "hardness"]);
+    /// let error = Error::unknown_name("layer", "hardnes", ["water", "hardness"]);
     /// assert_eq!(error.to_string(), "unknown layer `hardnes`; did you mean `hardness`?");
     /// ```
-    pub fn unknown<'a>(what: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn unknown_name<'a>(what: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let known: Vec<String> = known.into_iter().map(String::from).collect();
+        // Without a similar name the message lists all known ones instead.
         let nearest = known
             .iter()
             .filter(|k| name.len() <= 3 * k.len()) // a far longer name is no typing error, and is slow to compare
             .map(|k| (strsim::normalized_damerau_levenshtein(k, name), k))
+            // A lower similarity suggests unrelated names; a higher one misses typing errors in short names.
             .filter(|(score, _)| *score >= 0.5)
             .max_by(|a, b| a.0.total_cmp(&b.0))
             .map(|(_, k)| k.clone());
@@ -189,42 +192,46 @@ impl Error {
     }
 
     /// Makes an error for a file, layer or value that is required and absent; `need` states what requires it, or what
-    /// to give.
-    pub fn missing(input: impl Into<String>, need: impl Into<String>) -> Self {
+    /// to give. For example, the input ``layer `hardness` `` may be required by a model.
+    pub fn missing_input(input: impl Into<String>, need: impl Into<String>) -> Self {
         Self::MissingInput { input: input.into(), need: need.into() }
     }
 
     /// Makes an error for a layer that a model requires and that is absent; `meaning` states what the layer contains.
     pub fn missing_layer(layer: &str, model: &str, meaning: &str) -> Self {
-        Self::missing(format!("layer `{layer}`"), format!("`{model}` needs it ({})", meaning.trim_end_matches('.')))
+        Self::missing_input(
+            format!("layer `{layer}`"),
+            format!("`{model}` needs it ({})", meaning.trim_end_matches('.')),
+        )
     }
 
     /// Makes an error for a layer that does not fit.
-    pub fn layer(name: impl Into<String>, problem: impl Into<String>) -> Self {
+    pub fn invalid_layer(name: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Layer { name: name.into(), problem: problem.into() }
     }
 
     /// Makes an error for a file with invalid content.
-    pub fn file(path: impl AsRef<Path>, problem: impl Into<String>) -> Self {
+    pub fn invalid_file(path: impl AsRef<Path>, problem: impl Into<String>) -> Self {
         Self::File { path: path.as_ref().to_path_buf(), problem: problem.into() }
     }
 
     /// Makes an error for invalid content that does not come from a known file.
-    pub fn content(what: &'static str, problem: impl Into<String>) -> Self {
+    pub fn invalid_content(what: &'static str, problem: impl Into<String>) -> Self {
         Self::Content { what, problem: problem.into() }
     }
 
     /// Turns an error about content into an error about the file at `path`; other errors stay as they are.
     #[must_use]
-    pub fn of_file(self, path: impl AsRef<Path>) -> Self {
+    pub fn into_file_error(self, path: impl AsRef<Path>) -> Self {
         match self {
-            Self::Content { problem, .. } => Self::file(path, problem),
+            Self::Content { problem, .. } => Self::invalid_file(path, problem),
             other => other,
         }
     }
 
     /// Makes a function for `map_err` that turns an error of the operating system into one about this file. `action` is
-    /// the verb after "cannot".
+    /// the verb after "cannot". For example, `std::fs::read(path).map_err(Error::io(path, "read"))` names the file that
+    /// could not be read.
     pub fn io(path: impl AsRef<Path>, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.as_ref().to_path_buf();
         move |source| Self::Io { path, action, source }

@@ -22,7 +22,7 @@ pub struct MassBalance {
     pub eroded: i128,
     /// Deposited on the ground, in units of height × cells.
     pub deposited: i128,
-    /// Exported over open edges, in units of height × cells.
+    /// Removed and not deposited again, in units of height × cells: over open edges, into the sea or missing data.
     pub exported: i128,
     /// Added by a base model (negative where it lowers the ground), in units of height × cells.
     pub added: i128,

@@ -37,7 +37,7 @@ pub fn limit_memory(bytes: u64) {
 /// checked.
 ///
 /// # Errors
-/// Returns [`Error::TooLarge`] with both numbers if fewer than `need` bytes are [`available`].
+/// Returns [`Error::TooLarge`] with both numbers if fewer than `need` bytes are [`available_bytes`].
 ///
 /// # Examples
 /// ```
@@ -54,7 +54,7 @@ pub fn check_memory(what: &str, need: u64) -> Result<()> {
     if need < SMALL {
         return Ok(());
     }
-    available().map_or(Ok(()), |have| fits(what, need, have))
+    available_bytes().map_or(Ok(()), |have| check_fits(what, need, have))
 }
 
 /// Rejects a number of threads for which there is no address space: a thread that cannot start aborts the program.
@@ -62,15 +62,15 @@ pub fn check_memory(what: &str, need: u64) -> Result<()> {
 /// # Errors
 /// Returns [`Error::TooLarge`] if a limit on address space (known on Linux only) leaves less than the threads need: 66
 /// MiB per thread for its stack and what the allocator reserves, and 130 MiB in addition.
-pub fn threads(count: usize) -> Result<()> {
+pub fn check_thread_memory(count: usize) -> Result<()> {
     /// A stack, and an arena of the allocator, which is aligned by reserving twice its size.
-    const EACH: u64 = (2 + 64) << 20;
+    const BYTES_PER_THREAD: u64 = (2 + 64) << 20;
     // One more thread waits for signals.
-    let need = EACH.saturating_mul(count as u64 + 1).saturating_add(64 << 20);
-    system::address_space().map_or(Ok(()), |have| fits(&format!("a run with {count} threads"), need, have))
+    let need = BYTES_PER_THREAD.saturating_mul(count as u64 + 1).saturating_add(64 << 20);
+    system::address_space().map_or(Ok(()), |have| check_fits(&format!("a run with {count} threads"), need, have))
 }
 
-fn fits(what: &str, need: u64, have: u64) -> Result<()> {
+fn check_fits(what: &str, need: u64, have: u64) -> Result<()> {
     let shown = |bytes: u64| format!("{bytes} bytes of memory ({:.2} GiB)", bytes as f64 / f64::from(1 << 30));
     if need <= have {
         return Ok(());
@@ -80,13 +80,13 @@ fn fits(what: &str, need: u64, have: u64) -> Result<()> {
 
 /// Returns the bytes that a piece of work can use without swapping, including the limit of [`limit_memory`]; `None` if
 /// nothing is known.
-pub fn available() -> Option<u64> {
+pub fn available_bytes() -> Option<u64> {
     let allowed = Some(ALLOWED.load(Ordering::Relaxed)).filter(|bytes| *bytes < u64::MAX);
-    [free(), system::left(), allowed].into_iter().flatten().min()
+    [free_system_bytes(), system::bytes_left_by_limits(), allowed].into_iter().flatten().min()
 }
 
 /// Returns the free memory of the whole system.
-fn free() -> Option<u64> {
+fn free_system_bytes() -> Option<u64> {
     #[cfg(any(target_os = "linux", target_os = "macos", target_os = "windows", target_os = "freebsd"))]
     {
         let mut system = sysinfo::System::new().ok()?;
@@ -108,17 +108,19 @@ mod system {
     /// one that starts later, for example the thread that waits for signals.
     const RESERVE: u64 = (32 + 64) << 20;
 
-    pub fn left() -> Option<u64> {
+    pub fn bytes_left_by_limits() -> Option<u64> {
         let text = |path: &Path| std::fs::read_to_string(path).ok();
         let own = |name: &str| text(&Path::new("/proc/self").join(name));
-        let groups = own("cgroup").zip(own("mountinfo")).and_then(|(groups, mounts)| in_groups(&groups, &mounts, text));
+        let groups = own("cgroup")
+            .zip(own("mountinfo"))
+            .and_then(|(groups, mounts)| remaining_cgroup_bytes(&groups, &mounts, text));
         let limits = own("limits").unwrap_or_default();
         let under = |limit: &str, used: &str| {
             soft_limit(&limits, limit)?;
             // Each thread of the pool reserves address space with its first allocation. It is made to do so before the
             // free space is counted.
             rayon::broadcast(|_| drop(std::hint::black_box(vec![0u8; 16])));
-            Some(left_of(&limits, limit, used)?.saturating_sub(RESERVE))
+            Some(remaining_bytes(&limits, limit, used)?.saturating_sub(RESERVE))
         };
         let address = under("Max address space", "VmSize:");
         let data = under("Max data size", "VmData:");
@@ -128,17 +130,17 @@ mod system {
     /// Returns what the limit on address space leaves; `None` if there is no limit.
     pub fn address_space() -> Option<u64> {
         let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
-        left_of(&limits, "Max address space", "VmSize:")
+        remaining_bytes(&limits, "Max address space", "VmSize:")
     }
 
-    fn left_of(limits: &str, limit: &str, used: &str) -> Option<u64> {
+    fn remaining_bytes(limits: &str, limit: &str, used: &str) -> Option<u64> {
         let most = soft_limit(limits, limit)?;
         let status = std::fs::read_to_string("/proc/self/status").ok()?;
-        Some(most.saturating_sub(kilobytes(&status, used)?))
+        Some(most.saturating_sub(parse_kilobytes(&status, used)?))
     }
 
     /// Parses the bytes of a line `NAME  N kB`.
-    pub(super) fn kilobytes(text: &str, name: &str) -> Option<u64> {
+    pub(super) fn parse_kilobytes(text: &str, name: &str) -> Option<u64> {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
         line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
     }
@@ -150,11 +152,16 @@ mod system {
     }
 
     /// Returns what the memory control groups of this process and of all groups above it leave, of either version.
-    pub(super) fn in_groups(groups: &str, mounts: &str, read: impl Fn(&Path) -> Option<String>) -> Option<u64> {
+    pub(super) fn remaining_cgroup_bytes(
+        groups: &str,
+        mounts: &str,
+        read: impl Fn(&Path) -> Option<String>,
+    ) -> Option<u64> {
         const NEW: [&str; 3] = ["memory.max", "memory.current", "inactive_file"];
         const OLD: [&str; 3] = ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"];
         let mut least: Option<u64> = None;
         for line in groups.lines() {
+            // A line of /proc/self/cgroup is `number:controllers:path`. Version 2 has an empty list of controllers.
             let mut parts = line.splitn(3, ':');
             let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else { continue };
             let (kind, names) = match controllers {
@@ -162,7 +169,8 @@ mod system {
                 list if list.split(',').any(|one| one == "memory") => ("cgroup", OLD),
                 _ => continue,
             };
-            let Some((top, mut folder)) = folder(mounts, kind, path) else { continue };
+            let Some((top, mut folder)) = find_group_folder(mounts, kind, path) else { continue };
+            // The limit of every group above applies as well, up to the mount point.
             loop {
                 let number = |name: &str| read(&folder.join(name))?.trim().parse::<u64>().ok();
                 if let (Some(most), Some(used)) = (number(names[0]), number(names[1])) {
@@ -181,9 +189,11 @@ mod system {
     }
 
     /// Returns the mount point of a hierarchy and the folder of a group in it.
-    fn folder(mounts: &str, kind: &str, group: &str) -> Option<(PathBuf, PathBuf)> {
+    fn find_group_folder(mounts: &str, kind: &str, group: &str) -> Option<(PathBuf, PathBuf)> {
         mounts.lines().find_map(|line| {
             let (head, tail) = line.split_once(" - ")?;
+            // A line of /proc/self/mountinfo has the root and the mount point as fields 4 and 5; the file system's
+            // type, its source and its options follow the hyphen.
             let mut tail = tail.split(' ');
             let (found, options) = (tail.next()?, tail.nth(1)?);
             if found != kind || (kind == "cgroup" && !options.split(',').any(|option| option == "memory")) {
@@ -204,7 +214,7 @@ mod system {
         None
     }
 
-    pub fn left() -> Option<u64> {
+    pub fn bytes_left_by_limits() -> Option<u64> {
         None
     }
 }
@@ -215,8 +225,8 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused_with_the_numbers() {
-        assert!(fits("a", 1 << 30, 1 << 30).is_ok());
-        let message = fits("a", 3 << 30, 1 << 30).unwrap_err().to_string();
+        assert!(check_fits("a", 1 << 30, 1 << 30).is_ok());
+        let message = check_fits("a", 3 << 30, 1 << 30).unwrap_err().to_string();
         let expected =
             "a needs 3221225472 bytes of memory (3.00 GiB); there is room for 1073741824 bytes of memory (1.00 GiB)";
         assert_eq!(message, expected);
@@ -227,13 +237,13 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn reads_what_the_system_says() {
         let text = "MemTotal:       24689764 kB\nMemFree:  1 kB\nMemAvailable:   24000000 kB\n";
-        assert_eq!(system::kilobytes(text, "MemAvailable:"), Some(24_000_000 * 1024));
-        assert_eq!(system::kilobytes("MemTotal: 1 kB\n", "MemAvailable:"), None);
+        assert_eq!(system::parse_kilobytes(text, "MemAvailable:"), Some(24_000_000 * 1024));
+        assert_eq!(system::parse_kilobytes("MemTotal: 1 kB\n", "MemAvailable:"), None);
         let limits = "Limit   Soft Limit  Hard Limit  Units\nMax data size  unlimited  unlimited  bytes\n\
                       Max address space         1048576000           unlimited            bytes\n";
         assert_eq!(system::soft_limit(limits, "Max address space"), Some(1_048_576_000));
         assert_eq!(system::soft_limit(limits, "Max data size"), None);
-        assert!(available().is_some_and(|bytes| bytes > 1 << 20));
+        assert!(available_bytes().is_some_and(|bytes| bytes > 1 << 20));
         assert!(check_memory("a", u64::MAX).is_err());
     }
 
@@ -257,8 +267,8 @@ mod tests {
         write("two/a/b/memory.max", "max\n");
         write("two/a/b/memory.current", "10\n");
         let mounts = format!("30 20 0:26 / {root}/two rw,nosuid - cgroup2 cgroup2 rw\n");
-        assert_eq!(system::in_groups("0::/a/b\n", &mounts, read), Some(400));
-        assert_eq!(system::in_groups("0::/elsewhere\n", &mounts, read), None);
+        assert_eq!(system::remaining_cgroup_bytes("0::/a/b\n", &mounts, read), Some(400));
+        assert_eq!(system::remaining_cgroup_bytes("0::/elsewhere\n", &mounts, read), None);
         // Version 1, mounted from a group of the host.
         write("one/memory.limit_in_bytes", "5000\n");
         write("one/memory.usage_in_bytes", "1000\n");
@@ -268,13 +278,13 @@ mod tests {
             "31 20 0:27 /docker/x {root}/one rw - cgroup cgroup rw,memory\n31 20 0:28 / /no rw - cgroup c rw,cpu\n"
         );
         let groups = "5:cpu,cpuacct:/docker/x\n4:memory:/docker/x/in\n0::/\n";
-        assert_eq!(system::in_groups(groups, &old, read), Some(4000));
-        assert_eq!(system::in_groups("4:memory:/not/there\n", &old, read), Some(4000));
+        assert_eq!(system::remaining_cgroup_bytes(groups, &old, read), Some(4000));
+        assert_eq!(system::remaining_cgroup_bytes("4:memory:/not/there\n", &old, read), Some(4000));
         // Both versions at the same time: the smaller value counts.
-        assert_eq!(system::in_groups("4:memory:/docker/x\n0::/a\n", &(old + &mounts), read), Some(400));
+        assert_eq!(system::remaining_cgroup_bytes("4:memory:/docker/x\n0::/a\n", &(old + &mounts), read), Some(400));
         for broken in ["", "::", "0:", "x:memory", "0::\n"] {
-            system::in_groups(broken, "", read);
-            system::in_groups(broken, "1 2 3 - \n - \n1 2 3 4 5 - cgroup2\n", read);
+            system::remaining_cgroup_bytes(broken, "", read);
+            system::remaining_cgroup_bytes(broken, "1 2 3 - \n - \n1 2 3 4 5 - cgroup2\n", read);
         }
     }
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const BYTES: &str = "file:";
 
 /// The greatest number of characters of a value that a message shows.
-const SHOWN: usize = 160;
+const MAX_SHOWN_CHARS: usize = 160;
 
 /// The greatest number of characters of a number that is written out in full.
 const DIGITS: usize = 24;
@@ -26,6 +26,7 @@ pub fn to_text(path: &Path) -> String {
         _ => {
             let mut text = BYTES.to_string();
             for byte in path.as_os_str().as_encoded_bytes() {
+                // The per cent sign is not among the plain characters, so decoding is unambiguous.
                 if byte.is_ascii_alphanumeric() || b"/._-\\:".contains(byte) {
                     text.push(char::from(*byte));
                 } else {
@@ -40,11 +41,11 @@ pub fn to_text(path: &Path) -> String {
 /// Returns the path that [`to_text`] wrote. Text that does not begin with `file:`, or is not well formed after it, is
 /// taken as the path itself.
 pub fn from_text(text: &str) -> PathBuf {
-    text.strip_prefix(BYTES).and_then(decoded).unwrap_or_else(|| text.into())
+    text.strip_prefix(BYTES).and_then(decode_path).unwrap_or_else(|| text.into())
 }
 
 /// Decodes the text after `file:` to a path; `None` if it is not well formed.
-fn decoded(text: &str) -> Option<PathBuf> {
+fn decode_path(text: &str) -> Option<PathBuf> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -71,10 +72,10 @@ fn from_bytes(bytes: Vec<u8>) -> Option<PathBuf> {
 }
 
 /// Formats a path for display: on one line, without characters that control a terminal.
-pub fn shown(path: &Path) -> String {
+pub fn format_path(path: &Path) -> String {
     let mut out = String::new();
     for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
-        out.push_str(&line(chunk.valid()));
+        out.push_str(&format_line(chunk.valid()));
         for byte in chunk.invalid() {
             let _ = write!(out, "\\x{byte:02x}");
         }
@@ -83,32 +84,33 @@ pub fn shown(path: &Path) -> String {
 }
 
 /// Formats a value for display: on one line, without characters that control a terminal. The value is not shortened;
-/// see [`short`].
-pub fn line(text: &str) -> Cow<'_, str> {
-    harmless(text, |c| c == '\n' || c == '\t')
+/// see [`format_short`].
+pub fn format_line(text: &str) -> Cow<'_, str> {
+    escape_control_chars(text, |c| c == '\n' || c == '\t')
 }
 
 /// Formats text of several lines for display: line breaks and tabs stay, other characters that control a terminal are
 /// escaped.
-pub fn lines(text: &str) -> Cow<'_, str> {
-    harmless(text, |_| false)
+pub fn format_lines(text: &str) -> Cow<'_, str> {
+    escape_control_chars(text, |_| false)
 }
 
-/// Formats a value as [`line()`] does and cuts it after 160 characters; a number of more than 24 characters is written
-/// with an exponent.
-pub fn short(text: &str) -> Cow<'_, str> {
-    let line = line(text);
+/// Formats a value as [`format_line()`] does and cuts it after 160 characters; a number of more than 24 characters is
+/// written with an exponent.
+pub fn format_short(text: &str) -> Cow<'_, str> {
+    let line = format_line(text);
     if let (true, Ok(number)) = (line.len() > DIGITS, line.parse::<f64>()) {
         return Cow::Owned(format!("{number:e}"));
     }
-    match line.char_indices().nth(SHOWN) {
+    match line.char_indices().nth(MAX_SHOWN_CHARS) {
         None => line,
+        // The cut is at a character's first byte, so no character is split.
         Some((end, _)) => Cow::Owned(format!("{}… ({} characters)", &line[..end], text.chars().count())),
     }
 }
 
-fn harmless(text: &str, also: impl Fn(char) -> bool) -> Cow<'_, str> {
-    let is_bad = |c: char| also(c) || (c.is_control() && c != '\n' && c != '\t') || turns(c);
+fn escape_control_chars(text: &str, also: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let is_bad = |c: char| also(c) || (c.is_control() && c != '\n' && c != '\t') || is_bidi_or_line_break(c);
     if !text.contains(is_bad) {
         return Cow::Borrowed(text);
     }
@@ -120,7 +122,9 @@ fn harmless(text: &str, also: impl Fn(char) -> bool) -> Cow<'_, str> {
 }
 
 /// Returns true for characters that reverse a line's direction or break it, although they are no control characters.
-fn turns(c: char) -> bool {
+fn is_bidi_or_line_break(c: char) -> bool {
+    // These are the marks of direction, the line and paragraph separators, embeddings, overrides and isolates, and the
+    // byte-order mark.
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
@@ -129,13 +133,13 @@ fn turns(c: char) -> bool {
 /// A path of plain characters stays as it is. On Windows, any other path is put in double quotes. Elsewhere it is put
 /// in single quotes; if it has bytes that are not text or that control a terminal, it is written as `$'…'`, which bash
 /// and zsh read.
-pub fn quoted(path: &Path) -> String {
+pub fn quote_for_shell(path: &Path) -> String {
     let text = path.to_str();
     let plain = |c: char| c.is_alphanumeric() || "/._-:+=@%,".contains(c) || (cfg!(windows) && c == '\\');
     match text {
         Some(text) if !text.is_empty() && text.chars().all(plain) => text.to_string(),
         Some(text) if cfg!(windows) => format!("\"{text}\""),
-        Some(text) if line(text) == text => format!("'{}'", text.replace('\'', r"'\''")),
+        Some(text) if format_line(text) == text => format!("'{}'", text.replace('\'', r"'\''")),
         _ => {
             let mut word = "$'".to_string();
             for byte in path.as_os_str().as_encoded_bytes() {
@@ -223,12 +227,15 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn a_terminal_obeys_nothing() {
-        assert_eq!(shown(&bytes(b"a\x1b[31m\n\xffb")), "a\\u{1b}[31m\\n\\xffb");
-        assert_eq!(line("a\u{202e}b"), "a\\u{202e}b");
-        assert_eq!(lines("a\n\x07"), "a\n\\u{7}");
-        assert!(matches!(line("für 5 m²"), Cow::Borrowed(_)));
-        assert_eq!([1e300, 1e-300, 2.5].map(|x: f64| short(&x.to_string()).into_owned()), ["1e300", "1e-300", "2.5"]);
-        let long = short(&"x".repeat(5000)).into_owned();
+        assert_eq!(format_path(&bytes(b"a\x1b[31m\n\xffb")), "a\\u{1b}[31m\\n\\xffb");
+        assert_eq!(format_line("a\u{202e}b"), "a\\u{202e}b");
+        assert_eq!(format_lines("a\n\x07"), "a\n\\u{7}");
+        assert!(matches!(format_line("für 5 m²"), Cow::Borrowed(_)));
+        assert_eq!(
+            [1e300, 1e-300, 2.5].map(|x: f64| format_short(&x.to_string()).into_owned()),
+            ["1e300", "1e-300", "2.5"]
+        );
+        let long = format_short(&"x".repeat(5000)).into_owned();
         assert!(long.chars().count() < 190 && long.ends_with("(5000 characters)"), "{long}");
     }
 
@@ -245,7 +252,7 @@ mod tests {
             b"\xff1\xfea\x1b[2J'\\",
             b"*?[a]{b}~#&;|<>()",
         ] {
-            let line = format!("printf %s {}", quoted(&bytes(name)));
+            let line = format!("printf %s {}", quote_for_shell(&bytes(name)));
             let Ok(said) = std::process::Command::new("bash").arg("-c").arg(&line).output() else { return };
             assert_eq!(said.stdout, name, "{line}");
         }

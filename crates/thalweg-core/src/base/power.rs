@@ -25,13 +25,15 @@ pub fn log2(x: f32) -> f32 {
 /// Returns 2 to the power of `t`, which is clamped to −126..127.
 #[inline(always)]
 pub fn exp2(t: f32) -> f32 {
+    // Comparisons with NaN are false, so NaN becomes −126. The limits keep the exponent field of the result normal.
     let t = if t > -126.0 { t } else { -126.0 };
     let t = if t < 127.0 { t } else { 127.0 };
-    let whole = cast::nearest(t);
+    let whole = cast::round_half_even(t);
     // The power series of exp for |x| ≤ ½·ln 2. The first omitted term, x⁷/5040, is below 2·10⁻⁷.
     let x = (t - whole as f32) * std::f32::consts::LN_2;
     let high = 1.0 / 24.0 + x * (1.0 / 120.0 + x * (1.0 / 720.0));
     let p = 1.0 + x * (1.0 + x * (0.5 + x * (1.0 / 6.0 + x * high)));
+    // Adding to the exponent field multiplies by 2 to the power of `whole`, exactly.
     f32::from_bits((p.to_bits() as i32).wrapping_add(whole << 23) as u32)
 }
 

@@ -12,6 +12,6 @@ use crate::{Error, Result};
 pub fn check_range<T: PartialOrd + Display>(name: &str, value: T, range: RangeInclusive<T>) -> Result<()> {
     match range.contains(&value) {
         true => Ok(()),
-        false => Err(Error::value(name, value, format!("{} to {}", range.start(), range.end()))),
+        false => Err(Error::invalid_value(name, value, format!("{} to {}", range.start(), range.end()))),
     }
 }

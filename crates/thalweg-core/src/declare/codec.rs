@@ -7,7 +7,7 @@ use crate::{Error, Grid, Result, Terrain};
 /// An item that is stored as one row of a [`Table`].
 pub trait Row: Sized {
     /// The name of one item in error messages, for example `particle`.
-    const THING: &'static str;
+    const ITEM_NAME: &'static str;
 
     /// Packs the items into a table and keeps their order.
     fn pack(things: impl Iterator<Item = Self> + Clone) -> Table;
@@ -23,20 +23,24 @@ pub trait Row: Sized {
     ///
     /// # Errors
     /// Returns the errors of [`Row::unpack`], and an error that names the row if `accept` returns `None` for an item.
-    fn read<T>(name: &str, table: &Table, accept: impl Fn(Self) -> Option<T>) -> Result<Vec<T>> {
-        let no_thing = |row: usize| format!("row {row} of the table is not a {} inside this terrain", Self::THING);
+    fn read_accepted<T>(name: &str, table: &Table, accept: impl Fn(Self) -> Option<T>) -> Result<Vec<T>> {
+        let no_thing = |row: usize| format!("row {row} of the table is not a {} inside this terrain", Self::ITEM_NAME);
         let things = Self::unpack(name, table)?.enumerate();
-        things.map(|(row, thing)| accept(thing?).ok_or_else(|| Error::layer(name, no_thing(row)))).collect()
+        things.map(|(row, thing)| accept(thing?).ok_or_else(|| Error::invalid_layer(name, no_thing(row)))).collect()
     }
 
     /// Removes the table `name` from a terrain and returns its items; returns no items if there is no such table.
     ///
     /// # Errors
-    /// Returns the errors of [`Row::read`]. The table then stays in the terrain.
-    fn take(terrain: &mut Terrain, name: &str, accept: impl Fn(Self, &Grid) -> Option<Self>) -> Result<Vec<Self>> {
+    /// Returns the errors of [`Row::read_accepted`]. The table then stays in the terrain.
+    fn take_table(
+        terrain: &mut Terrain,
+        name: &str,
+        accept: impl Fn(Self, &Grid) -> Option<Self>,
+    ) -> Result<Vec<Self>> {
         let Some(table) = terrain.tables.get(name) else { return Ok(Vec::new()) };
         // The table is removed only after all rows have been accepted.
-        let things = Self::read(name, table, |thing| accept(thing, &terrain.grid))?;
+        let things = Self::read_accepted(name, table, |thing| accept(thing, &terrain.grid))?;
         terrain.tables.remove(name);
         Ok(things)
     }
@@ -53,7 +57,7 @@ macro_rules! columns {
                 stringify!($name).to_string(),
                 $unit.to_string(),
                 <$kind as $crate::declare::codec::Kind>::column(
-                    things.clone().map(|thing| $crate::declare::codec::Held::<$kind>::held(thing.$field $([$part])?)).collect(),
+                    things.clone().map(|thing| $crate::declare::codec::StoredValue::<$kind>::to_stored(thing.$field $([$part])?)).collect(),
                 ),
             ), )+ ];
             $crate::terrain::Table { columns }
@@ -63,12 +67,12 @@ macro_rules! columns {
             name: &str,
             table: &$crate::terrain::Table,
         ) -> $crate::base::error::Result<impl Iterator<Item = $crate::base::error::Result<Self>>> {
-            $( let $name = $crate::declare::codec::column::<$kind>(name, table, stringify!($name))?; )+
+            $( let $name = $crate::declare::codec::read_column::<$kind>(name, table, stringify!($name))?; )+
             Ok((0..table.len()).map(move |row| {
                 let mut thing = <$thing>::default();
                 $(
-                    thing.$field $([$part])? = $crate::declare::codec::Held::<$kind>::of($name[row])
-                        .ok_or_else(|| $crate::declare::codec::not_held(name, stringify!($name), row, $name[row]))?;
+                    thing.$field $([$part])? = $crate::declare::codec::StoredValue::<$kind>::from_stored($name[row])
+                        .ok_or_else(|| $crate::declare::codec::stored_value_error(name, stringify!($name), row, $name[row]))?;
                 )+
                 Ok(thing)
             }))
@@ -84,7 +88,7 @@ pub trait Kind: Copy + std::fmt::Display {
     /// Wraps the values in a [`Column`].
     fn column(values: Vec<Self>) -> Column;
     /// Returns the values of the column `name`; `None` if the table has no column of this name and kind.
-    fn values<'a>(table: &'a Table, name: &str) -> Option<&'a [Self]>;
+    fn column_values<'a>(table: &'a Table, name: &str) -> Option<&'a [Self]>;
 }
 
 impl Kind for i64 {
@@ -92,8 +96,8 @@ impl Kind for i64 {
     fn column(values: Vec<Self>) -> Column {
         Column::Int(values)
     }
-    fn values<'a>(table: &'a Table, name: &str) -> Option<&'a [Self]> {
-        table.ints(name)
+    fn column_values<'a>(table: &'a Table, name: &str) -> Option<&'a [Self]> {
+        table.int_column(name)
     }
 }
 
@@ -102,26 +106,26 @@ impl Kind for f32 {
     fn column(values: Vec<Self>) -> Column {
         Column::Float(values)
     }
-    fn values<'a>(table: &'a Table, name: &str) -> Option<&'a [Self]> {
-        table.floats(name)
+    fn column_values<'a>(table: &'a Table, name: &str) -> Option<&'a [Self]> {
+        table.float_column(name)
     }
 }
 
 /// A value of an item's field that is stored in a column of kind `K`.
-pub trait Held<K>: Sized {
+pub trait StoredValue<K>: Sized {
     /// Returns the value as it is stored in the column.
-    fn held(self) -> K;
+    fn to_stored(self) -> K;
     /// Reads a stored value; `None` if it is out of range for this type.
-    fn of(value: K) -> Option<Self>;
+    fn from_stored(value: K) -> Option<Self>;
 }
 
 macro_rules! whole {
     ($($number:ty),+) => { $(
-        impl Held<i64> for $number {
-            fn held(self) -> i64 {
+        impl StoredValue<i64> for $number {
+            fn to_stored(self) -> i64 {
                 self as i64
             }
-            fn of(value: i64) -> Option<Self> {
+            fn from_stored(value: i64) -> Option<Self> {
                 Self::try_from(value).ok()
             }
         }
@@ -130,20 +134,20 @@ macro_rules! whole {
 // A `u64` of 2⁶³ or more would be stored as a negative number and rejected on reading; particle numbers stay below 2⁶³.
 whole!(u8, u32, i32, u64, i64);
 
-impl Held<i64> for bool {
-    fn held(self) -> i64 {
+impl StoredValue<i64> for bool {
+    fn to_stored(self) -> i64 {
         self.into()
     }
-    fn of(value: i64) -> Option<Self> {
+    fn from_stored(value: i64) -> Option<Self> {
         Some(value != 0)
     }
 }
 
-impl Held<f32> for f32 {
-    fn held(self) -> f32 {
+impl StoredValue<f32> for f32 {
+    fn to_stored(self) -> f32 {
         self
     }
-    fn of(value: f32) -> Option<Self> {
+    fn from_stored(value: f32) -> Option<Self> {
         Some(value)
     }
 }
@@ -153,20 +157,21 @@ impl Held<f32> for f32 {
 /// # Errors
 /// Returns an error if the column is missing, has another kind or another length than the first column; `name` is the
 /// table's name in the message.
-pub fn column<'a, K: Kind>(name: &str, table: &'a Table, column: &str) -> Result<&'a [K]> {
-    let missing = || Error::layer(name, format!("is a table that lacks the column `{column}` of {}", K::NAME));
-    let values = K::values(table, column).ok_or_else(missing)?;
+pub fn read_column<'a, K: Kind>(name: &str, table: &'a Table, column: &str) -> Result<&'a [K]> {
+    let missing = || Error::invalid_layer(name, format!("is a table that lacks the column `{column}` of {}", K::NAME));
+    let values = K::column_values(table, column).ok_or_else(missing)?;
     if values.len() == table.len() {
         return Ok(values);
     }
+    // A table's number of rows is that of its first column, so the message names it.
     let first = table.columns.first().map_or("", |(first, _, _)| first);
     let lengths = format!("{} values, `{first}` has {}", values.len(), table.len());
-    Err(Error::layer(name, format!("is a table whose columns differ in length: `{column}` has {lengths}")))
+    Err(Error::invalid_layer(name, format!("is a table whose columns differ in length: `{column}` has {lengths}")))
 }
 
 /// Makes the error for a column value that is out of range for the item's field.
-pub fn not_held(name: &str, column: &str, row: usize, value: impl std::fmt::Display) -> Error {
-    Error::layer(name, format!("holds {value} in row {row} of its column `{column}`, which is out of range"))
+pub fn stored_value_error(name: &str, column: &str, row: usize, value: impl std::fmt::Display) -> Error {
+    Error::invalid_layer(name, format!("holds {value} in row {row} of its column `{column}`, which is out of range"))
 }
 
 #[cfg(test)]
@@ -184,7 +189,7 @@ mod tests {
     }
 
     impl Row for Thing {
-        const THING: &'static str = "thing";
+        const ITEM_NAME: &'static str = "thing";
 
         columns! {
             Thing {
@@ -207,11 +212,11 @@ mod tests {
         let table = Thing::pack(things.iter().copied());
         assert_eq!(table.columns[3].1, "m/65536");
         let read = |table: &Table| {
-            let accept = |thing: Thing| grid.local(thing.cell).map(|_| thing);
-            Thing::read("things", table, accept).map_err(|error| error.to_string())
+            let accept = |thing: Thing| grid.local_cell(thing.cell).map(|_| thing);
+            Thing::read_accepted("things", table, accept).map_err(|error| error.to_string())
         };
         assert_eq!(read(&table).unwrap(), things);
-        assert_eq!(read(&table.select(&[])).unwrap(), []);
+        assert_eq!(read(&table.select_rows(&[])).unwrap(), []);
         for k in 0..table.columns.len() {
             let name = table.columns[k].0.clone();
             let spoilt = |change: &dyn Fn(&mut Table)| {

@@ -78,7 +78,7 @@ pub use key;
 
 impl<T> Key<T> {
     /// Returns the same key, written only when its value differs from the default.
-    pub const fn rare(mut self) -> Self {
+    pub const fn omit_default(mut self) -> Self {
         self.is_rare = true;
         self
     }
@@ -90,6 +90,7 @@ impl<T> Key<T> {
 /// # Errors
 /// Returns the first error: a value of another type or out of range.
 pub fn read_keys<T>(thing: &mut T, owner: &str, table: &toml::Table, keys: &[Key<T>]) -> Result<()> {
+    // The order is that of the declaration and not of the file, because a key may depend on an earlier one.
     for key in keys {
         if let Some(value) = table.get(key.name) {
             let name = if owner.is_empty() { key.name.to_string() } else { format!("{owner}.{}", key.name) };
@@ -101,9 +102,10 @@ pub fn read_keys<T>(thing: &mut T, owner: &str, table: &toml::Table, keys: &[Key
 
 /// Returns the names and TOML values of the keys that a recipe contains for `thing`. `usual` is the default `thing`:
 /// rare keys with the same value as there are left out.
-pub fn write<T>(thing: &T, usual: &T, keys: &[Key<T>]) -> Vec<(&'static str, String)> {
+pub fn write_keys<T>(thing: &T, usual: &T, keys: &[Key<T>]) -> Vec<(&'static str, String)> {
     let written = |key: &Key<T>| {
         let text = (key.write)(thing)?;
+        // Texts are compared, because the type of the value is known to the key's functions only.
         (!key.is_rare || (key.write)(usual).as_ref() != Some(&text)).then_some((key.name, text))
     };
     keys.iter().filter_map(written).collect()
@@ -114,7 +116,8 @@ pub fn keys_schema<T>(usual: &T, keys: &[Key<T>]) -> Map<String, Json> {
     let property = |key: &Key<T>| {
         let mut schema = (key.schema)(usual)?;
         // An empty text means "not set" and is not given as a default.
-        let text = (key.write)(usual).filter(|text| *text != quoted(""));
+        let text = (key.write)(usual).filter(|text| *text != quote_toml(""));
+        // The written text is parsed as TOML, so that the default has the type that the file would have.
         let default = text.and_then(|text| format!("v = {text}").parse::<toml::Table>().ok()?.remove("v"));
         if let (Some(default), Some(schema)) = (default, schema.as_object_mut()) {
             schema.insert("default".into(), serde_json::to_value(default).unwrap_or_default());
@@ -126,11 +129,11 @@ pub fn keys_schema<T>(usual: &T, keys: &[Key<T>]) -> Map<String, Json> {
 
 /// Returns a form's schema with a description.
 pub fn schema_of<T>(form: &impl Form<T>, _: &T, about: &str) -> Json {
-    described(form.schema(), about)
+    add_description(form.schema(), about)
 }
 
 /// Adds a description to a schema.
-pub fn described(mut schema: Json, about: &str) -> Json {
+pub fn add_description(mut schema: Json, about: &str) -> Json {
     if let Some(schema) = schema.as_object_mut() {
         schema.insert("description".into(), about.into());
     }
@@ -146,37 +149,44 @@ pub fn table_schema(properties: Map<String, Json>) -> Json {
 ///
 /// # Errors
 /// Returns an error for the first key that is not among `known`, with the nearest known name.
-pub fn known<'a>(what: &'static str, table: &toml::Table, known: impl Iterator<Item = &'a str> + Clone) -> Result<()> {
+pub fn check_known_keys<'a>(
+    what: &'static str,
+    table: &toml::Table,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> Result<()> {
     match table.keys().find(|key| !known.clone().any(|known| known == *key)) {
-        Some(key) => Err(Error::unknown(what, key, known)),
+        Some(key) => Err(Error::unknown_name(what, key, known)),
         None => Ok(()),
     }
 }
 
 /// Formats each pair as a TOML line `key = value`.
-pub fn lines<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
-    pairs.into_iter().map(|(key, value)| format!("{} = {value}\n", bare(key))).collect()
+pub fn format_toml_lines<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    pairs.into_iter().map(|(key, value)| format!("{} = {value}\n", format_toml_key(key))).collect()
 }
 
 /// Formats the pairs as an inline TOML table.
-pub fn inline<K: AsRef<str>>(pairs: impl IntoIterator<Item = (K, String)>) -> String {
-    let pairs: Vec<_> = pairs.into_iter().map(|(key, value)| format!("{} = {value}", bare(key.as_ref()))).collect();
+pub fn format_inline_table<K: AsRef<str>>(pairs: impl IntoIterator<Item = (K, String)>) -> String {
+    let pairs: Vec<_> =
+        pairs.into_iter().map(|(key, value)| format!("{} = {value}", format_toml_key(key.as_ref()))).collect();
     format!("{{ {} }}", pairs.join(", "))
 }
 
 /// Formats a TOML key, in quotes if it is not a bare key.
-fn bare(key: &str) -> String {
+fn format_toml_key(key: &str) -> String {
+    // TOML allows these characters in a key without quotes.
     let is_bare = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-    if is_bare { key.to_string() } else { quoted(key) }
+    if is_bare { key.to_string() } else { quote_toml(key) }
 }
 
 /// Formats a text as a TOML string.
-pub fn quoted(text: &str) -> String {
+pub fn quote_toml(text: &str) -> String {
     Written::from(text).to_string()
 }
 
 /// Returns the value of a finite TOML float or integer; `None` for anything else.
-pub fn number(value: &toml::Value) -> Option<f64> {
+pub fn read_finite_number(value: &toml::Value) -> Option<f64> {
+    // TOML has infinite numbers and NaN, which no key accepts.
     value.as_float().or_else(|| value.as_integer().map(|n| n as f64)).filter(|x| x.is_finite())
 }
 
@@ -185,11 +195,11 @@ pub struct Text;
 
 impl Form<String> for Text {
     fn read(&self, name: &str, value: &toml::Value) -> Result<String> {
-        value.as_str().map(String::from).ok_or_else(|| Error::value(name, value, "text in quotes"))
+        value.as_str().map(String::from).ok_or_else(|| Error::invalid_value(name, value, "text in quotes"))
     }
 
     fn write(&self, text: &String) -> Option<String> {
-        Some(quoted(text))
+        Some(quote_toml(text))
     }
 
     fn schema(&self) -> Json {
@@ -206,7 +216,7 @@ impl Form<PathBuf> for File {
     }
 
     fn write(&self, path: &PathBuf) -> Option<String> {
-        Some(quoted(&names::to_text(path)))
+        Some(quote_toml(&names::to_text(path)))
     }
 
     fn schema(&self) -> Json {
@@ -219,7 +229,7 @@ impl<T: ParamType> Form<T> for (ParamKind, &str) {
     fn read(&self, name: &str, value: &toml::Value) -> Result<T> {
         let (kind, unit) = self;
         let allowed = || if *unit == "1" { kind.to_string() } else { format!("{kind} {unit}") };
-        T::parse(&Written::of(value), kind).ok_or_else(|| Error::value(name, value, allowed()))
+        T::parse(&Written::from_toml(value), kind).ok_or_else(|| Error::invalid_value(name, value, allowed()))
     }
 
     fn write(&self, value: &T) -> Option<String> {
@@ -227,7 +237,7 @@ impl<T: ParamType> Form<T> for (ParamKind, &str) {
     }
 
     fn schema(&self) -> Json {
-        self.0.schema()
+        self.0.json_schema()
     }
 }
 
@@ -243,7 +253,7 @@ impl Form<usize> for ParamKind {
     }
 
     fn schema(&self) -> Json {
-        ParamKind::schema(self)
+        ParamKind::json_schema(self)
     }
 }
 
@@ -277,10 +287,11 @@ pub struct Pair {
 impl<T: Copy + From<[f64; 2]> + Into<[f64; 2]>> Form<T> for Pair {
     fn read(&self, name: &str, value: &toml::Value) -> Result<T> {
         let pair = match value.as_array().map(Vec::as_slice) {
-            Some([a, b]) => number(a).zip(number(b)).map(|(a, b)| [a, b]),
+            Some([a, b]) => read_finite_number(a).zip(read_finite_number(b)).map(|(a, b)| [a, b]),
             _ => None,
         };
-        let pair = pair.filter(|pair| (self.takes)(*pair)).ok_or_else(|| Error::value(name, value, self.allowed))?;
+        let pair =
+            pair.filter(|pair| (self.takes)(*pair)).ok_or_else(|| Error::invalid_value(name, value, self.allowed))?;
         Ok(pair.into())
     }
 
@@ -308,14 +319,14 @@ pub struct ByName<F> {
 
 impl<T, F: Form<T>> Form<BTreeMap<String, T>> for ByName<F> {
     fn read(&self, name: &str, value: &toml::Value) -> Result<BTreeMap<String, T>> {
-        let table = value.as_table().ok_or_else(|| Error::value(name, value, self.allowed))?;
-        known(self.what, table, self.names.iter().copied())?;
+        let table = value.as_table().ok_or_else(|| Error::invalid_value(name, value, self.allowed))?;
+        check_known_keys(self.what, table, self.names.iter().copied())?;
         table.iter().map(|(key, value)| Ok((key.clone(), self.form.read(&format!("{name}.{key}"), value)?))).collect()
     }
 
     fn write(&self, values: &BTreeMap<String, T>) -> Option<String> {
         let pairs = values.iter().filter_map(|(key, value)| Some((key, self.form.write(value)?)));
-        (!values.is_empty()).then(|| inline(pairs))
+        (!values.is_empty()).then(|| format_inline_table(pairs))
     }
 
     fn schema(&self) -> Json {
@@ -339,7 +350,7 @@ impl<T> Form<&'static T> for Named<T> {
     }
 
     fn write(&self, thing: &&'static T) -> Option<String> {
-        Some(quoted((self.name)(thing)))
+        Some(quote_toml((self.name)(thing)))
     }
 
     fn schema(&self) -> Json {

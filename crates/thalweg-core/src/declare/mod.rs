@@ -1,5 +1,5 @@
-//! Declarations: parameters of models, options of operations, keys of recipes, items kept in tables. Each is declared once, and all code that
-//! needs it (parser, writer, schema, help) reads that declaration.
+//! Declarations: parameters of models, options of operations, keys of recipes, items kept in tables. Each is declared
+//! once, and all code that needs it (parser, writer, schema, help) reads that declaration.
 
 pub mod codec;
 mod defaults;

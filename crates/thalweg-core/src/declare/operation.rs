@@ -88,7 +88,7 @@ impl WorkForm {
     pub const ALL: [Self; 3] = [Self::Arrays, Self::Folder, Self::Store];
 
     /// Completes the sentence "only applies when".
-    fn condition(self) -> &'static str {
+    fn applies_when(self) -> &'static str {
         match self {
             Self::Arrays => "a program calls the library",
             Self::Folder => "the output is a folder (-o DIR) and the input fits in memory",
@@ -133,9 +133,9 @@ impl OptionSpec {
     ///     }
     /// }
     /// use thalweg_core::declare::operation::Operation;
-    /// assert_eq!(FloodOptions::default().declared()[0].flag(), "water-depth");
+    /// assert_eq!(FloodOptions::default().declared()[0].command_flag(), "water-depth");
     /// ```
-    pub fn flag(&self) -> String {
+    pub fn command_flag(&self) -> String {
         self.flag.map_or_else(|| self.name.replace('_', "-"), String::from)
     }
 
@@ -143,6 +143,7 @@ impl OptionSpec {
     pub fn camel_name(&self) -> String {
         let mut words = self.name.split('_');
         let first = words.next().unwrap_or_default().to_string();
+        // Names of options are ASCII, so the first byte is the first letter.
         words.fold(first, |name, word| name + &word[..1].to_uppercase() + &word[1..])
     }
 
@@ -165,17 +166,18 @@ impl OptionSpec {
             OptionKind::Span { .. } => "FIRST-LAST".to_string(),
             OptionKind::Limits(names) => names.join(",").to_uppercase(),
             OptionKind::Path => "FILE".to_string(),
-            OptionKind::Tiles | OptionKind::Text => self.flag().replace('-', "_").to_uppercase(),
+            OptionKind::Tiles | OptionKind::Text => self.command_flag().replace('-', "_").to_uppercase(),
         }
     }
 
     /// Describes one accepted value in code or JSON, for the end of the sentence "allowed is".
-    pub fn allowed(&self) -> String {
+    pub fn describe_allowed(&self) -> String {
         match self.kind {
             OptionKind::Switch => "true or false".to_string(),
             OptionKind::Number { min, max } => {
-                format!("{} to {}{}", Plain(min), Plain(max), self.after_number())
+                format!("{} to {}{}", ReadableNumber(min), ReadableNumber(max), self.after_number())
             }
+            // A limit of 2³² − 1 or more stands for no limit.
             OptionKind::Count { min, max } if max >= u64::from(u32::MAX) => format!("{min} and more, whole"),
             OptionKind::Count { min, max } if self.unit == "1" => format!("{min} to {max}, whole"),
             OptionKind::Count { min, max } => format!("{min} to {max}{}", self.after_number()),
@@ -208,10 +210,10 @@ impl OptionSpec {
     pub fn allowed_text(&self) -> String {
         match (self.kind, self.unit) {
             (OptionKind::Number { .. }, "m²" | "km²") => {
-                format!("an area of {}, such as 0.5km2", self.allowed().replace('²', "2"))
+                format!("an area of {}, such as 0.5km2", self.describe_allowed().replace('²', "2"))
             }
             (OptionKind::Count { .. }, "B") => {
-                format!("a number of bytes of {}, such as 500M or 2.5G", self.allowed())
+                format!("a number of bytes of {}, such as 500M or 2.5G", self.describe_allowed())
             }
             (OptionKind::Cell, _) => "ROW,COL, two whole numbers from 0".to_string(),
             (OptionKind::Numbers(names), _) => {
@@ -229,12 +231,12 @@ impl OptionSpec {
             (OptionKind::Limits(names), _) => {
                 format!("{}, two numbers from 0 on, or `unlimited`", names.join(",").to_uppercase())
             }
-            _ => self.allowed(),
+            _ => self.describe_allowed(),
         }
     }
 
     /// Returns how a value is typed, where the placeholder does not show it; for the help of a command.
-    pub fn syntax(&self) -> Option<&'static str> {
+    pub fn value_syntax(&self) -> Option<&'static str> {
         match (self.kind, self.unit, self.arity) {
             (OptionKind::Number { .. }, "m²", _) => Some("such as 250000, 250000m2 or 0.25km2"),
             (OptionKind::Number { .. }, "km²", _) => Some("such as 0.1 or 100000m2"),
@@ -268,45 +270,48 @@ impl OptionSpec {
             OptionKind::Switch => text.parse().ok().map(Json::Bool),
             OptionKind::Number { .. } => number_with_unit(text, self.unit).map(|x| json!(x)),
             OptionKind::Count { .. } if self.unit == "B" => {
+                // The cast is safe: 10¹⁸ is below 2⁶⁴.
                 number_with_unit(text, "B").filter(|bytes| (0.0..1e18).contains(bytes)).map(|bytes| json!(bytes as u64))
             }
             OptionKind::Count { .. } | OptionKind::OneOf(_) => text.trim().parse::<u64>().ok().map(|n| json!(n)),
             OptionKind::Choice(_) | OptionKind::Tiles | OptionKind::Path | OptionKind::Text => Some(json!(text)),
-            OptionKind::Cell => numbers::<usize>(text, &[',']),
+            OptionKind::Cell => parse_numbers::<usize>(text, &[',']),
             OptionKind::Limits(_) if text == UNLIMITED => Some(json!(true)),
-            OptionKind::Numbers(_) | OptionKind::Limits(_) => numbers::<f64>(text, &[',']),
-            OptionKind::Span { .. } => numbers::<u32>(text, &['-']).map(both),
-            OptionKind::Size => numbers::<usize>(text, &['x', 'X']).map(both).map(reversed),
+            OptionKind::Numbers(_) | OptionKind::Limits(_) => parse_numbers::<f64>(text, &[',']),
+            OptionKind::Span { .. } => parse_numbers::<u32>(text, &['-']).map(repeat_single_number),
+            // A command line has the columns first, JSON the rows.
+            OptionKind::Size => parse_numbers::<usize>(text, &['x', 'X']).map(repeat_single_number).map(reverse_list),
         };
-        parsed.filter(|value| self.accepts(value)).ok_or_else(|| format!("allowed is {}", self.allowed_text()))
+        parsed.filter(|value| self.is_accepted(value)).ok_or_else(|| format!("allowed is {}", self.allowed_text()))
     }
 
     /// Checks a value of the option as JSON, for a list the whole list.
     ///
     /// # Errors
     /// Returns an error that names the option, the first wrong value and what is allowed.
-    pub fn check(&self, value: &Json) -> Result<()> {
+    pub fn check_value(&self, value: &Json) -> Result<()> {
         let wrong = |value: &Json, allowed: String| {
+            // A unit after a text or a list would be misleading.
             let unit = if value.is_number() { self.after_number() } else { String::new() };
-            Err(Error::value(self.name, format!("{}{unit}", shown(value)), allowed))
+            Err(Error::invalid_value(self.name, format!("{}{unit}", format_value(value)), allowed))
         };
         match (self.arity, value) {
             (Arity::Optional, value) if is_none(value, self.kind) => Ok(()),
-            (Arity::List, Json::Array(values)) => match values.iter().find(|value| !self.accepts(value)) {
-                Some(value) => wrong(value, self.allowed()),
+            (Arity::List, Json::Array(values)) => match values.iter().find(|value| !self.is_accepted(value)) {
+                Some(value) => wrong(value, self.describe_allowed()),
                 None => Ok(()),
             },
-            (Arity::List, value) => wrong(value, format!("a list; each item is {}", self.allowed())),
-            (_, value) if self.accepts(value) => Ok(()),
-            (_, value) => wrong(value, self.allowed()),
+            (Arity::List, value) => wrong(value, format!("a list; each item is {}", self.describe_allowed())),
+            (_, value) if self.is_accepted(value) => Ok(()),
+            (_, value) => wrong(value, self.describe_allowed()),
         }
     }
 
     /// Returns true if one value has the option's kind and is in range.
-    fn accepts(&self, value: &Json) -> bool {
+    fn is_accepted(&self, value: &Json) -> bool {
         let pair = || value.as_array().filter(|pair| pair.len() == 2);
         let is_count = |value: &Json| value.as_u64().is_some_and(|n| n > 0);
-        let is_limit = |value: &Json| real(value).is_some_and(|limit| limit >= 0.0);
+        let is_limit = |value: &Json| read_real_number(value).is_some_and(|limit| limit >= 0.0);
         match self.kind {
             OptionKind::Switch => value.is_boolean(),
             OptionKind::Number { min, max } => value.as_f64().is_some_and(|x| (min..=max).contains(&x)),
@@ -321,6 +326,7 @@ impl OptionSpec {
             OptionKind::Size => is_count(value) || pair().is_some_and(|pair| pair.iter().all(is_count)),
             OptionKind::Span { min, max } => {
                 let ends = pair().and_then(|pair| Some([pair[0].as_u64()?, pair[1].as_u64()?]));
+                // A single number is a span that begins and ends there.
                 let ends = ends.or(value.as_u64().map(|one| [one, one]));
                 ends.is_some_and(|[first, last]| u64::from(min) <= first && first <= last && last <= u64::from(max))
             }
@@ -347,6 +353,7 @@ fn count_word(count: usize) -> &'static str {
 /// Returns true if a text is a division into tiles: `8`, `8x4`, `1009px`.
 fn is_division(text: &str) -> bool {
     let is_count = |text: &str| text.trim().parse::<u64>().is_ok_and(|n| n > 0);
+    // The suffix `px` is tested first, because it contains an x.
     match (text.strip_suffix("px"), text.split_once(['x', 'X'])) {
         (Some(side), _) => is_count(side),
         (None, Some((cols, rows))) => is_count(cols) && is_count(rows),
@@ -358,10 +365,11 @@ fn is_division(text: &str) -> bool {
 const UNLIMITED: &str = "unlimited";
 
 /// A number as it is read easily: 1e15 rather than 1000000000000000.
-struct Plain(f64);
+struct ReadableNumber(f64);
 
-impl fmt::Display for Plain {
+impl fmt::Display for ReadableNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Below 10⁹ the digits are few enough to be read easily.
         if self.0.abs() >= 1e9 { write!(f, "{:e}", self.0) } else { write!(f, "{}", self.0) }
     }
 }
@@ -372,7 +380,7 @@ fn is_none(value: &Json, kind: OptionKind) -> bool {
 }
 
 /// Formats a value in an error message: a text without its quotes, a real number without an empty fraction.
-fn shown(value: &Json) -> String {
+fn format_value(value: &Json) -> String {
     match (value.as_str(), value.as_f64().filter(|_| value.is_f64())) {
         (Some(text), _) => text.to_string(),
         (None, Some(number)) => number.to_string(),
@@ -383,8 +391,10 @@ fn shown(value: &Json) -> String {
 /// Parses a number that may be followed by a unit.
 fn number_with_unit(text: &str, unit: &str) -> Option<f64> {
     let text = text.trim();
+    // `K`, `KB` and `KiB` mean the same: 1024 bytes.
     let bytes = text.trim_end_matches("iB").trim_end_matches('B');
     let (number, factor) = match unit {
+        // `km2` is tested first, because it ends in `m2`.
         "m²" => match (text.strip_suffix("km2"), text.strip_suffix("m2")) {
             (Some(number), _) => (number, 1e6),
             (None, Some(number)) => (number, 1.0),
@@ -406,13 +416,13 @@ fn number_with_unit(text: &str, unit: &str) -> Option<f64> {
 }
 
 /// Parses numbers with one of these separators between them.
-fn numbers<T: std::str::FromStr + Serialize>(text: &str, separators: &[char]) -> Option<Json> {
+fn parse_numbers<T: std::str::FromStr + Serialize>(text: &str, separators: &[char]) -> Option<Json> {
     let numbers = text.split(separators).map(|number| number.trim().parse::<T>().ok());
     numbers.collect::<Option<Vec<T>>>().map(|numbers| json!(numbers))
 }
 
 /// Returns a list of one number as a list of that number twice; other lists stay.
-fn both(numbers: Json) -> Json {
+fn repeat_single_number(numbers: Json) -> Json {
     match numbers.as_array().map(Vec::as_slice) {
         Some([one]) => json!([one, one]),
         _ => numbers,
@@ -420,7 +430,7 @@ fn both(numbers: Json) -> Json {
 }
 
 /// Returns a list in reverse order.
-fn reversed(numbers: Json) -> Json {
+fn reverse_list(numbers: Json) -> Json {
     numbers.as_array().into_iter().flatten().rev().cloned().collect()
 }
 
@@ -432,7 +442,7 @@ pub trait OptionType: Sized {
     const ARITY: Arity = Arity::One;
     /// Returns the accepted values within these limits.
     fn kind(within: Self::Within) -> OptionKind;
-    /// Converts from JSON that [`OptionSpec::check`] accepts; `None` for other JSON.
+    /// Converts from JSON that [`OptionSpec::check_value`] accepts; `None` for other JSON.
     fn from_json(value: &Json) -> Option<Self>;
     /// Converts to JSON.
     fn to_json(&self) -> Json;
@@ -481,7 +491,7 @@ impl OptionType for f64 {
         OptionKind::Number { min: *within.start(), max: *within.end() }
     }
     fn from_json(value: &Json) -> Option<Self> {
-        real(value)
+        read_real_number(value)
     }
     /// JSON has no infinite numbers and no NaN: these are converted to texts, which no range accepts.
     fn to_json(&self) -> Json {
@@ -490,7 +500,7 @@ impl OptionType for f64 {
 }
 
 /// Reads a number, which may be infinite and is a text then.
-pub fn real(value: &Json) -> Option<f64> {
+pub fn read_real_number(value: &Json) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str().filter(|text| *text == "inf").map(|_| f64::INFINITY))
 }
 
@@ -548,7 +558,7 @@ impl<T: OptionType> OptionType for Vec<T> {
 /// assert_eq!(error.to_string(), "depth = 200 m: allowed is 0 to 100 m");
 ///
 /// flood.skip_outline = true;
-/// let error = flood.check_form(WorkForm::Folder, |option| format!("--{}", option.flag())).unwrap_err();
+/// let error = flood.check_form(WorkForm::Folder, |option| format!("--{}", option.command_flag())).unwrap_err();
 /// assert_eq!(error.to_string(), "--skip-outline only applies when the output is a Zarr store (-o DIR.zarr)");
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
@@ -577,9 +587,10 @@ pub trait Operation {
     }
 
     /// Returns the options that differ from their defaults, with their values.
-    fn changed(&self) -> Vec<(OptionSpec, Json)> {
+    fn changed_options(&self) -> Vec<(OptionSpec, Json)> {
         let options = self.declared().into_iter();
         let with_values = options.filter_map(|option| self.get(option.name).map(|value| (option, value)));
+        // Values are compared as JSON, so that the type of a field does not matter.
         with_values.filter(|(option, value)| *value != option.default).collect()
     }
 
@@ -588,7 +599,7 @@ pub trait Operation {
     /// # Errors
     /// Returns an error for the first value that is out of range.
     fn check_ranges(&self) -> Result<()> {
-        self.changed().iter().try_for_each(|(option, value)| option.check(value))
+        self.changed_options().iter().try_for_each(|(option, value)| option.check_value(value))
     }
 
     /// Checks that each option that differs from its default has an effect in this form of the operation.
@@ -600,12 +611,13 @@ pub trait Operation {
     where
         Self: Sized,
     {
-        let Some((option, _)) = self.changed().into_iter().find(|(option, _)| !option.forms.contains(&form)) else {
+        let Some((option, _)) = self.changed_options().into_iter().find(|(option, _)| !option.forms.contains(&form))
+        else {
             return Ok(());
         };
         // A user who writes files cannot choose arrays instead.
         let elsewhere = option.forms.iter().filter(|other| form == WorkForm::Arrays || **other != WorkForm::Arrays);
-        let when: Vec<&str> = elsewhere.map(|form| form.condition()).collect();
+        let when: Vec<&str> = elsewhere.map(|form| form.applies_when()).collect();
         Err(Error::conflict(name_option(&option), format!("only applies when {}", when.join(", or "))))
     }
 }
@@ -621,7 +633,7 @@ pub fn options_for(operation: &dyn Operation, form: WorkForm) -> Vec<OptionSpec>
 /// Returns an error with the nearest name if there is none.
 pub fn find_option<'a>(options: &'a [OptionSpec], name: &str) -> Result<&'a OptionSpec> {
     let found = options.iter().find(|option| option.name == name || option.alias == Some(name));
-    found.ok_or_else(|| Error::unknown("option", name, options.iter().map(|option| option.name)))
+    found.ok_or_else(|| Error::unknown_name("option", name, options.iter().map(|option| option.name)))
 }
 
 /// Converts a checked value to the type of a field. It is hidden because only the macro uses it.
@@ -630,10 +642,11 @@ pub fn find_option<'a>(options: &'a [OptionSpec], name: &str) -> Result<&'a Opti
 /// Returns an error if the JSON does not fit the type: for example, a whole number that is too large for it.
 #[doc(hidden)]
 pub fn read_option<T: OptionType>(option: &OptionSpec, value: &Json) -> Result<T> {
-    option.check(value)?;
+    option.check_value(value)?;
+    // The struct's field is a pair, also where the user gave one number.
     let is_one_for_both = value.is_u64() && matches!(option.kind, OptionKind::Size | OptionKind::Span { .. });
     let value = if is_one_for_both { &json!([value, value]) } else { value };
-    T::from_json(value).ok_or_else(|| Error::value(option.name, shown(value), option.allowed()))
+    T::from_json(value).ok_or_else(|| Error::invalid_value(option.name, format_value(value), option.describe_allowed()))
 }
 
 /// Declares the options of an operation in one place.
@@ -645,7 +658,7 @@ pub fn read_option<T: OptionType>(option: &OptionSpec, value: &Json) -> Result<T
 ///
 /// - `flag "…"`: the flag of the command, if it is not the name with hyphens;
 /// - `alias "…"`: a name of earlier versions that is still accepted;
-/// - `only …`: the [forms](crate::declare::operation::WorkForm) in which the option has an effect.
+/// - `only …`: the [forms](crate::declare::operation::WorkForm) in which the option has an effect; without it, all.
 ///
 /// # Examples
 /// ```
@@ -662,7 +675,7 @@ pub fn read_option<T: OptionType>(option: &OptionSpec, value: &Json) -> Result<T
 /// }
 /// let springs = SpringOptions { discharge: 0.1, ..SpringOptions::default() };
 /// assert_eq!(springs.page().trim(), "Finds springs.");
-/// assert_eq!(springs.changed()[0].0.name, "discharge");
+/// assert_eq!(springs.changed_options()[0].0.name, "discharge");
 /// assert_eq!(springs.declared()[1].forms, [WorkForm::Arrays, WorkForm::Folder]);
 /// ```
 #[macro_export]
@@ -785,7 +798,7 @@ mod tests {
             OptionKind::Tiles
         }
         fn from_json(value: &Json) -> Option<Self> {
-            Some(Self(shown(value)))
+            Some(Self(format_value(value)))
         }
         fn to_json(&self) -> Json {
             json!(self.0)
@@ -843,9 +856,9 @@ mod tests {
             tiles: Some(Division("2x3".into())),
         };
         assert_eq!(trial, expected);
-        assert_eq!(trial.changed().len(), 11);
+        assert_eq!(trial.changed_options().len(), 11);
         let back: Map<String, Json> =
-            trial.changed().into_iter().map(|(option, value)| (option.name.into(), value)).collect();
+            trial.changed_options().into_iter().map(|(option, value)| (option.name.into(), value)).collect();
         let mut again = TrialOptions::default();
         again.set_all(&back).unwrap();
         assert_eq!(again, expected);
@@ -873,7 +886,7 @@ mod tests {
 
     #[test]
     fn an_option_without_effect_names_when_it_has_one() {
-        let named = |option: &OptionSpec| format!("--{}", option.flag());
+        let named = |option: &OptionSpec| format!("--{}", option.command_flag());
         let skips = TrialOptions { skip_outlines: true, ..TrialOptions::default() };
         assert!(skips.check_form(WorkForm::Store, named).is_ok());
         let message = skips.check_form(WorkForm::Arrays, named).unwrap_err().to_string();

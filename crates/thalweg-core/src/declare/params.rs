@@ -39,6 +39,7 @@ impl fmt::Display for ParamKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number { min, max } => write!(f, "{min} to {max}"),
+            // The largest number stands for no limit.
             Self::Count { min, max: u32::MAX } => write!(f, "{min} and more, whole"),
             Self::Count { min, max } => write!(f, "{min} to {max}, whole"),
             Self::Switch => write!(f, "true or false"),
@@ -57,7 +58,7 @@ impl ParamKind {
     }
 
     /// Returns the JSON Schema of the accepted values.
-    pub fn schema(&self) -> serde_json::Value {
+    pub fn json_schema(&self) -> serde_json::Value {
         match self {
             Self::Number { min, max } => json!({"type": "number", "minimum": min, "maximum": max}),
             Self::Count { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
@@ -98,7 +99,7 @@ impl fmt::Display for Value {
 pub enum Written {
     /// A real number.
     Number(f64),
-    /// A whole number.
+    /// A whole number. For example, a real parameter accepts 3 for 3.0.
     Whole(i64),
     /// True or false.
     Switch(bool),
@@ -111,7 +112,7 @@ pub enum Written {
 impl Written {
     /// Converts a value of a recipe. It is hidden so that a crate that declares a model need not depend on `toml`.
     #[doc(hidden)]
-    pub fn of(value: &toml::Value) -> Self {
+    pub fn from_toml(value: &toml::Value) -> Self {
         match value {
             toml::Value::Float(x) => Self::Number(*x),
             toml::Value::Integer(n) => Self::Whole(*n),
@@ -188,7 +189,7 @@ pub enum Knob {
     Size,
 }
 
-/// The exponent of a knob's factor.
+/// The exponent of a knob's factor. For example, with the exponent 0.5 a factor of 4 doubles the parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum KnobPower {
     /// A fixed exponent, dimensionless.
@@ -208,7 +209,7 @@ pub struct Scaling {
 
 impl Scaling {
     /// Scales in proportion to a knob: exponent 1.
-    pub const fn with(knob: Knob) -> Self {
+    pub const fn proportional_to(knob: Knob) -> Self {
         Self { knob, power: KnobPower::Number(1.0) }
     }
 }
@@ -258,8 +259,8 @@ impl Param {
     }
 
     /// Returns the parameter's JSON Schema, with its default and its meaning.
-    pub fn schema(&self) -> serde_json::Value {
-        let mut schema = self.kind.schema();
+    pub fn json_schema(&self) -> serde_json::Value {
+        let mut schema = self.kind.json_schema();
         schema["default"] = json!(self.default);
         schema["description"] = format!("{} [{}]", self.meaning, self.unit).into();
         schema
@@ -327,6 +328,7 @@ impl ParamType for f64 {
     fn parse(value: &Written, kind: &ParamKind) -> Option<Self> {
         let x = match value {
             Written::Number(x) => *x,
+            // A real parameter accepts a whole number, for example 3 for 3.0; the reverse is rejected.
             Written::Whole(n) => *n as f64,
             _ => return None,
         };
@@ -368,7 +370,7 @@ impl ParamType for bool {
 /// Returns an error with the limits if `value` is of another kind than the parameter or outside its limits.
 pub fn read_param<T: ParamType>(owner: &str, param: &Param, value: &Written) -> Result<T> {
     T::parse(value, &param.kind)
-        .ok_or_else(|| Error::value(format!("{owner}.{}", param.name), value, param.kind.to_string()))
+        .ok_or_else(|| Error::invalid_value(format!("{owner}.{}", param.name), value, param.kind.to_string()))
 }
 
 /// Parses a value as typed on a command line: as TOML if it is valid TOML, otherwise as a word.
@@ -385,8 +387,9 @@ pub fn read_param<T: ParamType>(owner: &str, param: &Param, value: &Written) -> 
 pub fn parse_value(text: &str) -> Written {
     toml::from_str::<toml::Table>(&format!("v = {text}"))
         .ok()
+        // A text with a line break could contain further keys; such a text is taken as a word.
         .filter(|table| table.len() == 1)
-        .and_then(|table| table.get("v").map(Written::of))
+        .and_then(|table| table.get("v").map(Written::from_toml))
         .unwrap_or_else(|| text.into())
 }
 
@@ -479,7 +482,7 @@ macro_rules! params {
             fn set(&mut self, owner: &str, name: &str, value: &$crate::declare::params::Written) -> $crate::base::error::Result<()> {
                 let declared = self.declared();
                 let Some(param) = declared.iter().find(|p| p.name == name) else {
-                    return Err($crate::base::error::Error::unknown(
+                    return Err($crate::base::error::Error::unknown_name(
                         "parameter", name, declared.iter().map(|p| p.name)));
                 };
                 match name {

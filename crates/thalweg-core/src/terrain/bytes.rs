@@ -57,19 +57,20 @@ impl Values<'_> {
     ///
     /// # Errors
     /// Returns the first error of `put`.
-    pub fn pour<E>(self, put: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    pub fn try_for_each_piece<E>(self, put: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         match self {
-            Self::Heights(v) => pieces(v, |h| h.0.to_le_bytes(), put),
-            Self::Floats(v) => pieces(v, |x| x.to_le_bytes(), put),
-            Self::Counts(v) => pieces(v, |n| n.to_le_bytes(), put),
-            Self::Ints(v) => pieces(v, |n| n.to_le_bytes(), put),
-            Self::Flags(v) => pieces(v, |flag| [u8::from(*flag)], put),
+            Self::Heights(v) => encode_pieces(v, |h| h.0.to_le_bytes(), put),
+            Self::Floats(v) => encode_pieces(v, |x| x.to_le_bytes(), put),
+            Self::Counts(v) => encode_pieces(v, |n| n.to_le_bytes(), put),
+            Self::Ints(v) => encode_pieces(v, |n| n.to_le_bytes(), put),
+            Self::Flags(v) => encode_pieces(v, |flag| [u8::from(*flag)], put),
         }
     }
 
     fn to_vec(self) -> Vec<u8> {
         let mut all = Vec::with_capacity(usize::try_from(self.byte_count()).unwrap_or(0));
-        let Ok(()) = self.pour(|bytes| {
+        // The error type has no values, so the pattern always matches.
+        let Ok(()) = self.try_for_each_piece(|bytes| {
             all.extend_from_slice(bytes);
             Ok::<_, Infallible>(())
         });
@@ -88,17 +89,19 @@ impl Cells {
     /// # Errors
     /// Returns an error if the number of bytes is not four per cell.
     pub fn from_bytes(cells: CellType, size: Size, bytes: &[u8]) -> Result<Self> {
-        let words = words::<4>(bytes)?;
+        let words = split_words::<4>(bytes)?;
         Ok(match cells {
-            CellType::Height => Self::Height(Field::from_vec(size, read(words, |b| Height(i32::from_le_bytes(b))))?),
-            CellType::Float => Self::Float(Field::from_vec(size, read(words, f32::from_le_bytes))?),
-            CellType::Count => Self::Count(Field::from_vec(size, read(words, u32::from_le_bytes))?),
+            CellType::Height => {
+                Self::Height(Field::from_vec(size, decode_words(words, |b| Height(i32::from_le_bytes(b))))?)
+            }
+            CellType::Float => Self::Float(Field::from_vec(size, decode_words(words, f32::from_le_bytes))?),
+            CellType::Count => Self::Count(Field::from_vec(size, decode_words(words, u32::from_le_bytes))?),
         })
     }
 }
 
 impl Column {
-    /// Returns the values as little-endian bytes, [`ColumnType::width`] bytes each, from the first row on.
+    /// Returns the values as little-endian bytes, [`ColumnType::byte_width`] bytes each, from the first row on.
     pub fn to_bytes(&self) -> Vec<u8> {
         Values::from(self).to_vec()
     }
@@ -109,25 +112,25 @@ impl Column {
     /// Returns an error if the last value is cut off.
     pub fn from_bytes(column: ColumnType, bytes: &[u8]) -> Result<Self> {
         Ok(match column {
-            ColumnType::Int => Self::Int(read(words(bytes)?, i64::from_le_bytes)),
-            ColumnType::Float => Self::Float(read(words(bytes)?, f32::from_le_bytes)),
+            ColumnType::Int => Self::Int(decode_words(split_words(bytes)?, i64::from_le_bytes)),
+            ColumnType::Float => Self::Float(decode_words(split_words(bytes)?, f32::from_le_bytes)),
         })
     }
 }
 
 /// Splits bytes into words of N bytes.
-fn words<const N: usize>(bytes: &[u8]) -> Result<&[[u8; N]]> {
+fn split_words<const N: usize>(bytes: &[u8]) -> Result<&[[u8; N]]> {
     match bytes.as_chunks::<N>() {
         (words, []) => Ok(words),
-        _ => Err(Error::value("bytes of values", bytes.len(), format!("a multiple of {N}"))),
+        _ => Err(Error::invalid_value("bytes of values", bytes.len(), format!("a multiple of {N}"))),
     }
 }
 
-fn read<T, const N: usize>(words: &[[u8; N]], value: impl Fn([u8; N]) -> T) -> Vec<T> {
+fn decode_words<T, const N: usize>(words: &[[u8; N]], value: impl Fn([u8; N]) -> T) -> Vec<T> {
     words.iter().map(|word| value(*word)).collect()
 }
 
-fn pieces<T, const N: usize, E>(
+fn encode_pieces<T, const N: usize, E>(
     values: &[T],
     bytes: impl Fn(&T) -> [u8; N],
     mut put: impl FnMut(&[u8]) -> Result<(), E>,
@@ -150,9 +153,9 @@ mod tests {
     fn cells_and_columns_come_back_to_the_bit_and_broken_ones_are_refused() {
         let size = [3, 5];
         let layers = [
-            Cells::Height(Field::generate(size, |i, j| Height(i as i32 - 70_000 * j as i32))),
-            Cells::Float(Field::generate(size, |i, j| [f32::MIN_POSITIVE, -0.0, f32::MAX][i] / (1 + j) as f32)),
-            Cells::Count(Field::generate(size, |i, j| u32::MAX - (5 * i + j) as u32)),
+            Cells::Height(Field::from_fn(size, |i, j| Height(i as i32 - 70_000 * j as i32))),
+            Cells::Float(Field::from_fn(size, |i, j| [f32::MIN_POSITIVE, -0.0, f32::MAX][i] / (1 + j) as f32)),
+            Cells::Count(Field::from_fn(size, |i, j| u32::MAX - (5 * i + j) as u32)),
         ];
         for cells in layers {
             let (kind, bytes) = (cells.cell_type(), cells.to_bytes());
@@ -163,7 +166,7 @@ mod tests {
         }
         for column in [Column::Int(vec![i64::MIN, 0, i64::MAX]), Column::Float(vec![-0.5, 0.0, f32::MAX])] {
             let (kind, bytes) = (column.column_type(), column.to_bytes());
-            assert_eq!(bytes.len(), 3 * kind.width());
+            assert_eq!(bytes.len(), 3 * kind.byte_width());
             assert_eq!(Column::from_bytes(kind, &bytes).unwrap(), column);
             assert!(Column::from_bytes(kind, &bytes[1..]).is_err());
         }

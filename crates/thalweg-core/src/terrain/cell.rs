@@ -55,6 +55,8 @@ macro_rules! integer_methods {
     () => {
         #[inline]
         fn saturating_add(self, other: Self) -> Self {
+            // The inherent methods of the integers take precedence over those of the trait: these calls are not
+            // recursive.
             self.saturating_add(other)
         }
 
@@ -114,6 +116,7 @@ impl CellIndex for i64 {
 
     #[inline]
     fn half_ceil(self) -> Self {
+        // Adding 1 before the division, which rounds down, rounds up; this holds for negative numbers too.
         self.saturating_add(1).div_euclid(2)
     }
 }
@@ -128,6 +131,7 @@ impl CellIndex for i32 {
 
     #[inline]
     fn count_from(self, start: Self) -> usize {
+        // The difference of two i32 needs 33 bits.
         (i64::from(self) - i64::from(start)).max(0) as usize
     }
 
@@ -152,11 +156,12 @@ impl CellIndex for i32 {
 /// assert_eq!(cell, Cell::from([1, 2]));
 /// assert_eq!((cell[0], cell[1]), (1, 2));
 ///
-/// let squares = Field::generate([3, 4], |row, col| row * col);
+/// let squares = Field::from_fn([3, 4], |row, col| row * col);
 /// assert_eq!(squares[cell], 2);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(from = "[T; 2]", into = "[T; 2]", bound(serialize = "T: Clone + Serialize"))]
+// The row is the first field, so the derived order is row-major.
 pub struct Cell<T = usize> {
     /// The row, counted southward.
     pub row: T,
@@ -241,7 +246,7 @@ impl<T> From<Cell<T>> for [T; 2] {
 ///
 /// // A halo of one cell, as far as the raster goes.
 /// let raster = CellRect::new([0, 0], [8, 8]);
-/// assert_eq!(tile.grown(1, raster), CellRect::from_corners([3, 0], [7, 4]));
+/// assert_eq!(tile.grow_within(1, raster), CellRect::from_corners([3, 0], [7, 4]));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct CellRect<T = usize> {
@@ -313,7 +318,7 @@ impl<T: CellIndex> CellRect<T> {
     /// Returns the rectangle enlarged by a halo of `by` cells on each side, clipped to `within`.
     #[inline]
     #[must_use]
-    pub fn grown(&self, by: T, within: Self) -> Self {
+    pub fn grow_within(&self, by: T, within: Self) -> Self {
         Self { start: self.start.map(|x| x.saturating_sub(by)), end: self.end.map(|x| x.saturating_add(by)) }
             .intersect(within)
     }
@@ -352,7 +357,7 @@ impl<T: CellIndex> CellRect<T> {
     /// Returns the cells of the next finer level, half as wide, that make up this rectangle.
     #[inline]
     #[must_use]
-    pub fn finer(&self) -> Self {
+    pub fn to_finer_level(&self) -> Self {
         Self { start: self.start.map(T::saturating_double), end: self.end.map(T::saturating_double) }
     }
 
@@ -364,19 +369,21 @@ impl<T: CellIndex> CellRect<T> {
     ///
     /// // Rows 1 to 2 and columns −2 to 0.
     /// let rect = CellRect::new([1_i64, -2], [2, 3]);
-    /// assert_eq!(rect.coarser(), CellRect::from_corners([0, -1], [2, 1]));
-    /// assert_eq!(rect.finer(), CellRect::new([2, -4], [4, 6]));
-    /// assert_eq!(rect.finer().coarser(), rect);
+    /// assert_eq!(rect.to_coarser_level(), CellRect::from_corners([0, -1], [2, 1]));
+    /// assert_eq!(rect.to_finer_level(), CellRect::new([2, -4], [4, 6]));
+    /// assert_eq!(rect.to_finer_level().to_coarser_level(), rect);
     /// ```
     #[inline]
     #[must_use]
-    pub fn coarser(&self) -> Self {
+    pub fn to_coarser_level(&self) -> Self {
+        // The start is rounded down and the end up, so that cells that are touched in part are included.
         Self { start: self.start.map(T::half_floor), end: self.end.map(T::half_ceil) }
     }
 
     /// Iterates over the rectangle's cells, row by row from the north, west to east in each row.
     pub fn cells(&self) -> impl Iterator<Item = Cell<T>> + use<T> {
         let Self { start, end } = *self;
+        // A range of a generic integer is not an iterator, so each number is made from the one before.
         let rows = std::iter::successors((start.row < end.row).then_some(start.row), move |row| {
             row.next().filter(|row| *row < end.row)
         });
@@ -398,19 +405,19 @@ impl<T: CellIndex> CellRect<T> {
     /// use thalweg_core::CellRect;
     ///
     /// let raster = CellRect::new([0_usize, 0], [100, 100]);
-    /// assert!(CellRect::new([80_usize, 0], [20, 20]).check("window", raster).is_ok());
+    /// assert!(CellRect::new([80_usize, 0], [20, 20]).check_within("window", raster).is_ok());
     ///
-    /// let error = CellRect::new([90_usize, 0], [20, 20]).check("window", raster).unwrap_err();
+    /// let error = CellRect::new([90_usize, 0], [20, 20]).check_within("window", raster).unwrap_err();
     /// assert!(error.to_string().contains("rows 90 to 110, columns 0 to 20"));
     /// ```
-    pub fn check(&self, name: &str, within: Self) -> Result<()> {
+    pub fn check_within(&self, name: &str, within: Self) -> Result<()> {
         if !self.is_empty() && within.contains(self) {
             return Ok(());
         }
         let Self { start, end } = within;
         let allowed =
             format!("1 cell or more of rows {} to {}, columns {} to {}", start.row, end.row, start.col, end.col);
-        Err(Error::value(name, self.describe(), allowed))
+        Err(Error::invalid_value(name, self.describe(), allowed))
     }
 
     /// Describes the rectangle for messages: `rows 0 to 4, columns 2 to 9`, where the ends are exclusive.
@@ -457,7 +464,7 @@ mod tests {
                 let (of_a, of_b) = (asked(&a), asked(&b));
                 let both: Vec<_> = of_a.iter().copied().filter(|cell| of_b.contains(cell)).collect();
                 assert_eq!(a.intersect(b).cells().collect::<Vec<_>>(), both, "{a:?} {b:?}");
-                assert_eq!(a.check("window", b).is_ok(), !of_a.is_empty() && both == of_a, "{a:?} {b:?}");
+                assert_eq!(a.check_within("window", b).is_ok(), !of_a.is_empty() && both == of_a, "{a:?} {b:?}");
                 if !of_a.is_empty() && !of_b.is_empty() {
                     assert_eq!(b.contains(&a), both == of_a);
                     let union = a.union(b);
@@ -480,7 +487,7 @@ mod tests {
                 let near =
                     |cell: &Cell<i64>| rect.cells().any(|own| (0..2).all(|axis| (own[axis] - cell[axis]).abs() <= by));
                 let halo: Vec<_> = within.cells().filter(near).collect();
-                assert_eq!(rect.grown(by, within).cells().collect::<Vec<_>>(), halo, "{rect:?} {by}");
+                assert_eq!(rect.grow_within(by, within).cells().collect::<Vec<_>>(), halo, "{rect:?} {by}");
             }
         }
     }
@@ -489,32 +496,36 @@ mod tests {
     fn levels_halve_and_double_cells() {
         for rect in rects().into_iter().filter(|rect| !rect.is_empty()) {
             let parent = |cell: Cell<i64>| cell.map(|x| x.div_euclid(2));
-            assert!(rect.finer().cells().all(|cell| rect.contains_cell(parent(cell))));
-            assert_eq!(rect.finer().cells().count(), 4 * rect.cells().count());
+            assert!(rect.to_finer_level().cells().all(|cell| rect.contains_cell(parent(cell))));
+            assert_eq!(rect.to_finer_level().cells().count(), 4 * rect.cells().count());
             let mut touched: Vec<_> = rect.cells().map(parent).collect();
             touched.sort_unstable();
             touched.dedup();
-            assert_eq!(rect.coarser().cells().collect::<Vec<_>>(), touched, "{rect:?}");
-            assert_eq!(rect.finer().coarser(), rect);
+            assert_eq!(rect.to_coarser_level().cells().collect::<Vec<_>>(), touched, "{rect:?}");
+            assert_eq!(rect.to_finer_level().to_coarser_level(), rect);
         }
     }
 
     #[test]
     fn numbers_at_the_ends_of_their_range_do_not_overflow() {
         let whole = CellRect::from_corners([i64::MIN; 2], [i64::MAX; 2]);
-        assert_eq!(whole.grown(9, whole), whole);
-        assert_eq!(whole.finer(), whole);
+        assert_eq!(whole.grow_within(9, whole), whole);
+        assert_eq!(whole.to_finer_level(), whole);
         assert_eq!(whole.size(), [i64::MAX as usize; 2]);
         assert_eq!(CellRect::new([i64::MAX - 1; 2], [9, 9]).cells().count(), 1);
         assert_eq!(CellRect::new([usize::MAX - 1; 2], [9, 9]).size(), [1, 1]);
         assert_eq!(CellRect::new([i32::MAX - 1; 2], [usize::MAX; 2]).size(), [1, 1]);
         assert_eq!(CellRect::from_corners([i32::MIN; 2], [i32::MAX; 2]).size(), [u32::MAX as usize; 2]);
-        assert_eq!(CellRect::new([1_usize, 2], [3, 3]).grown(2, CellRect::new([0, 0], [9, 9])).start, Cell::new(0, 0));
+        assert_eq!(
+            CellRect::new([1_usize, 2], [3, 3]).grow_within(2, CellRect::new([0, 0], [9, 9])).start,
+            Cell::new(0, 0)
+        );
     }
 
     #[test]
     fn a_refusal_names_the_rectangle_and_its_bounds() {
-        let message = CellRect::new([3_usize, 5], [4, 0]).check("window", CellRect::new([0, 0], [9, 9])).unwrap_err();
+        let message =
+            CellRect::new([3_usize, 5], [4, 0]).check_within("window", CellRect::new([0, 0], [9, 9])).unwrap_err();
         let message = message.to_string();
         assert!(message.contains("window") && message.contains("rows 3 to 7, columns 5 to 5"), "{message}");
         assert!(message.contains("rows 0 to 9, columns 0 to 9"), "{message}");

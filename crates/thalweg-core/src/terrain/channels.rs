@@ -41,7 +41,8 @@ pub struct ChannelReach {
     pub slope: f64,
     /// The drainage area in m², without that of the tributaries at the junction where the reach ends.
     pub drainage_area: f64,
-    /// The reach into which this one flows; `None` at an outlet.
+    /// The reach into which this one flows; `None` at an outlet. For example, two reaches that meet at a junction have
+    /// the same reach downstream.
     pub downstream: Option<ReachId>,
     /// The hydraulics of the reach; `None` if no discharge is known.
     pub hydraulics: Option<Hydraulics>,
@@ -64,13 +65,15 @@ impl ChannelReach {
     /// Returns the cells without the junction at the lower end, which belongs to the reach downstream.
     pub fn own_cells(&self) -> &[Cell] {
         match self.cells.split_last() {
+            // A reach that ends at an outlet keeps its last cell, because no other reach has it.
             Some((_, own)) if self.downstream.is_some() => own,
             _ => &self.cells,
         }
     }
 
     /// Returns the sinuosity: the length along the cells divided by the straight distance between the ends, 1 or more.
-    /// In a straight valley, the restriction to eight directions alone makes it up to 1.08.
+    /// In a straight valley, the restriction to eight directions alone makes it up to 1.08. For example, a meandering
+    /// reach of 3 km between ends 2 km apart has a sinuosity of 1.5.
     pub fn sinuosity(&self) -> f64 {
         // Where a looped terrain wraps around, the index of the next cell differs by more than 1.
         let step = |from: usize, to: usize| match to as i64 - from as i64 {
@@ -81,6 +84,7 @@ impl ChannelReach {
             Cell::new(end.row + step(pair[0].row, pair[1].row), end.col + step(pair[0].col, pair[1].col))
         };
         let end = self.cells.windows(2).fold(Cell::default(), advance).map(|cells| cells as f64);
+        // A path of a single cell, or one that returns to its start, has no straight distance.
         let straight = (end.row * end.row + end.col * end.col).sqrt();
         if straight > 0.0 { path_length(&self.cells) / straight } else { 1.0 }
     }
@@ -136,9 +140,11 @@ impl ChannelNetwork {
         tributaries
     }
 
-    /// Returns the cells in which two or more reaches end, in row-major order.
+    /// Returns the cells in which two or more reaches end, in row-major order. For example, a network of two sources
+    /// that meet and flow on as one reach has one junction.
     pub fn junctions(&self) -> Vec<Cell> {
         let mut ends: Vec<Cell> = self.reaches.iter().filter_map(|reach| reach.cells.last().copied()).collect();
+        // After sorting, ends in the same cell follow each other.
         ends.sort_unstable();
         let mut junctions: Vec<Cell> = ends.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
         junctions.dedup();
@@ -156,6 +162,8 @@ impl ChannelNetwork {
             let of_tributaries = |value: fn(&ChannelReach) -> u32| -> Vec<u32> {
                 tributaries[id].iter().map(|n| value(&self.reaches[*n as usize])).collect()
             };
+            // The values follow from the tributaries alone, so it does not matter which of the ready reaches comes
+            // first.
             let order = strahler_order(&of_tributaries(|reach| reach.order));
             let magnitude = shreve_magnitude(&of_tributaries(|reach| reach.magnitude));
             (self.reaches[id].order, self.reaches[id].magnitude) = (order, magnitude);
@@ -170,7 +178,8 @@ impl ChannelNetwork {
 }
 
 /// Returns the Strahler order below tributaries of these orders (Strahler 1957, doi:10.1029/TR038i006p00913): the
-/// highest order, plus one if two or more tributaries have it; 1 without tributaries.
+/// highest order, plus one if two or more tributaries have it; 1 without tributaries. For example, tributaries of the
+/// orders 2, 2 and 1 give order 3.
 pub fn strahler_order(tributaries: &[u32]) -> u32 {
     let highest = tributaries.iter().copied().max().unwrap_or(1);
     let count = tributaries.iter().filter(|order| **order == highest).count();
@@ -180,6 +189,7 @@ pub fn strahler_order(tributaries: &[u32]) -> u32 {
 /// Returns the Shreve magnitude below tributaries of these magnitudes (Shreve 1966, doi:10.1086/627137): their sum; 1
 /// without tributaries.
 pub fn shreve_magnitude(tributaries: &[u32]) -> u32 {
+    // The sum saturates, because magnitudes may come from a file.
     tributaries.iter().fold(0u32, |sum, n| sum.saturating_add(*n)).max(1)
 }
 

@@ -117,7 +117,7 @@ impl D8 {
 
     /// Returns the neighbour of a cell of an unbounded world.
     #[inline(always)]
-    pub const fn neighbour_of(self, cell: Cell<i64>) -> Cell<i64> {
+    pub const fn adjacent_cell(self, cell: Cell<i64>) -> Cell<i64> {
         let [down, right] = self.offset();
         Cell { row: cell.row + down as i64, col: cell.col + right as i64 }
     }
@@ -125,6 +125,7 @@ impl D8 {
     /// Returns the direction from the neighbour back to the cell.
     #[inline(always)]
     pub const fn opposite(self) -> Self {
+        // Opposite directions are four codes apart, so they differ in bit 2 only.
         Self::ALL[self.index() ^ 4]
     }
 
@@ -156,11 +157,13 @@ impl D8 {
     /// Returns the direction of an [ESRI code](D8::to_esri); `None` if the code is not a power of two.
     #[inline(always)]
     pub const fn from_esri(code: u8) -> Option<Self> {
+        // The number of trailing zeros is the exponent of the power, which is our code.
         if code.is_power_of_two() { Self::from_code(code.trailing_zeros() as u8) } else { None }
     }
 
     /// Returns the code of GRASS GIS (`r.watershed`): 1 north-east, 2 north, counted counter-clockwise up to 8 east.
     pub const fn to_grass(self) -> u8 {
+        // GRASS counts counter-clockwise from north-east, which is code 7 here.
         8 - self.code()
     }
 
@@ -187,12 +190,14 @@ impl D8 {
 
     /// Returns the code of TauDEM (`D8FlowDir`): 1 east, 2 north-east, counted counter-clockwise up to 8 south-east.
     pub const fn to_taudem(self) -> u8 {
+        // TauDEM counts counter-clockwise from the east.
         (8 - self.code()) % 8 + 1
     }
 
     /// Returns the direction of a [TauDEM code](D8::to_taudem); `None` if the code is not 1 to 8.
     pub const fn from_taudem(code: u8) -> Option<Self> {
         match code {
+            // Code 1 is east here as well; 2 to 8 run in the opposite direction.
             1..=8 => Self::from_code((9 - code) % 8),
             _ => None,
         }
@@ -236,14 +241,14 @@ impl Iterator for Neighbourhood {
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         let Self { topology, cell, directions } = self;
-        directions.find_map(|direction| Some((*direction, topology.cell(*cell, direction.offset())?)))
+        directions.find_map(|direction| Some((*direction, topology.offset_cell(*cell, direction.offset())?)))
     }
 
     // Without this method, sums and minima would go through `next`, which the compiler does not unroll.
     #[inline(always)]
     fn fold<B, F: FnMut(B, Self::Item) -> B>(self, start: B, mut add: F) -> B {
         let Self { topology, cell, directions } = self;
-        directions.fold(start, |sum, direction| match topology.cell(cell, direction.offset()) {
+        directions.fold(start, |sum, direction| match topology.offset_cell(cell, direction.offset()) {
             Some(neighbour) => add(sum, (*direction, neighbour)),
             None => sum,
         })
@@ -267,7 +272,7 @@ mod tests {
             assert_eq!(direction.distance(), distance);
             assert_eq!(direction.distance_f32(), distance as f32);
             assert_eq!(D8::INVERSE_DISTANCES_F32[k % 2], (1.0 / distance) as f32);
-            let neighbour = direction.neighbour_of(Cell::new(-3, 7));
+            let neighbour = direction.adjacent_cell(Cell::new(-3, 7));
             assert_eq!(neighbour, Cell::new(-3 + down as i64, 7 + right as i64));
             // A step clockwise, y south: the cross product of successive offsets is positive.
             let [next_down, next_right] = D8::ALL[(k + 1) % 8].offset();
@@ -343,7 +348,7 @@ mod tests {
             for cell in (0..12).map(|k| [k / 4, k % 4]) {
                 let expected: Vec<(D8, Cell)> = D8::ALL
                     .into_iter()
-                    .filter_map(|direction| Some((direction, topology.cell(cell, direction.offset())?)))
+                    .filter_map(|direction| Some((direction, topology.offset_cell(cell, direction.offset())?)))
                     .collect();
                 assert!(Neighbourhood::new(topology, cell).eq(expected.iter().copied()));
                 let folded = Neighbourhood::new(topology, cell).fold(Vec::new(), |mut all, one| {

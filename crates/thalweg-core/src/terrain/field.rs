@@ -33,7 +33,7 @@ impl<T: Clone> Field<T> {
     }
 
     /// Copies the cells of `window`, which must be inside this field.
-    pub fn window(&self, window: CellRect) -> Self {
+    pub fn copy_window(&self, window: CellRect) -> Self {
         let (size, columns) = (window.size(), window.start.col..window.end.col);
         let mut data = Vec::with_capacity(size[0] * size[1]);
         for i in window.start.row..window.end.row {
@@ -81,8 +81,13 @@ impl<T> Field<T> {
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub fn from_vec(size: Size, data: Vec<T>) -> Result<Self> {
+        // The size may come from a file, so the product may overflow.
         if size[0].checked_mul(size[1]) != Some(data.len()) {
-            return Err(Error::value("cells", data.len(), format!("{} × {} (rows × columns)", size[0], size[1])));
+            return Err(Error::invalid_value(
+                "cells",
+                data.len(),
+                format!("{} × {} (rows × columns)", size[0], size[1]),
+            ));
         }
         Ok(Self { size, data })
     }
@@ -94,15 +99,16 @@ impl<T> Field<T> {
     /// use thalweg_core::Field;
     ///
     /// // A plane that falls by 1 m per row southward and by 2 m per column eastward.
-    /// let plane = Field::generate([3, 4], |row, col| 100.0 - row as f64 - 2.0 * col as f64);
+    /// let plane = Field::from_fn([3, 4], |row, col| 100.0 - row as f64 - 2.0 * col as f64);
     /// assert_eq!(plane[(2, 0)], 98.0);
     /// assert_eq!(plane[(0, 3)], 94.0);
     /// ```
-    pub fn generate(size: Size, cell: impl Fn(usize, usize) -> T + Sync) -> Self
+    pub fn from_fn(size: Size, cell: impl Fn(usize, usize) -> T + Sync) -> Self
     where
         T: Send + Clone + Default,
     {
         let mut field = Self::new(size, T::default());
+        // Each cell is a function of its row and column alone, so the result does not depend on the number of threads.
         field.par_rows_mut().for_each(|(i, row)| {
             for (j, value) in row.iter_mut().enumerate() {
                 *value = cell(i, j);
@@ -176,6 +182,7 @@ impl<T> Field<T> {
     where
         T: Send,
     {
+        // A chunk of length 0 would panic; a field without columns has no chunk of length 1 either.
         self.data.par_chunks_mut(self.size[1].max(1)).enumerate()
     }
 
@@ -194,13 +201,14 @@ impl<T> Field<T> {
     where
         T: Sync,
     {
-        Field::generate(self.size, |i, j| f(&self[(i, j)]))
+        Field::from_fn(self.size, |i, j| f(&self[(i, j)]))
     }
 }
 
 impl<T: Copy + Default + Send + Sync> Field<T> {
     /// Returns the transposed field. It is computed in blocks, because the cells of a column are far apart in memory.
-    pub fn turned(&self) -> Self {
+    pub fn transposed(&self) -> Self {
+        // A block of 32 × 32 cells of four bytes has 4 KiB: source and target both stay in the first-level cache.
         const BLOCK: usize = 32;
         let [rows, cols] = self.size;
         let mut out = Self::new([cols, rows], T::default());
@@ -220,6 +228,7 @@ impl<T: Copy + Default + Send + Sync> Field<T> {
 impl<T> Index<(usize, usize)> for Field<T> {
     type Output = T;
     fn index(&self, (i, j): (usize, usize)) -> &T {
+        // Without this check a column beyond the row would be a cell of the next row.
         debug_assert!(j < self.size[1]);
         &self.data[i * self.size[1] + j]
     }

@@ -24,14 +24,14 @@ pub enum Kernel {
 
 /// The filter along one axis.
 #[derive(Debug, Clone)]
-pub struct Axis {
+pub struct AxisFilter {
     /// For each new sample, the indices of the old samples in ascending order and their weights, which sum to 1.
     pub weights: Vec<Vec<(usize, f64)>>,
     /// For each new sample, the index of the nearest old one.
     pub nearest: Vec<usize>,
 }
 
-impl Axis {
+impl AxisFilter {
     /// Computes the filter from `n` samples to `m`; both must be at least 1.
     pub fn new(n: usize, m: usize, kernel: Kernel) -> Self {
         let last = n.saturating_sub(1) as f64;
@@ -39,20 +39,24 @@ impl Axis {
         let (step, first) = match kernel {
             Kernel::Area => (n as f64 / m as f64, 0.5 * n as f64 / m as f64 - 0.5),
             Kernel::Middles => (last / m as f64, 0.5 * last / m as f64),
+            // A single new sample is in the middle, because there is no interval between ends.
             _ if m < 2 => (n as f64, last / 2.0),
             _ => (last / (m - 1) as f64, 0.0),
         };
         let place = |k: usize| first + k as f64 * step;
         let weights = (0..m).map(|k| {
+            // Weights are computed once per row and column of the result, not once per sample.
             let at = place(k);
             let raw = match kernel {
-                Kernel::Area => cells(at, step),
+                Kernel::Area => overlap_weights(at, step),
+                // With fewer new samples than old ones, interpolation would skip old samples and alias.
                 _ if step > 1.0 => low_pass(at, step),
                 Kernel::Smooth => catmull_rom(at),
-                Kernel::Convex | Kernel::Middles => linear(at),
+                Kernel::Convex | Kernel::Middles => linear_weights(at),
             };
-            gather(raw, n, kernel == Kernel::Smooth)
+            fold_into_range(raw, n, kernel == Kernel::Smooth)
         });
+        // Adding ½ and truncating rounds to the nearest sample, halves up.
         let nearest = |k: usize| (place(k).clamp(0.0, last) + 0.5) as usize;
         Self { weights: weights.collect(), nearest: (0..m).map(nearest).collect() }
     }
@@ -60,7 +64,12 @@ impl Axis {
 
 /// Filters the samples `value(i, j)` along both axes. Each sum is computed in a fixed order, so the result does not
 /// depend on the number of threads.
-pub fn filter(size: Size, value: impl Fn(usize, usize) -> f64 + Sync, rows: &Axis, cols: &Axis) -> Field<f64> {
+pub fn resample_values(
+    size: Size,
+    value: impl Fn(usize, usize) -> f64 + Sync,
+    rows: &AxisFilter,
+    cols: &AxisFilter,
+) -> Field<f64> {
     let mut out = Field::new([rows.weights.len(), cols.weights.len()], 0.0);
     out.par_rows_mut().for_each(|(i, row)| {
         // First the weighted sum of rows, then that of columns.
@@ -78,10 +87,11 @@ pub fn filter(size: Size, value: impl Fn(usize, usize) -> f64 + Sync, rows: &Axi
 }
 
 /// Returns, for each new sample, whether any of the old samples with a weight in it is marked.
-pub fn touched(mask: &Field<bool>, rows: &Axis, cols: &Axis) -> Field<bool> {
+pub fn resample_mask(mask: &Field<bool>, rows: &AxisFilter, cols: &AxisFilter) -> Field<bool> {
     let mut out = Field::new([rows.weights.len(), cols.weights.len()], false);
     out.par_rows_mut().for_each(|(i, row)| {
         let marked = |c: usize| rows.weights[i].iter().any(|&(r, _)| mask[(r, c)]);
+        // A column is combined once per new row, not once per new sample.
         let line: Vec<bool> = (0..mask.cols()).map(marked).collect();
         for (cell, weights) in row.iter_mut().zip(&cols.weights) {
             *cell = weights.iter().any(|&(c, _)| line[c]);
@@ -92,9 +102,10 @@ pub fn touched(mask: &Field<bool>, rows: &Axis, cols: &Axis) -> Field<bool> {
 
 /// Returns the overlap of each cell [k − ½, k + ½] with the interval [at − step/2, at + step/2], as a share of the
 /// interval.
-fn cells(at: f64, step: f64) -> Vec<(i64, f64)> {
+fn overlap_weights(at: f64, step: f64) -> Vec<(i64, f64)> {
     let (from, to) = (at - step / 2.0, at + step / 2.0);
     let overlap = |k: i64| (to.min(k as f64 + 0.5) - from.max(k as f64 - 0.5)).max(0.0) / step;
+    // The range may include a cell without overlap at either end; its weight is 0 and it is dropped later.
     ((from + 0.5).floor() as i64..=(to + 0.5).ceil() as i64).map(|k| (k, overlap(k))).collect()
 }
 
@@ -113,7 +124,7 @@ fn low_pass(at: f64, step: f64) -> Vec<(i64, f64)> {
     (from.floor() as i64..=to.ceil() as i64).map(|k| (k, weight(k))).collect()
 }
 
-fn linear(at: f64) -> Vec<(i64, f64)> {
+fn linear_weights(at: f64) -> Vec<(i64, f64)> {
     let k = at.floor();
     let t = at - k;
     vec![(k as i64, 1.0 - t), (k as i64 + 1, t)]
@@ -122,6 +133,7 @@ fn linear(at: f64) -> Vec<(i64, f64)> {
 fn catmull_rom(at: f64) -> Vec<(i64, f64)> {
     let k = at.floor();
     let t = at - k;
+    // These are the weights of the cubic with the slopes (right − left)/2 at the two inner samples; they sum to 1.
     let weights = [
         ((2.0 - t) * t - 1.0) * t / 2.0,
         ((3.0 * t - 5.0) * t * t + 2.0) / 2.0,
@@ -133,9 +145,10 @@ fn catmull_rom(at: f64) -> Vec<(i64, f64)> {
 
 /// Replaces samples beyond the ends by samples inside and sums equal indices: with `mirror` as 2·end − mirrored sample,
 /// otherwise as the end sample.
-fn gather(raw: Vec<(i64, f64)>, n: usize, mirror: bool) -> Vec<(usize, f64)> {
+fn fold_into_range(raw: Vec<(i64, f64)>, n: usize, mirror: bool) -> Vec<(usize, f64)> {
     let last = n as i64 - 1;
     let mut weights: Vec<(usize, f64)> = Vec::with_capacity(raw.len());
+    // The index is clamped again, because with few samples a mirrored one may be beyond the other end.
     let mut put = |k: i64, weight: f64| {
         let k = k.clamp(0, last) as usize;
         match weights.iter_mut().find(|(at, _)| *at == k) {
@@ -153,6 +166,7 @@ fn gather(raw: Vec<(i64, f64)>, n: usize, mirror: bool) -> Vec<(usize, f64)> {
         }
     }
     weights.retain(|(_, weight)| *weight != 0.0);
+    // Ascending indices fix the order of summation.
     weights.sort_by_key(|(k, _)| *k);
     weights
 }
@@ -166,7 +180,7 @@ mod tests {
         for kernel in [Kernel::Smooth, Kernel::Convex, Kernel::Area, Kernel::Middles] {
             for n in [1, 2, 3, 5, 16, 17, 100] {
                 for m in [1, 2, 3, 7, 16, 33, 99, 257] {
-                    let axis = Axis::new(n, m, kernel);
+                    let axis = AxisFilter::new(n, m, kernel);
                     assert_eq!((axis.weights.len(), axis.nearest.len()), (m, m));
                     for (k, weights) in axis.weights.iter().enumerate() {
                         let sum: f64 = weights.iter().map(|t| t.1).sum();

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Cell, CellRect, Error, Extent, Height, Point, Result, Size};
 
-/// The boundary condition at a side of the world.
+/// The boundary condition at a side of the world. For example, a world whose four sides are looped repeats without a
+/// seam, as a tile of a texture does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Edge {
@@ -58,7 +59,7 @@ impl From<Size> for Topology {
 
 impl Topology {
     /// The fewest cells along a looped axis: with fewer, the neighbours of a cell on both sides would be the same cell.
-    pub const FEWEST: usize = 3;
+    pub const MIN_LOOPED_CELLS: usize = 3;
 
     /// Returns true if any axis is looped.
     #[inline(always)]
@@ -69,8 +70,9 @@ impl Topology {
     /// Returns the row (`axis` 0) or column (1) at a position that may be outside the raster: it wraps around if the
     /// axis is looped, and is `None` beyond an end otherwise.
     #[inline(always)]
-    pub fn line(self, axis: usize, at: isize) -> Option<usize> {
+    pub fn wrap_line(self, axis: usize, at: isize) -> Option<usize> {
         let count = self.size[axis];
+        // A negative number becomes a large one, so one comparison covers both ends.
         if (at as usize) < count {
             return Some(at as usize);
         }
@@ -79,25 +81,26 @@ impl Topology {
 
     /// Returns the cell `di` rows southward and `dj` columns eastward of a cell; `None` if that is beyond an end.
     #[inline(always)]
-    pub fn cell(self, cell: impl Into<Cell>, [di, dj]: [isize; 2]) -> Option<Cell> {
+    pub fn offset_cell(self, cell: impl Into<Cell>, [di, dj]: [isize; 2]) -> Option<Cell> {
         let Cell { row, col } = cell.into();
-        Some(Cell { row: self.line(0, row as isize + di)?, col: self.line(1, col as isize + dj)? })
+        Some(Cell { row: self.wrap_line(0, row as isize + di)?, col: self.wrap_line(1, col as isize + dj)? })
     }
 
     /// Returns the row-major index of the cell `di` rows southward and `dj` columns eastward of cell `k`. If there is
     /// no such cell, the result is an index outside the raster or that of another cell; callers that cannot exclude
-    /// this use [`Topology::cell`].
+    /// this use [`Topology::offset_cell`].
     #[inline(always)]
-    pub fn beside(self, k: usize, [di, dj]: [isize; 2]) -> usize {
+    pub fn offset_index(self, k: usize, [di, dj]: [isize; 2]) -> usize {
         let cols = self.size[1];
         let plain = k.wrapping_add_signed(di * cols as isize + dj);
-        if self.is_looped() { self.across(k, [di, dj]).unwrap_or(plain) } else { plain }
+        // The looped case has divisions and is not inlined, so that the usual case stays a single addition.
+        if self.is_looped() { self.wrapped_index(k, [di, dj]).unwrap_or(plain) } else { plain }
     }
 
     #[inline(never)]
-    fn across(self, k: usize, by: [isize; 2]) -> Option<usize> {
+    fn wrapped_index(self, k: usize, by: [isize; 2]) -> Option<usize> {
         let cols = self.size[1];
-        self.cell([k / cols, k % cols], by).map(|cell| cell.row * cols + cell.col)
+        self.offset_cell([k / cols, k % cols], by).map(|cell| cell.row * cols + cell.col)
     }
 }
 
@@ -106,6 +109,7 @@ impl Topology {
 /// # Errors
 /// Returns an error if only one of two opposite sides is looped; `name` is the name of the edges in the message.
 pub fn check_edges(name: &str, edges: Edges) -> Result<()> {
+    // Sides are in the order north, east, south, west, so the opposite of a side is two further.
     match (0..4).find(|side| edges[*side] == Edge::Looped && edges[(side + 2) % 4] != Edge::Looped) {
         Some(side) => {
             let [here, there] = [side, (side + 2) % 4].map(|side| SIDES[side]);
@@ -116,7 +120,8 @@ pub fn check_edges(name: &str, edges: Edges) -> Result<()> {
     }
 }
 
-/// The part of a GeoTIFF pixel to which its coordinate refers.
+/// The part of a GeoTIFF pixel to which its coordinate refers. For example, the coordinate 500 000 m of a pixel 30 m
+/// wide is its western side if the pixel is an area, and 15 m east of that side if it is a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum PixelIs {
     /// The pixel covers an area; the coordinate is its corner (the usual case).
@@ -189,7 +194,8 @@ pub struct Grid {
     pub first: Cell<i64>,
     /// The boundary conditions of the sides: north, east, south, west.
     pub edges: Edges,
-    /// The elevation of the sea surface; lower ground is under the sea. `None` if there is no sea.
+    /// The elevation of the sea surface; lower ground is under the sea. `None` if there is no sea. For example, with a
+    /// sea level of 0 m, a cell at −5 m is sea.
     pub sea_level: Option<Height>,
     /// The position on Earth; `None` if it is not known.
     pub georeference: Option<Georeference>,
@@ -220,27 +226,34 @@ impl Grid {
     pub fn new(size: Size, cell: f64) -> Result<Self> {
         let cells = (size[0] as u64).checked_mul(size[1] as u64);
         if size.contains(&0) || cells.is_none_or(|n| n > MAX_CELLS) {
-            return Err(Error::value(
+            return Err(Error::invalid_value(
                 "size",
                 format!("{} × {} cells", size[0], size[1]),
                 format!("1 × 1 to {MAX_CELLS} cells in all"),
             ));
         }
-        Self::of_windows(size, cell)
+        Self::new_windowed(size, cell)
     }
 
-    /// Makes a grid as [`Grid::new`] does, but with so many cells that possibly only windows of it fit into memory.
+    /// Makes a grid as [`Grid::new`] does, but with so many cells that possibly only windows of it fit into memory. For
+    /// example, a national model of 1 000 000 × 1 000 000 cells is too large for [`Grid::new`], but not for this
+    /// function.
     ///
     /// # Errors
     /// Returns an error if a side is zero, if there are more than 2⁶² cells, or if `cell` is not 0.001 to 100 000 m.
-    pub fn of_windows(size: Size, cell: f64) -> Result<Self> {
-        const MOST: u64 = 1 << 62;
+    pub fn new_windowed(size: Size, cell: f64) -> Result<Self> {
+        const MAX_WORLD_CELLS: u64 = 1 << 62;
         let cells = (size[0] as u64).checked_mul(size[1] as u64);
-        if cells.is_none_or(|cells| !(1..=MOST).contains(&cells)) {
-            return Err(Error::value("size", format!("{} × {} cells", size[0], size[1]), "1 × 1 to 2^62 cells in all"));
+        if cells.is_none_or(|cells| !(1..=MAX_WORLD_CELLS).contains(&cells)) {
+            return Err(Error::invalid_value(
+                "size",
+                format!("{} × {} cells", size[0], size[1]),
+                "1 × 1 to 2^62 cells in all",
+            ));
         }
+        // NaN fails the comparison.
         if !(cell > 0.0 && (1e-3..=1e5).contains(&cell)) {
-            return Err(Error::value("cell size", format!("{cell} m"), "0.001 to 100000 m"));
+            return Err(Error::invalid_value("cell size", format!("{cell} m"), "0.001 to 100000 m"));
         }
         Ok(Self {
             size,
@@ -259,26 +272,30 @@ impl Grid {
     /// # Errors
     /// Returns an error if [`Grid::new`] would not make its world, if its margin leaves no map, if its window is empty
     /// or not inside the world, if its sea level is outside the accepted elevations, if one side is looped and the
-    /// opposite one is not, or if fewer cells than [`Topology::FEWEST`] are looped.
+    /// opposite one is not, or if fewer cells than [`Topology::MIN_LOOPED_CELLS`] are looped. For example, a window of
+    /// 64 rows that begins at row 40 of a world of 100 rows would end outside it.
     pub fn check(&self) -> Result<()> {
         Self::new(self.world, self.cell)?;
         check_edges("edges", self.edges)?;
         for axis in 0..2 {
             let [size, world] = [self.size[axis] as i64, self.world[axis] as i64];
+            // A margin of at most (world − 1)/2 on both sides leaves at least one cell of map. The numbers may be
+            // forged, so nothing here may overflow.
             let margin = self.first[axis].checked_neg().filter(|margin| (0..=(world - 1) / 2).contains(margin));
             let allowed = || format!("a margin of 0 to {} cells around the map", (world - 1) / 2);
-            margin.ok_or_else(|| Error::value("first", self.first[axis], allowed()))?;
+            margin.ok_or_else(|| Error::invalid_value("first", self.first[axis], allowed()))?;
+            // The window's position is counted from the world's first cell, which a margin puts before 0.
             let first = self.origin[axis].saturating_sub(self.first[axis]);
-            if self.is_looped(axis) && self.world[axis] < Topology::FEWEST {
+            if self.is_looped(axis) && self.world[axis] < Topology::MIN_LOOPED_CELLS {
                 let line = ["rows", "columns"][axis];
-                let allowed = format!("{} or more if they are looped", Topology::FEWEST);
-                return Err(Error::value(line, self.world[axis], allowed));
+                let allowed = format!("{} or more if they are looped", Topology::MIN_LOOPED_CELLS);
+                return Err(Error::invalid_value(line, self.world[axis], allowed));
             }
             // A window of a whole looped axis may begin anywhere; any other window must end inside the world.
             let last = if self.is_looped(axis) && size == world { world - 1 } else { world - size };
             if size < 1 || size > world || !(0..=last).contains(&first) {
                 let allowed = format!("a range within 0 to {world}");
-                return Err(Error::value("window", format!("{size} cells from {first}"), allowed));
+                return Err(Error::invalid_value("window", format!("{size} cells from {first}"), allowed));
             }
         }
         self.sea_level.map_or(Ok(()), |sea| Height::from_metres(sea.metres()).map(|_| ()))
@@ -324,12 +341,12 @@ impl Grid {
     /// let mut grid = Grid::new([6, 6], 10.0)?;
     /// grid.first = Cell::new(-1, -1);
     /// grid.origin = grid.first;
-    /// assert_eq!(grid.corner(), Point::new(-10.0, -10.0));
+    /// assert_eq!(grid.north_west_corner(), Point::new(-10.0, -10.0));
     /// assert_eq!(grid.map_extent().width, 40.0);
     /// assert_eq!(grid.world_cell(1, 1), Cell::new(0, 0));
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
-    pub fn corner(&self) -> Point {
+    pub fn north_west_corner(&self) -> Point {
         Point { x: self.first[1] as f64 * self.cell, y: self.first[0] as f64 * self.cell }
     }
 
@@ -341,6 +358,7 @@ impl Grid {
 
     /// Returns the map's cells in this window; `None` if the window does not contain all of them.
     pub fn map_window(&self) -> Option<CellRect> {
+        // The map's first cell is (0, 0); a window that begins after it does not contain the map.
         let start = self.origin.map(|origin| usize::try_from(-origin).ok());
         let size = [0, 1].map(|axis| usize::try_from(self.world[axis] as i64 + 2 * self.first[axis]).ok());
         let (Cell { row: Some(top), col: Some(left) }, [Some(rows), Some(cols)]) = (start, size) else { return None };
@@ -349,25 +367,27 @@ impl Grid {
     }
 
     /// Returns the position at these shares of the world's width and height, 0 to 1 from the west and from the north.
+    /// For example, the shares 0.5 and 0.5 give the centre of the world.
     pub fn point_at_shares(&self, shares: Point) -> Point {
-        let (extent, corner) = (self.extent(), self.corner());
+        let (extent, corner) = (self.extent(), self.north_west_corner());
         Point { x: shares.x * extent.width + corner.x, y: shares.y * extent.height + corner.y }
     }
 
-    /// Describes the range of the world along an axis (0 is north–south) in words, for messages.
-    pub fn span(&self, axis: usize) -> String {
-        let from = self.corner().along(axis);
+    /// Describes the range of the world along an axis (0 is north–south) in words, for messages. For example, the text
+    /// for a world 3000 m wide is `0 to 3000 m (the world's width)`.
+    pub fn describe_span(&self, axis: usize) -> String {
+        let from = self.north_west_corner().axis_coordinate(axis);
         let side = ["height", "width"][axis];
-        format!("{from} to {} m (the world's {side})", from + self.extent().along(axis))
+        format!("{from} to {} m (the world's {side})", from + self.extent().axis_length(axis))
     }
 
     /// Returns the axis (0 is north–south) along which a position is outside the world; `None` if it is inside. The
     /// eastern and southern sides belong to the world.
-    pub fn outside(&self, point: Point) -> Option<usize> {
-        let (extent, corner) = (self.extent(), self.corner());
+    pub fn find_axis_outside(&self, point: Point) -> Option<usize> {
+        let (extent, corner) = (self.extent(), self.north_west_corner());
         (0..2).find(|axis| {
-            let first = corner.along(*axis);
-            !(first..=first + extent.along(*axis)).contains(&point.along(*axis))
+            let first = corner.axis_coordinate(*axis);
+            !(first..=first + extent.axis_length(*axis)).contains(&point.axis_coordinate(*axis))
         })
     }
 
@@ -388,13 +408,14 @@ impl Grid {
     /// grid.edges = [Edge::Open, Edge::Looped, Edge::Open, Edge::Looped];
     /// let topology = grid.topology();
     /// // East of the last column is the first one. There is no row north of the first one.
-    /// assert_eq!(topology.cell([2, 4], [0, 1]), Some(Cell::new(2, 0)));
-    /// assert_eq!(topology.cell([0, 4], [-1, 0]), None);
+    /// assert_eq!(topology.offset_cell([2, 4], [0, 1]), Some(Cell::new(2, 0)));
+    /// assert_eq!(topology.offset_cell([0, 4], [-1, 0]), None);
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub fn topology(&self) -> Topology {
         Topology {
             size: self.size,
+            // A tile of a looped world is not looped itself: its first and last cells are not adjacent.
             looped: [0, 1].map(|axis| self.is_looped(axis) && self.size[axis] == self.world[axis]),
         }
     }
@@ -409,18 +430,18 @@ impl Grid {
     }
 
     /// Returns the world metres, southward, of the centre of this window's row `i`.
-    pub fn y(&self, i: usize) -> f64 {
+    pub fn row_center_y(&self, i: usize) -> f64 {
         (self.world_line(0, i) as f64 + 0.5) * self.cell
     }
 
     /// Returns the world metres, eastward, of the centre of this window's column `j`.
-    pub fn x(&self, j: usize) -> f64 {
+    pub fn col_center_x(&self, j: usize) -> f64 {
         (self.world_line(1, j) as f64 + 0.5) * self.cell
     }
 
     /// Returns the centre of cell (i, j) of this window in world metres.
-    pub fn center(&self, i: usize, j: usize) -> Point {
-        Point { x: self.x(j), y: self.y(i) }
+    pub fn cell_center(&self, i: usize, j: usize) -> Point {
+        Point { x: self.col_center_x(j), y: self.row_center_y(i) }
     }
 
     /// Returns the world cell of cell (i, j) of this window.
@@ -432,10 +453,10 @@ impl Grid {
     /// let world = Grid::new([100, 100], 30.0)?;
     /// let tile = world.window(CellRect::new([40, 60], [10, 10]));
     /// assert_eq!(tile.world_cell(2, 3), Cell::new(42, 63));
-    /// assert_eq!(tile.center(2, 3), world.center(42, 63));
+    /// assert_eq!(tile.cell_center(2, 3), world.cell_center(42, 63));
     /// // `local` is the inverse.
-    /// assert_eq!(tile.local([42, 63]), Some(Cell::new(2, 3)));
-    /// assert_eq!(tile.local([0, 0]), None);
+    /// assert_eq!(tile.local_cell([42, 63]), Some(Cell::new(2, 3)));
+    /// assert_eq!(tile.local_cell([0, 0]), None);
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     #[inline]
@@ -444,22 +465,23 @@ impl Grid {
     }
 
     /// Returns the rows and columns from the world's own first cell to this window's first cell.
-    pub fn in_world(&self) -> Cell {
+    pub fn world_offset(&self) -> Cell {
         let cell = self.world_cell(0, 0);
         Cell::from_axes(|axis| cell[axis].saturating_sub(self.first[axis]).max(0) as usize)
     }
 
     /// Returns the same grid with open instead of looped edges, for lines and pictures, which end at the sides.
     #[must_use]
-    pub fn unrolled(&self) -> Self {
+    pub fn with_open_edges(&self) -> Self {
         Self { edges: self.edges.map(|edge| if edge == Edge::Looped { Edge::Open } else { edge }), ..self.clone() }
     }
 
     /// Returns the cell of this window that corresponds to a world cell; `None` if it is outside.
     #[inline]
-    pub fn local(&self, cell: impl Into<Cell<i64>>) -> Option<Cell> {
+    pub fn local_cell(&self, cell: impl Into<Cell<i64>>) -> Option<Cell> {
         let Cell { row, col } = cell.into();
         let local = |cell: i64, axis: usize| {
+            // The cell may be any number, for example one of a table in a file, so the difference may overflow.
             let x = cell.checked_sub(self.origin[axis])?;
             (0..self.size[axis] as i64).contains(&x).then_some(x as usize)
         };

@@ -29,7 +29,7 @@ pub struct Height(pub i32);
 /// The number of units that stands for "no height": lower than any accepted height.
 pub const NO_HEIGHT: i32 = i32::MIN;
 
-/// The number of units in a metre.
+/// The number of units in a metre. For example, 1.5 m are 98 304 units.
 pub const UNITS: f64 = 65_536.0;
 
 /// The number of units in a metre, as `f32` for inner loops.
@@ -63,18 +63,21 @@ impl Height {
         if metres.is_finite() && metres.abs() <= Self::MAX.metres() {
             Ok(Self((metres * UNITS).round() as i32))
         } else {
-            Err(Error::value("height", format!("{metres} m"), "-16000 to 16000 m"))
+            Err(Error::invalid_value("height", format!("{metres} m"), "-16000 to 16000 m"))
         }
     }
 
-    /// Converts from metres, rounded to the nearest unit and clamped to the accepted elevations; NaN becomes zero.
-    pub fn saturating(metres: f64) -> Self {
+    /// Converts from metres, rounded to the nearest unit and clamped to the accepted elevations; NaN becomes zero. For
+    /// example, 20 000 m becomes 16 000 m.
+    pub fn from_metres_clamped(metres: f64) -> Self {
+        // The cast saturates and turns NaN into 0.
         Self((metres * UNITS).round() as i32).clamped()
     }
 
     /// Returns the height in metres, exactly.
     #[inline]
     pub fn metres(self) -> f64 {
+        // 32 bits fit in the mantissa of an f64, and the divisor is a power of two: nothing is rounded.
         f64::from(self.0) / UNITS
     }
 
@@ -102,15 +105,16 @@ impl fmt::Display for Height {
     }
 }
 
-/// The sum of the weights of [`split`].
+/// The sum of the weights of [`split_by_weights`].
 pub const SPLIT_PARTS: i32 = 1 << 15;
 
 /// Splits `amount` ≥ 0 units by cumulative `weights` (ascending, in parts of [`SPLIT_PARTS`], the last weight is the
 /// whole). Each part is the rounded-down running total less the previous one, so that no part is negative and the parts
 /// sum to `amount` exactly.
-pub fn split<const N: usize>(amount: i32, weights: &[i32; N]) -> [i32; N] {
+pub fn split_by_weights<const N: usize>(amount: i32, weights: &[i32; N]) -> [i32; N] {
     let mut before = 0;
     weights.map(|weight| {
+        // The product has at most 46 bits. The shift divides by SPLIT_PARTS and rounds down.
         let total = ((i64::from(amount) * i64::from(weight)) >> 15) as i32;
         let part = total - before;
         before = total;
@@ -146,7 +150,7 @@ mod tests {
     fn split_sums_to_the_amount() {
         let weights = [3_277, 11_469, 29_491, SPLIT_PARTS];
         for amount in [0, 1, 2, 3, 7, 1000, i32::MAX] {
-            let parts = split(amount, &weights);
+            let parts = split_by_weights(amount, &weights);
             assert_eq!(parts.iter().sum::<i32>(), amount);
             assert!(parts.iter().all(|p| *p >= 0));
         }

@@ -22,7 +22,8 @@ pub struct Lake {
     /// The greatest depth in metres.
     pub max_depth: f64,
     /// The cell through which its water leaves: the lowest dry cell adjacent to it, if that is no higher than the
-    /// level, or a cell of its own on an edge; `None` if the lake is not full.
+    /// level, or a cell of its own on an edge; `None` if the lake is not full. For example, a lake in a dry basin that
+    /// evaporation keeps below its sill has no outlet.
     pub outlet: Option<Cell>,
     /// The runoff from its own shores in m³/s; `None` if it is not known.
     pub runoff: Option<f64>,
@@ -44,8 +45,8 @@ pub struct Lake {
 /// let mut lakes = LakeRaster::new([4, 4]);
 /// lakes.id[(1, 1)] = 1;
 /// lakes.level[(1, 1)] = Height::from_metres(410.0)?;
-/// assert!(lakes.window(CellRect::new([0, 0], [2, 2])).is_some());
-/// assert!(lakes.window(CellRect::new([2, 2], [2, 2])).is_none());
+/// assert!(lakes.copy_window(CellRect::new([0, 0], [2, 2])).is_some());
+/// assert!(lakes.copy_window(CellRect::new([2, 2], [2, 2])).is_none());
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -70,8 +71,8 @@ impl LakeRaster {
     }
 
     /// Returns the lakes in a rectangle; `None` if it has no lake.
-    pub fn window(&self, window: CellRect) -> Option<Self> {
-        let id = self.id.window(window);
-        id.as_slice().iter().any(|id| *id != 0).then(|| Self { id, level: self.level.window(window) })
+    pub fn copy_window(&self, window: CellRect) -> Option<Self> {
+        let id = self.id.copy_window(window);
+        id.as_slice().iter().any(|id| *id != 0).then(|| Self { id, level: self.level.copy_window(window) })
     }
 }

@@ -38,7 +38,7 @@ pub enum Finer {
     /// heights.
     Level,
     /// Half the value, for quantities that pass through a cell: two finer cells are next to each other where one coarse
-    /// cell was.
+    /// cell was. For example, a discharge of 8 m³/s becomes 4 m³/s in each finer cell.
     Halved,
 }
 
@@ -47,7 +47,8 @@ pub enum Finer {
 pub enum Coarser {
     /// The mean, of real numbers.
     Mean,
-    /// The greatest of the real numbers in the block and within a block's width around it.
+    /// The greatest of the real numbers in the block and within a block's width around it. For example, a block with
+    /// one protected cell ([`PROTECT`](crate::terrain::PROTECT)) is protected as a whole.
     Most,
     /// Empty on the coarser cells. What is deposited there is carried back to the finer cells: heights with their sum
     /// conserved, counts to each cell of the block.
@@ -70,7 +71,8 @@ pub enum Hue {
 }
 
 /// The component of a vector that a layer is. The first eastward and the first southward component among a model's
-/// layers form one vector, the second ones another, and so on.
+/// layers form one vector, the second ones another, and so on. For example, the layers `momentum_x` and `momentum_y`
+/// are the components of one vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VectorPart {
     /// No component: the layer has no direction.
@@ -106,11 +108,11 @@ pub enum ReadBack {
 pub enum Mass {
     /// None.
     None,
-    /// The balance of solid ([`Terrain::solid`](crate::terrain::Terrain::solid)): the values are thicknesses of
+    /// The balance of solid ([`Terrain::sum_solid`](crate::terrain::Terrain::sum_solid)): the values are thicknesses of
     /// sediment that the ground does not contain. Their cells are [`CellType::Height`], of which sums are exact.
     Solid,
-    /// The balance of water ([`Terrain::standing`](crate::terrain::Terrain::standing)): the values are depths in
-    /// metres.
+    /// The balance of water ([`Terrain::sum_standing_water`](crate::terrain::Terrain::sum_standing_water)): the values
+    /// are depths in metres.
     Water,
 }
 
@@ -178,7 +180,8 @@ pub struct LayerTraits {
     /// The mass balance that counts its values.
     pub mass: Mass,
     /// True if its values follow from where water stands or flows. A change of the ground invalidates them, so a sketch
-    /// does not change the ground after the last stage that writes such a layer.
+    /// does not change the ground after the last stage that writes such a layer. For example,
+    /// [`DISCHARGE`](crate::terrain::DISCHARGE) is such a layer.
     pub follows_water: bool,
     /// How long it stays in a terrain.
     pub lifetime: Lifetime,
@@ -320,12 +323,12 @@ impl Cells {
     }
 
     /// Returns the real numbers; `None` if the cells have another type.
-    pub fn float(&self) -> Option<&Field<f32>> {
+    pub fn as_float(&self) -> Option<&Field<f32>> {
         if let Self::Float(field) = self { Some(field) } else { None }
     }
 
     /// Returns the heights or thicknesses; `None` if the cells have another type.
-    pub fn heights(&self) -> Option<&Field<Height>> {
+    pub fn as_heights(&self) -> Option<&Field<Height>> {
         if let Self::Height(field) = self { Some(field) } else { None }
     }
 
@@ -348,16 +351,16 @@ impl Cells {
     }
 
     /// Copies the cells of `window`, which must be inside.
-    pub fn window(&self, window: CellRect) -> Self {
+    pub fn copy_window(&self, window: CellRect) -> Self {
         match self {
-            Self::Height(f) => Self::Height(f.window(window)),
-            Self::Float(f) => Self::Float(f.window(window)),
-            Self::Count(f) => Self::Count(f.window(window)),
+            Self::Height(f) => Self::Height(f.copy_window(window)),
+            Self::Float(f) => Self::Float(f.copy_window(window)),
+            Self::Count(f) => Self::Count(f.copy_window(window)),
         }
     }
 
     /// Copies the cells `from` of `part` here, the first of them to the cell `to`; they must fit. Does nothing if the
-    /// types differ.
+    /// types differ. For example, pasting counts into real numbers changes nothing.
     pub fn paste(&mut self, part: &Self, from: CellRect, to: Cell) {
         match (self, part) {
             (Self::Height(a), Self::Height(b)) => a.paste(b, from, to),

@@ -22,7 +22,7 @@ pub use layer::{
     VectorPart,
 };
 pub use point::{Extent, MapPoint, Point};
-pub use table::{CARRIED, Column, ColumnType, Table, within};
+pub use table::{CARRIED, Column, ColumnType, Table, select_rows_inside};
 pub use tile_grid::{Rim, TileGrid};
 
 use std::collections::BTreeMap;
@@ -43,14 +43,15 @@ pub struct Terrain {
     /// The elevation of the surface, of the grid's size.
     pub ground: Field<Height>,
     /// The thickness of the sediment or soil that is the upper part of the ground, of the grid's size; the bedrock
-    /// elevation is ground − loose. `None` until a model needs the distinction: all ground is bedrock then.
+    /// elevation is ground − loose. `None` until a model needs the distinction: all ground is bedrock then. For
+    /// example, where the ground is at 105 m and this thickness is 2 m, the bedrock is at 103 m.
     pub loose: Option<Field<Height>>,
     /// True where the input had no data, of the grid's size. Such cells are excluded from all models and keep their
     /// elevation. `None` if there is data everywhere.
     pub nodata: Option<Field<bool>>,
     /// Further layers by name, each of the grid's size.
     pub layers: BTreeMap<String, Layer>,
-    /// Tables by name.
+    /// Tables by name. For example, the table `springs` has the cell and the discharge of each spring.
     pub tables: BTreeMap<String, Table>,
 }
 
@@ -198,16 +199,16 @@ impl Terrain {
     ///
     /// // A slope that falls southward from 100 m by 5 m per row.
     /// let grid = Grid::new([4, 4], 30.0)?;
-    /// let ground = Field::generate(grid.size, |row, _| Height::saturating(100.0 - 5.0 * row as f64));
+    /// let ground = Field::from_fn(grid.size, |row, _| Height::from_metres_clamped(100.0 - 5.0 * row as f64));
     /// let terrain = Terrain::from_ground(grid, ground)?;
-    /// assert_eq!(terrain.range(), Some([Height::saturating(85.0), Height::saturating(100.0)]));
+    /// assert_eq!(terrain.elevation_range(), Some([Height::from_metres_clamped(85.0), Height::from_metres_clamped(100.0)]));
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub fn from_ground(grid: Grid, ground: Field<Height>) -> Result<Self> {
         if ground.size() != grid.size {
             let [rows, cols] = ground.size();
             let allowed = format!("{} × {} (the grid)", grid.size[0], grid.size[1]);
-            return Err(Error::value(GROUND.name, format!("{rows} × {cols} cells"), allowed));
+            return Err(Error::invalid_value(GROUND.name, format!("{rows} × {cols} cells"), allowed));
         }
         Ok(Self { ground, ..Self::new(grid) })
     }
@@ -217,7 +218,8 @@ impl Terrain {
     ///
     /// # Errors
     /// Returns an error if there are not as many numbers as cells, if one is infinite or outside ±16 000 m, or if all
-    /// are NaN.
+    /// are NaN. For example, the value −32 768 m that some files use for missing data is outside that range: replace it
+    /// with NaN first.
     ///
     /// # Examples
     /// ```
@@ -233,7 +235,7 @@ impl Terrain {
         if metres.len() != grid.len() || metres.iter().all(|m| m.is_nan()) {
             let (count, [rows, cols]) = (metres.iter().filter(|m| !m.is_nan()).count(), grid.size);
             let allowed = format!("{rows} × {cols} numbers, not all of them NaN");
-            return Err(Error::value(
+            return Err(Error::invalid_value(
                 GROUND.name,
                 format!("{} numbers, {count} of them not NaN", metres.len()),
                 allowed,
@@ -278,6 +280,8 @@ impl Terrain {
                 // Rounds halves away from zero, as `Height::from_metres` does. `f64::round` is avoided because it is a
                 // function call on common machines.
                 let units = metres * UNITS;
+                // The cast truncates and saturates. A number out of range gives a wrong height here, which `all[0]`
+                // reports below.
                 let whole = units as i32;
                 let rest = units - f64::from(whole);
                 let rounded = whole.wrapping_add(i32::from(rest >= 0.5)).wrapping_sub(i32::from(rest <= -0.5));
@@ -287,6 +291,7 @@ impl Terrain {
             }
             all
         });
+        // The conjunction does not depend on the order in which threads finish.
         let [fit, known] = rows.reduce(|| [true, true], |a, b| [a[0] & b[0], a[1] & b[1]]);
         // The parallel pass only detects an invalid number; the rows are computed again to find its cell.
         if !fit {
@@ -296,14 +301,15 @@ impl Terrain {
                 let wrong = metres.iter().position(|m| !m.is_nan() && Height::from_metres(*m).is_err());
                 if let Some(j) = wrong {
                     let name = format!("height at row {i}, column {j}");
-                    return Err(Error::value(name, format!("{} m", metres[j]), "-16000 to 16000 m"));
+                    return Err(Error::invalid_value(name, format!("{} m", metres[j]), "-16000 to 16000 m"));
                 }
             }
         }
         let mut nodata = None;
         if !known {
+            // A cell without data gets the lowest height, so that it is never above its neighbours.
             let lowest = ground.as_slice().iter().copied().filter(|height| *height != NONE).min();
-            let lowest = lowest.ok_or_else(|| Error::value(GROUND.name, "only NaN", "at least one height"))?;
+            let lowest = lowest.ok_or_else(|| Error::invalid_value(GROUND.name, "only NaN", "at least one height"))?;
             nodata = Some(ground.map(|height| *height == NONE));
             ground.par_rows_mut().for_each(|(_, row)| {
                 row.iter_mut().filter(|height| **height == NONE).for_each(|height| *height = lowest);
@@ -313,7 +319,7 @@ impl Terrain {
     }
 
     /// Returns the ground in metres; cells without data have a height too.
-    pub fn metres(&self) -> Field<f32> {
+    pub fn ground_metres(&self) -> Field<f32> {
         self.ground.map(|h| h.metres_f32())
     }
 
@@ -328,7 +334,7 @@ impl Terrain {
     }
 
     /// Returns the lowest and the highest elevation of the cells with data; `None` if there are none.
-    pub fn range(&self) -> Option<[Height; 2]> {
+    pub fn elevation_range(&self) -> Option<[Height; 2]> {
         let valid = |k: &usize| self.nodata.as_ref().is_none_or(|m| !m[*k]);
         let cells = self.ground.as_slice();
         (0..cells.len()).filter(valid).map(|k| cells[k]).fold(None, |range, h| match range {
@@ -346,13 +352,14 @@ impl Terrain {
     /// use thalweg_core::{Grid, Terrain};
     ///
     /// let terrain = Terrain::from_metres(Grid::new([1, 2], 10.0)?, &[1.0, 2.5])?;
-    /// assert_eq!(terrain.solid(), 65_536 + 163_840);
+    /// assert_eq!(terrain.sum_solid(), 65_536 + 163_840);
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
-    pub fn solid(&self) -> i128 {
+    pub fn sum_solid(&self) -> i128 {
+        // A grid of 2³² cells of up to 2³⁰ units needs 63 bits; i128 leaves room for several layers.
         let total = |field: &Field<Height>| field.as_slice().iter().map(|h| i128::from(h.0)).sum::<i128>();
-        let suspended = self.counted_as(Mass::Solid).filter_map(Cells::heights).map(total).sum::<i128>();
-        let carried = self.tables.values().filter_map(|t| t.carried()).flatten();
+        let suspended = self.counted_as(Mass::Solid).filter_map(Cells::as_heights).map(total).sum::<i128>();
+        let carried = self.tables.values().filter_map(|t| t.carried_solid()).flatten();
         total(&self.ground) + suspended + carried.map(|c| i128::from(*c)).sum::<i128>()
     }
 
@@ -365,7 +372,8 @@ impl Terrain {
     /// [`Terrain::loose`].
     ///
     /// # Errors
-    /// Returns an error if the cells are not of the grid's size or of the declared type.
+    /// Returns an error if the cells are not of the grid's size or of the declared type. For example, [`HARDNESS`]
+    /// contains real numbers, so it rejects [`Cells::Count`].
     ///
     /// # Examples
     /// ```
@@ -373,29 +381,31 @@ impl Terrain {
     /// use thalweg_core::{Field, Grid, Terrain};
     ///
     /// let mut terrain = Terrain::new(Grid::new([2, 3], 10.0)?);
-    /// terrain.insert(&HARDNESS, Cells::Float(Field::new([2, 3], 0.5)))?;
+    /// terrain.insert_layer(&HARDNESS, Cells::Float(Field::new([2, 3], 0.5)))?;
     /// assert_eq!(terrain.layers["hardness"].unit, "1");
-    /// assert_eq!(terrain.float(&HARDNESS).map(|hardness| hardness[(0, 0)]), Some(0.5));
+    /// assert_eq!(terrain.float_layer(&HARDNESS).map(|hardness| hardness[(0, 0)]), Some(0.5));
     ///
-    /// let error = terrain.insert(&HARDNESS, Cells::Float(Field::new([9, 9], 0.5))).unwrap_err();
+    /// let error = terrain.insert_layer(&HARDNESS, Cells::Float(Field::new([9, 9], 0.5))).unwrap_err();
     /// assert!(error.to_string().contains("is 9 × 9 cells"));
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
-    pub fn insert(&mut self, spec: &LayerSpec, cells: Cells) -> Result<()> {
+    pub fn insert_layer(&mut self, spec: &LayerSpec, cells: Cells) -> Result<()> {
         if cells.size() != self.grid.size {
             let [rows, cols] = cells.size();
             let [want_rows, want_cols] = self.grid.size;
-            return Err(Error::layer(
+            return Err(Error::invalid_layer(
                 spec.name,
                 format!("is {cols} × {rows} cells (columns × rows); the terrain is {want_cols} × {want_rows}"),
             ));
         }
         if cells.cell_type() != spec.cells {
-            return Err(Error::layer(
+            return Err(Error::invalid_layer(
                 spec.name,
                 format!("has cells of type {:?}; {:?} is required", cells.cell_type(), spec.cells),
             ));
         }
+        // The sediment thickness is a field of the terrain; `insert_layer` accepts it so that callers need no special
+        // case.
         if *spec == LOOSE {
             if let Cells::Height(loose) = cells {
                 self.loose = Some(loose);
@@ -407,31 +417,36 @@ impl Terrain {
     }
 
     /// Returns the cells of a float layer; `None` if there is no layer of this name, or if it has another type.
-    pub fn float(&self, spec: &LayerSpec) -> Option<&Field<f32>> {
-        self.layers.get(spec.name)?.cells.float()
+    pub fn float_layer(&self, spec: &LayerSpec) -> Option<&Field<f32>> {
+        self.layers.get(spec.name)?.cells.as_float()
     }
 
     /// Returns the cells of a layer of heights or thicknesses; `None` if there is no layer of this name, or if it has
     /// another type. The ground and the sediment thickness are fields, not layers.
-    pub fn heights(&self, spec: &LayerSpec) -> Option<&Field<Height>> {
-        self.layers.get(spec.name)?.cells.heights()
+    pub fn height_layer(&self, spec: &LayerSpec) -> Option<&Field<Height>> {
+        self.layers.get(spec.name)?.cells.as_heights()
     }
 
     /// Rejects a layer of depths (real numbers, in metres) with a value that is negative or not finite. An absent layer
     /// passes.
     ///
     /// # Errors
-    /// Returns an error that names the first such cell.
+    /// Returns an error that names the first such cell. For example, a depth of −0.1 m in a file of the layer `water`
+    /// is an error.
     pub fn check_depths(&self, spec: &LayerSpec) -> Result<()> {
-        let Some(depths) = self.float(spec).map(Field::as_slice) else { return Ok(()) };
+        let Some(depths) = self.float_layer(spec).map(Field::as_slice) else { return Ok(()) };
+        // NaN and infinity are outside the range as well.
         let wrong = depths.iter().position(|depth| !(0.0..=f32::MAX).contains(depth));
         let Some(k) = wrong else { return Ok(()) };
         let (i, j) = (k / self.grid.cols(), k % self.grid.cols());
-        Err(Error::layer(spec.name, format!("holds {} m at row {i}, column {j}; allowed is 0 or more", depths[k])))
+        Err(Error::invalid_layer(
+            spec.name,
+            format!("holds {} m at row {i}, column {j}; allowed is 0 or more", depths[k]),
+        ))
     }
 
     /// Sums the water that stands on the ground, in m³: the layers of [`Mass::Water`].
-    pub fn standing(&self) -> f64 {
+    pub fn sum_standing_water(&self) -> f64 {
         let metres = |cells: &Cells| match cells {
             Cells::Float(field) => field.as_slice().iter().map(|x| f64::from(*x)).sum::<f64>(),
             Cells::Height(field) => field.as_slice().iter().map(|h| h.metres()).sum(),
@@ -442,7 +457,7 @@ impl Terrain {
     }
 
     /// Removes a layer and returns its cells; returns zeros if there is no layer of its type and size.
-    /// [`Terrain::insert`] puts the layer back. [`Terrain::loose`] is not a layer and stays.
+    /// [`Terrain::insert_layer`] puts the layer back. [`Terrain::loose`] is not a layer and stays.
     ///
     /// # Examples
     /// A model takes a layer out, changes its cells, and inserts them again:
@@ -452,35 +467,39 @@ impl Terrain {
     /// use thalweg_core::{Field, Grid, Terrain};
     ///
     /// let mut terrain = Terrain::new(Grid::new([2, 2], 10.0)?);
-    /// terrain.insert(&WATER, Cells::Float(Field::new([2, 2], 0.25)))?;
-    /// let Cells::Float(mut depth) = terrain.take(&WATER) else { unreachable!("depths of water are real numbers") };
+    /// terrain.insert_layer(&WATER, Cells::Float(Field::new([2, 2], 0.25)))?;
+    /// let Cells::Float(mut depth) = terrain.take_layer(&WATER) else { unreachable!("depths of water are real numbers") };
     /// depth[(0, 0)] = 1.0;
-    /// terrain.insert(&WATER, Cells::Float(depth))?;
+    /// terrain.insert_layer(&WATER, Cells::Float(depth))?;
     /// // The depths sum to 1.75 m, and a cell has 100 m².
-    /// assert_eq!(terrain.standing(), 175.0);
+    /// assert_eq!(terrain.sum_standing_water(), 175.0);
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
-    pub fn take(&mut self, spec: &LayerSpec) -> Cells {
+    pub fn take_layer(&mut self, spec: &LayerSpec) -> Cells {
         self.layers
             .remove(spec.name)
             .map(|layer| layer.cells)
+            // A layer of another type or size, for example from a file, is dropped, so that the caller can rely on
+            // both.
             .filter(|cells| cells.cell_type() == spec.cells && cells.size() == self.grid.size)
             .unwrap_or_else(|| Cells::zeros(spec.cells, self.grid.size))
     }
 
     /// Returns the fingerprint (XXH3-64, as 16 hexadecimal digits) of each layer by its name, including `ground`,
-    /// `loose` and `nodata`, and of each table as `table:` and its name.
+    /// `loose` and `nodata`, and of each table as `table:` and its name. For example, if `ground` is equal in two
+    /// results, their elevations agree in every cell.
     pub fn fingerprints(&self) -> BTreeMap<String, String> {
         let hash = |parts: &mut dyn Iterator<Item = Values<'_>>| {
             let mut hash = Xxh3::new();
             for values in parts {
-                let Ok(()) = values.pour(|bytes| {
+                let Ok(()) = values.try_for_each_piece(|bytes| {
                     hash.update(bytes);
                     Ok::<_, Infallible>(())
                 });
             }
             format!("{:016x}", hash.digest())
         };
+        // Bytes are little-endian on every machine, so fingerprints can be compared between machines.
         let one = |values: Values<'_>| hash(&mut std::iter::once(values));
         let mut all = BTreeMap::new();
         all.insert(GROUND.name.to_string(), one(Values::Heights(self.ground.as_slice())));
@@ -508,21 +527,22 @@ impl Terrain {
     ///
     /// let heights: Vec<f32> = (0..16).map(|k| k as f32).collect();
     /// let terrain = Terrain::from_metres(Grid::new([4, 4], 10.0)?, &heights)?;
-    /// let part = terrain.window(CellRect::new([1, 2], [2, 2]));
-    /// assert_eq!(part.metres().as_slice(), [6.0, 7.0, 10.0, 11.0]);
+    /// let part = terrain.copy_window(CellRect::new([1, 2], [2, 2]));
+    /// assert_eq!(part.ground_metres().as_slice(), [6.0, 7.0, 10.0, 11.0]);
     /// // The window is still a part of the same world.
     /// assert_eq!(part.grid.world, [4, 4]);
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
-    pub fn window(&self, window: CellRect) -> Self {
+    pub fn copy_window(&self, window: CellRect) -> Self {
         let grid = self.grid.window(window);
         let layers =
-            self.layers.iter().map(|(name, layer)| (name.clone(), layer.with_cells(layer.cells.window(window))));
-        let tables = self.tables.iter().map(|(name, table)| (name.clone(), within(table, &grid)));
+            self.layers.iter().map(|(name, layer)| (name.clone(), layer.with_cells(layer.cells.copy_window(window))));
+        // Rows of tables have world cells, so a row keeps its numbers and is only selected.
+        let tables = self.tables.iter().map(|(name, table)| (name.clone(), select_rows_inside(table, &grid)));
         Self {
-            ground: self.ground.window(window),
-            loose: self.loose.as_ref().map(|f| f.window(window)),
-            nodata: self.nodata.as_ref().map(|f| f.window(window)),
+            ground: self.ground.copy_window(window),
+            loose: self.loose.as_ref().map(|f| f.copy_window(window)),
+            nodata: self.nodata.as_ref().map(|f| f.copy_window(window)),
             layers: layers.collect(),
             tables: tables.collect(),
             grid,

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 /// use thalweg_core::{Grid, Point};
 ///
 /// let grid = Grid::new([3, 4], 10.0)?;
-/// assert_eq!(grid.center(1, 2), Point { x: 25.0, y: 15.0 });
-/// assert_eq!(grid.center(1, 2).distance(grid.center(1, 3)), 10.0);
+/// assert_eq!(grid.cell_center(1, 2), Point { x: 25.0, y: 15.0 });
+/// assert_eq!(grid.cell_center(1, 2).distance_to(grid.cell_center(1, 3)), 10.0);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
@@ -35,13 +35,13 @@ impl Point {
     /// Returns the coordinate along an axis of a raster: `y` for axis 0, which runs along the rows southward, `x` for
     /// axis 1.
     #[inline]
-    pub fn along(self, axis: usize) -> f64 {
+    pub fn axis_coordinate(self, axis: usize) -> f64 {
         if axis == 0 { self.y } else { self.x }
     }
 
     /// Returns the distance to another position in metres.
     #[inline]
-    pub fn distance(self, other: Self) -> f64 {
+    pub fn distance_to(self, other: Self) -> f64 {
         let (dx, dy) = (other.x - self.x, other.y - self.y);
         (dx * dx + dy * dy).sqrt()
     }
@@ -117,7 +117,7 @@ impl From<MapPoint> for [f64; 2] {
 ///
 /// let extent = Grid::new([200, 300], 10.0)?.extent();
 /// assert_eq!(extent, Extent { width: 3000.0, height: 2000.0 });
-/// assert_eq!((extent.longer(), extent.along(0)), (3000.0, 2000.0));
+/// assert_eq!((extent.longer_side(), extent.axis_length(0)), (3000.0, 2000.0));
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -132,19 +132,19 @@ impl Extent {
     /// Returns the size along an axis of a raster: the height for axis 0, which runs along the rows southward, the
     /// width for axis 1.
     #[inline]
-    pub fn along(self, axis: usize) -> f64 {
+    pub fn axis_length(self, axis: usize) -> f64 {
         if axis == 0 { self.height } else { self.width }
     }
 
     /// Returns the greater of width and height.
     #[inline]
-    pub fn longer(self) -> f64 {
+    pub fn longer_side(self) -> f64 {
         self.width.max(self.height)
     }
 
     /// Returns the smaller of width and height.
     #[inline]
-    pub fn shorter(self) -> f64 {
+    pub fn shorter_side(self) -> f64 {
         self.width.min(self.height)
     }
 }

@@ -15,7 +15,7 @@ pub const CARRIED: &str = "carried";
 /// ```
 /// use thalweg_core::terrain::{Column, Table};
 ///
-/// let trees = Table::at([[4, 7]]).with("height", "m", Column::Float(vec![12.0]));
+/// let trees = Table::from_cells([[4, 7]]).with_column("height", "m", Column::Float(vec![12.0]));
 /// let (name, unit, values) = &trees.columns[2];
 /// assert_eq!((name.as_str(), unit.as_str()), ("height", "m"));
 /// assert_eq!(*values, Column::Float(vec![12.0]));
@@ -39,7 +39,7 @@ pub enum ColumnType {
 
 impl ColumnType {
     /// Returns the number of bytes of a value.
-    pub fn width(self) -> usize {
+    pub fn byte_width(self) -> usize {
         match self {
             Self::Int => size_of::<i64>(),
             Self::Float => size_of::<f32>(),
@@ -80,11 +80,11 @@ impl Column {
 /// ```
 /// use thalweg_core::terrain::{Column, Table};
 ///
-/// let mut springs = Table::at([[3, 5], [8, 1]]).with("rate", "m³/s", Column::Float(vec![0.5, 2.0]));
-/// assert_eq!(springs.ints("column"), Some(&[5, 1][..]));
+/// let mut springs = Table::from_cells([[3, 5], [8, 1]]).with_column("rate", "m³/s", Column::Float(vec![0.5, 2.0]));
+/// assert_eq!(springs.int_column("column"), Some(&[5, 1][..]));
 ///
-/// springs.append(&springs.select(&[1]))?;
-/// assert_eq!(springs.floats("rate"), Some(&[0.5, 2.0, 2.0][..]));
+/// springs.append_rows(&springs.select_rows(&[1]))?;
+/// assert_eq!(springs.float_column("rate"), Some(&[0.5, 2.0, 2.0][..]));
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -95,7 +95,7 @@ pub struct Table {
 
 impl Table {
     /// Makes a table of cells (row, column of the world) with these two columns.
-    pub fn at(cells: impl IntoIterator<Item = impl Into<Cell<i64>>>) -> Self {
+    pub fn from_cells(cells: impl IntoIterator<Item = impl Into<Cell<i64>>>) -> Self {
         let pair = |cell: Cell<i64>| (cell.row, cell.col);
         let (rows, columns): (Vec<i64>, Vec<i64>) = cells.into_iter().map(|cell| pair(cell.into())).unzip();
         let named = [("row", rows), ("column", columns)];
@@ -107,9 +107,9 @@ impl Table {
     /// # Panics
     /// Panics if the columns are not of one length.
     #[must_use]
-    pub fn with(mut self, name: &str, unit: &str, values: Column) -> Self {
+    pub fn with_column(mut self, name: &str, unit: &str, values: Column) -> Self {
         self.columns.push((name.into(), unit.into(), values));
-        assert!(self.is_even(), "columns of a table are of one length: {}", self.listed());
+        assert!(self.is_even(), "columns of a table are of one length: {}", self.describe_columns());
         self
     }
 
@@ -130,12 +130,12 @@ impl Table {
 
     /// Returns the solid that each item carries, in units of height (1/65 536 m) × a cell; `None` if there is no such
     /// column.
-    pub fn carried(&self) -> Option<&[i64]> {
-        self.ints(CARRIED)
+    pub fn carried_solid(&self) -> Option<&[i64]> {
+        self.int_column(CARRIED)
     }
 
     /// Returns the values of a column of whole numbers; `None` if there is no such column, or if it has real numbers.
-    pub fn ints(&self, name: &str) -> Option<&[i64]> {
+    pub fn int_column(&self, name: &str) -> Option<&[i64]> {
         self.columns.iter().find_map(|(n, _, c)| match c {
             Column::Int(v) if n == name => Some(v.as_slice()),
             _ => None,
@@ -143,7 +143,7 @@ impl Table {
     }
 
     /// Returns the values of a column of real numbers; `None` if there is no such column, or if it has whole numbers.
-    pub fn floats(&self, name: &str) -> Option<&[f32]> {
+    pub fn float_column(&self, name: &str) -> Option<&[f32]> {
         self.columns.iter().find_map(|(n, _, c)| match c {
             Column::Float(v) if n == name => Some(v.as_slice()),
             _ => None,
@@ -152,12 +152,13 @@ impl Table {
 
     /// Returns true if its items are in cells: if it has columns `row` and `column` of whole numbers.
     pub fn has_places(&self) -> bool {
-        self.ints("row").is_some() && self.ints("column").is_some()
+        self.int_column("row").is_some() && self.int_column("column").is_some()
     }
 
-    /// Returns the rows with these indices, from 0, in the given order.
+    /// Returns the rows with these indices, from 0, in the given order. For example, `[2, 0]` returns the third item,
+    /// followed by the first.
     #[must_use]
-    pub fn select(&self, rows: &[usize]) -> Self {
+    pub fn select_rows(&self, rows: &[usize]) -> Self {
         let columns = self.columns.iter().map(|(name, unit, column)| {
             let column = match column {
                 Column::Int(v) => Column::Int(rows.iter().map(|r| v[*r]).collect()),
@@ -171,7 +172,7 @@ impl Table {
     /// Returns the same items at other positions or with other loads: `place(axis, cell)` returns the new row (axis 0)
     /// or column (1), `load(carried)` the new load.
     #[must_use]
-    pub fn moved(&self, place: impl Fn(usize, i64) -> i64, load: impl Fn(i64) -> i64) -> Self {
+    pub fn map_cells_and_loads(&self, place: impl Fn(usize, i64) -> i64, load: impl Fn(i64) -> i64) -> Self {
         let mut moved = self.clone();
         for (name, _, column) in &mut moved.columns {
             let Column::Int(values) = column else { continue };
@@ -190,15 +191,17 @@ impl Table {
     /// # Errors
     /// Returns an error if the columns differ in name or kind, or if those of either table are not of one length.
     /// Nothing is changed then.
-    pub fn append(&mut self, other: &Self) -> Result<()> {
+    pub fn append_rows(&mut self, other: &Self) -> Result<()> {
         let is_even = self.is_even() && other.is_even() && self.columns.len() == other.columns.len();
         let theirs = self.columns.iter().map(|(name, _, mine)| {
+            // Columns are matched by name; their order may differ.
             let theirs = other.columns.iter().find(|(theirs, ..)| theirs == name).map(|(_, _, theirs)| theirs);
             theirs.filter(|theirs| matches!(theirs, Column::Int(_)) == matches!(mine, Column::Int(_)))
         });
+        // All columns are matched before one is extended, so that an error leaves the table as it was.
         let Some(theirs) = theirs.collect::<Option<Vec<_>>>().filter(|_| is_even) else {
-            let allowed = format!("{}, and each column as long as the others", self.listed());
-            return Err(Error::value("columns of a table", other.listed(), allowed));
+            let allowed = format!("{}, and each column as long as the others", self.describe_columns());
+            return Err(Error::invalid_value("columns of a table", other.describe_columns(), allowed));
         };
         for ((_, _, mine), theirs) in self.columns.iter_mut().zip(theirs) {
             match (mine, theirs) {
@@ -211,7 +214,7 @@ impl Table {
     }
 
     /// Describes the columns for messages.
-    fn listed(&self) -> String {
+    fn describe_columns(&self) -> String {
         let columns = self.columns.iter().map(|(name, _, values)| match values {
             Column::Int(values) => format!("{name} ({} whole)", values.len()),
             Column::Float(values) => format!("{name} ({} real)", values.len()),
@@ -221,8 +224,8 @@ impl Table {
 }
 
 /// Returns the rows of `table` that are inside `grid`'s window; all rows if the table has no positions.
-pub fn within(table: &Table, grid: &Grid) -> Table {
-    let (Some(rows), Some(cols)) = (table.ints("row"), table.ints("column")) else {
+pub fn select_rows_inside(table: &Table, grid: &Grid) -> Table {
+    let (Some(rows), Some(cols)) = (table.int_column("row"), table.int_column("column")) else {
         return table.clone();
     };
     let inside = |value: i64, axis: usize| {
@@ -230,7 +233,7 @@ pub fn within(table: &Table, grid: &Grid) -> Table {
         from >= 0 && from < grid.size[axis] as i64
     };
     let kept: Vec<usize> = (0..table.len()).filter(|r| inside(rows[*r], 0) && inside(cols[*r], 1)).collect();
-    table.select(&kept)
+    table.select_rows(&kept)
 }
 
 #[cfg(test)]
@@ -238,7 +241,11 @@ mod tests {
     use super::*;
 
     fn table(count: i64) -> Table {
-        Table::at((0..count).map(|k| [k, 2 * k])).with("rate", "m³/s", Column::Float(vec![0.5; count as usize]))
+        Table::from_cells((0..count).map(|k| [k, 2 * k])).with_column(
+            "rate",
+            "m³/s",
+            Column::Float(vec![0.5; count as usize]),
+        )
     }
 
     #[test]
@@ -246,15 +253,18 @@ mod tests {
         let mut all = table(2);
         let mut turned = table(3);
         turned.columns.reverse();
-        all.append(&turned).unwrap();
-        assert_eq!((all.ints("row"), all.floats("rate")), (Some(&[0, 1, 0, 1, 2][..]), Some(&[0.5; 5][..])));
+        all.append_rows(&turned).unwrap();
+        assert_eq!(
+            (all.int_column("row"), all.float_column("rate")),
+            (Some(&[0, 1, 0, 1, 2][..]), Some(&[0.5; 5][..]))
+        );
         let mut short = table(3);
         short.columns[2].2 = Column::Float(vec![0.5]);
         let mut other = table(3);
         other.columns[2].2 = Column::Int(vec![1; 3]);
-        for wrong in [short, other, Table::at([[0, 0]]), Table::default()] {
+        for wrong in [short, other, Table::from_cells([[0, 0]]), Table::default()] {
             let before = all.clone();
-            let message = all.append(&wrong).unwrap_err().to_string();
+            let message = all.append_rows(&wrong).unwrap_err().to_string();
             assert!(message.contains("rate (5 real)") && all == before, "{message}");
         }
     }
@@ -262,6 +272,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "of one length: row (2 whole), column (2 whole), rate (1 real)")]
     fn a_column_of_another_length_is_refused() {
-        let _ = Table::at([[0, 0], [1, 1]]).with("rate", "m³/s", Column::Float(vec![0.5]));
+        let _ = Table::from_cells([[0, 0], [1, 1]]).with_column("rate", "m³/s", Column::Float(vec![0.5]));
     }
 }

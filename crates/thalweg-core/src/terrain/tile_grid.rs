@@ -15,8 +15,8 @@ use crate::terrain::{Cell, CellRect};
 /// use thalweg_core::terrain::{CellRect, TileGrid};
 ///
 /// let tiles = TileGrid::new([100, 150], 64)?;
-/// assert_eq!(tiles.count(), 6);
-/// assert_eq!(tiles.window(5), CellRect::new([64, 128], [36, 22]));
+/// assert_eq!(tiles.tile_count(), 6);
+/// assert_eq!(tiles.tile_window(5), CellRect::new([64, 128], [36, 22]));
 /// assert_eq!(tiles.window_with_halo(5, 2), CellRect::new([62, 126], [38, 24]));
 /// # Ok::<(), thalweg_core::base::error::Error>(())
 /// ```
@@ -34,15 +34,19 @@ impl TileGrid {
     ///
     /// # Errors
     /// Returns an error if the grid has no cell or more than 2⁶², or if the tile size is not 1 to
-    /// [`MAX_TILE_SIZE`](Self::MAX_TILE_SIZE).
+    /// [`MAX_TILE_SIZE`](Self::MAX_TILE_SIZE). For example, tiles of 40 000 cells are too large.
     pub fn new(size: Size, tile_size: usize) -> Result<Self> {
         let cells = (size[0] as u64).checked_mul(size[1] as u64);
         if cells.is_none_or(|cells| !(1..=1 << 62).contains(&cells)) {
-            return Err(Error::value("size", format!("{} × {} cells", size[0], size[1]), "1 to 2^62 cells in all"));
+            return Err(Error::invalid_value(
+                "size",
+                format!("{} × {} cells", size[0], size[1]),
+                "1 to 2^62 cells in all",
+            ));
         }
         if !(1..=Self::MAX_TILE_SIZE).contains(&tile_size) {
             let allowed = format!("1 to {} cells", Self::MAX_TILE_SIZE);
-            return Err(Error::value("side of a tile", format!("{tile_size} cells"), allowed));
+            return Err(Error::invalid_value("side of a tile", format!("{tile_size} cells"), allowed));
         }
         Ok(Self { size, tile_size })
     }
@@ -57,27 +61,29 @@ impl TileGrid {
         self.tile_size
     }
 
-    /// Returns the numbers of rows and of columns of tiles.
-    pub fn shape(&self) -> Size {
+    /// Returns the numbers of rows and of columns of tiles. For example, 100 × 150 cells make 2 rows and 3 columns of
+    /// tiles of 64 cells.
+    pub fn tiles_per_axis(&self) -> Size {
         self.size.map(|cells| cells.div_ceil(self.tile_size))
     }
 
     /// Returns the number of tiles.
-    pub fn count(&self) -> usize {
-        let [rows, cols] = self.shape();
+    pub fn tile_count(&self) -> usize {
+        let [rows, cols] = self.tiles_per_axis();
         rows * cols
     }
 
     /// Returns the tile's own cells.
-    pub fn window(&self, tile: usize) -> CellRect {
+    pub fn tile_window(&self, tile: usize) -> CellRect {
         self.window_with_halo(tile, 0)
     }
 
     /// Returns the tile's cells and `halo` rows and columns on each side, clipped to the grid.
     pub fn window_with_halo(&self, tile: usize, halo: usize) -> CellRect {
-        let cols = self.shape()[1];
+        let cols = self.tiles_per_axis()[1];
         let at = [tile / cols, tile % cols];
         let start = [0, 1].map(|axis| (at[axis] * self.tile_size).saturating_sub(halo));
+        // The last tiles and the halo at the grid's edges are clipped to the grid.
         let end = |axis: usize| ((at[axis] + 1) * self.tile_size).saturating_add(halo).min(self.size[axis]);
         let size = [0, 1].map(|axis| end(axis) - start[axis]);
         CellRect::new(start, size)
@@ -98,9 +104,10 @@ impl TileGrid {
     /// ```
     pub fn tiles_within_halo(&self, tile: usize, halo: usize) -> Vec<usize> {
         let window = self.window_with_halo(tile, halo);
+        // The window's end is exclusive, so its last cell is one before it.
         let (first, last) =
             (window.start.map(|at| at / self.tile_size), window.end.map(|at| (at - 1) / self.tile_size));
-        let cols = self.shape()[1];
+        let cols = self.tiles_per_axis()[1];
         (first.row..=last.row).flat_map(|i| (first.col..=last.col).map(move |j| i * cols + j)).collect()
     }
 
@@ -108,9 +115,9 @@ impl TileGrid {
     ///
     /// # Errors
     /// Returns an error if it has none.
-    pub fn check(&self, tile: usize) -> Result<()> {
-        let count = self.count();
-        if tile < count { Ok(()) } else { Err(Error::value("tile", tile, format!("0 to {}", count - 1))) }
+    pub fn check_tile(&self, tile: usize) -> Result<()> {
+        let count = self.tile_count();
+        if tile < count { Ok(()) } else { Err(Error::invalid_value("tile", tile, format!("0 to {}", count - 1))) }
     }
 
     /// Checks that there is one summary for each tile.
@@ -118,13 +125,13 @@ impl TileGrid {
     /// # Errors
     /// Returns an error if there are fewer or more.
     pub fn check_count(&self, summaries: usize) -> Result<()> {
-        let count = self.count();
-        if summaries == count { Ok(()) } else { Err(Error::value("summaries", summaries, format!("{count}"))) }
+        let count = self.tile_count();
+        if summaries == count { Ok(()) } else { Err(Error::invalid_value("summaries", summaries, format!("{count}"))) }
     }
 
     /// Returns the number of cells on the rims of all tiles.
-    pub fn rims(&self) -> u64 {
-        let [down, across] = self.shape();
+    pub fn rim_cell_count(&self) -> u64 {
+        let [down, across] = self.tiles_per_axis();
         // There are four kinds of tiles: complete ones, those of the last row, those of the last column, and the corner
         // tile.
         let kinds = |axis: usize, count: usize| {
@@ -142,26 +149,27 @@ impl TileGrid {
     }
 
     /// Returns the cell of the grid at a row-major index.
-    pub fn cell(&self, index: u64) -> Cell {
+    pub fn cell_from_index(&self, index: u64) -> Cell {
         let cols = self.size[1] as u64;
         Cell { row: (index / cols) as usize, col: (index % cols) as usize }
     }
 
     /// Returns the tile that contains a cell of the grid, and the cell's position on the tile's rim if it is on the
     /// rim.
-    pub fn place(&self, cell: impl Into<Cell>) -> (usize, Option<usize>) {
+    pub fn locate_cell(&self, cell: impl Into<Cell>) -> (usize, Option<usize>) {
         let cell = cell.into();
         let at = cell.map(|at| at / self.tile_size);
-        let tile = at[0] * self.shape()[1] + at[1];
-        let window = self.window(tile);
+        let tile = at[0] * self.tiles_per_axis()[1] + at[1];
+        let window = self.tile_window(tile);
         let (start, size) = (window.start, window.size());
-        (tile, Rim(size).place(Cell::from_axes(|axis| cell[axis] - start[axis])))
+        (tile, Rim(size).position_of_cell(Cell::from_axes(|axis| cell[axis] - start[axis])))
     }
 
     /// Returns the neighbour of a cell in a direction, if the grid has one.
-    pub fn step(&self, cell: impl Into<Cell>, direction: D8) -> Option<Cell> {
+    pub fn neighbour_cell(&self, cell: impl Into<Cell>, direction: D8) -> Option<Cell> {
         let cell = cell.into();
         let [down, right] = direction.offset();
+        // A row or column of −1 wraps to the largest number and fails the comparison below.
         let to = Cell { row: cell.row.wrapping_add_signed(down), col: cell.col.wrapping_add_signed(right) };
         (to.row < self.size[0] && to.col < self.size[1]).then_some(to)
     }
@@ -181,13 +189,13 @@ impl TileGrid {
     /// ```
     pub fn across_border(&self, cell: impl Into<Cell>, direction: D8) -> Option<(usize, usize)> {
         let cell = cell.into();
-        let to = self.step(cell, direction)?;
+        let to = self.neighbour_cell(cell, direction)?;
         let other = (0..2).any(|axis| to[axis] / self.tile_size != cell[axis] / self.tile_size);
         if !other {
             return None;
         }
         // A neighbour in another tile is on the rim of that tile.
-        let (tile, place) = self.place(to);
+        let (tile, place) = self.locate_cell(to);
         Some((tile, place?))
     }
 }
@@ -201,14 +209,16 @@ impl Rim {
     /// Returns the number of cells.
     pub fn len(self) -> usize {
         let [rows, cols] = self.0;
+        // The first and the last row are complete; each row between has two cells, or one if there is a single column.
         if rows == 1 { cols } else { 2 * cols + (rows - 2) * cols.min(2) }
     }
 
     /// Returns the position on the rim of a cell of the tile, if it is on the rim.
-    pub fn place(self, cell: impl Into<Cell>) -> Option<usize> {
+    pub fn position_of_cell(self, cell: impl Into<Cell>) -> Option<usize> {
         let Cell { row: i, col: j } = cell.into();
         let [rows, cols] = self.0;
         let between = cols.min(2);
+        // Positions run in row-major order: the first row, the ends of the rows between, and the last row.
         if i == 0 {
             Some(j)
         } else if i + 1 == rows {
@@ -223,12 +233,13 @@ impl Rim {
     }
 
     /// Returns the cell of the tile at a position on the rim.
-    pub fn cell(self, place: usize) -> Cell {
+    pub fn cell_from_position(self, place: usize) -> Cell {
         let [rows, cols] = self.0;
         let between = cols.min(2);
         if place < cols {
             return Cell { row: 0, col: place };
         }
+        // `last` is the number of rim cells in the rows between the first and the last one.
         let (side, last) = (place - cols, (rows.max(2) - 2) * between);
         if side >= last {
             Cell { row: rows - 1, col: side - last }
@@ -241,6 +252,7 @@ impl Rim {
     pub fn cells(self) -> impl Iterator<Item = Cell> {
         let [rows, cols] = self.0;
         (0..rows).flat_map(move |i| {
+            // Rows between the first and the last one contribute their two ends; a single column is visited once.
             let step = if i == 0 || i + 1 == rows { 1 } else { (cols - 1).max(1) };
             (0..cols).step_by(step).map(move |j| Cell { row: i, col: j })
         })
@@ -258,14 +270,12 @@ mod tests {
             let cells: Vec<_> = rim.cells().collect();
             assert_eq!(cells.len(), rim.len(), "{rows} × {cols}");
             assert!(
-                cells
-                    .iter()
-                    .enumerate()
-                    .all(|(place, cell)| rim.place(*cell) == Some(place) && rim.cell(place) == *cell)
+                cells.iter().enumerate().all(|(place, cell)| rim.position_of_cell(*cell) == Some(place)
+                    && rim.cell_from_position(place) == *cell)
             );
             let inner = (0..rows)
                 .flat_map(|i| (0..cols).map(move |j| Cell { row: i, col: j }))
-                .filter(|cell| rim.place(*cell).is_none());
+                .filter(|cell| rim.position_of_cell(*cell).is_none());
             assert_eq!(inner.count(), rows.saturating_sub(2) * cols.saturating_sub(2));
         }
     }
@@ -274,8 +284,8 @@ mod tests {
     fn rims_are_those_of_all_tiles() {
         for (size, side) in [([1, 1], 1), ([7, 5], 3), ([9, 9], 3), ([64, 100], 32), ([5, 40], 64)] {
             let tiling = TileGrid::new(size, side).unwrap();
-            let each = (0..tiling.count()).map(|tile| Rim(tiling.window(tile).size()).len() as u64);
-            assert_eq!(tiling.rims(), each.sum::<u64>(), "{size:?} by {side}");
+            let each = (0..tiling.tile_count()).map(|tile| Rim(tiling.tile_window(tile).size()).len() as u64);
+            assert_eq!(tiling.rim_cell_count(), each.sum::<u64>(), "{size:?} by {side}");
         }
     }
 }

@@ -13,7 +13,7 @@ use thalweg_render::pictures::ramps::Ramp;
 const FEATURE_BYTES: u64 = 24;
 
 /// A map for which a style is written.
-pub(super) struct Drawn {
+pub(super) struct StyledMap {
     /// The name of the map's file.
     pub file: String,
     /// The lowest and the highest value.
@@ -31,22 +31,23 @@ pub(super) fn style_name(file: &str) -> String {
 }
 
 /// Writes a map's style into a folder.
-pub(super) fn write_style(folder: &FilePath, map: &Drawn) -> Result<()> {
+pub(super) fn write_style(folder: &FilePath, map: &StyledMap) -> Result<()> {
     let ramp = if map.ground { Ramp::land() } else { Ramp::viridis() };
     let text = match &map.classes {
-        Some(classes) => styles::classes(classes),
-        None => styles::course(ramp, map.range, &map.unit),
+        Some(classes) => styles::style_classes(classes),
+        None => styles::style_values(ramp, map.range, &map.unit),
     };
     write_text(folder.join(style_name(&map.file)), &text)
 }
 
 /// Returns the feature collections (`.geojson`) of a world's folder, ordered by name. Without the feature `geopackage`
 /// there are none.
-pub(super) fn collections(folder: Option<&Path>) -> Result<Vec<PathBuf>> {
+pub(super) fn find_collections(folder: Option<&Path>) -> Result<Vec<PathBuf>> {
     let Some(folder) = folder.filter(|_| cfg!(feature = "geopackage")) else { return Ok(Vec::new()) };
     let entries = fs::read_dir(folder).map_err(Error::io(folder, "read"))?;
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let mut found: Vec<_> = paths.filter(|path| path.extension().is_some_and(|ending| ending == "geojson")).collect();
+    // The order of a folder's entries differs between systems, and the GeoPackage has its layers in this order.
     found.sort();
     Ok(found)
 }
@@ -59,9 +60,9 @@ pub(super) fn write_lines(path: FilePath, collections: &[PathBuf], epsg: Option<
         let bytes = fs::metadata(source).map_err(Error::io(source, "read"))?.len();
         thalweg_core::base::memory::check_memory(&source.display().to_string(), bytes.saturating_mul(FEATURE_BYTES))?;
         let text = fs::read(source).map_err(Error::io(source, "read"))?;
-        let found = serde_json::from_slice(&text).map_err(|error| Error::file(source, error.to_string()))?;
+        let found = serde_json::from_slice(&text).map_err(|error| Error::invalid_file(source, error.to_string()))?;
         let name = source.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        file.put(&name, &found).map_err(|error| Error::file(source, error.to_string()))?;
+        file.add_layer(&name, &found).map_err(|error| Error::invalid_file(source, error.to_string()))?;
     }
     file.save()
 }

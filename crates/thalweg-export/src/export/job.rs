@@ -4,17 +4,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::map::MapExport;
-use super::source::Ground;
-use super::target::Numbering;
-use super::{ExportOptions, ExportProgress, ExportTarget, Exported, SheetExport};
+use super::sheets::SheetExport;
+use super::source::ExportSource;
+use super::target::TileNumbering;
+use super::{ExportOptions, ExportProgress, ExportTarget, Exported};
 use thalweg_core::{Error, Result, Terrain};
 use thalweg_io::{FilePath, LoadOptions};
 use thalweg_render::web::LonLat;
 
 /// An export in progress.
-pub struct Export(Way);
+pub struct Export(ExportKind);
 
-enum Way {
+enum ExportKind {
     Sheets(Box<SheetExport>),
     Map(Box<MapExport>),
 }
@@ -34,25 +35,30 @@ impl Export {
         target: &'static ExportTarget,
         options: ExportOptions,
     ) -> Result<Self> {
-        Self::begin(Ground::open(input, load)?, folder.into(), target, options)
+        Self::from_source(ExportSource::open(input, load)?, folder.into(), target, options)
     }
 
     /// Begins an export of a terrain in memory.
     ///
     /// # Errors
     /// Returns the errors of [`Export::open`].
-    pub fn of(
+    pub fn from_terrain(
         terrain: Arc<Terrain>,
         folder: impl Into<FilePath>,
         target: &'static ExportTarget,
         options: ExportOptions,
     ) -> Result<Self> {
-        Self::begin(Ground::held(terrain), folder.into(), target, options)
+        Self::from_source(ExportSource::from_terrain(terrain), folder.into(), target, options)
     }
 
-    fn begin(ground: Ground, folder: FilePath, target: &'static ExportTarget, options: ExportOptions) -> Result<Self> {
-        if target.numbering == Numbering::Pyramid {
-            return Ok(Self(Way::Map(Box::new(MapExport::begin(ground, folder, target, options)?))));
+    fn from_source(
+        ground: ExportSource,
+        folder: FilePath,
+        target: &'static ExportTarget,
+        options: ExportOptions,
+    ) -> Result<Self> {
+        if target.numbering == TileNumbering::Pyramid {
+            return Ok(Self(ExportKind::Map(Box::new(MapExport::from_source(ground, folder, target, options)?))));
         }
         let refused = |name: &str, value: String| {
             let problem = format!("is not supported by {}: it only applies to maps of the globe", target.name);
@@ -64,14 +70,14 @@ impl Export {
         if let Some([first, last]) = options.zoom {
             return refused("zoom", format!("{first}-{last}"));
         }
-        Ok(Self(Way::Sheets(Box::new(SheetExport::begin(ground, folder, target, options)?))))
+        Ok(Self(ExportKind::Sheets(Box::new(SheetExport::from_source(ground, folder, target, options)?))))
     }
 
     /// Returns the warnings that are known before the work: what was assumed about the input, and the chosen size.
     pub fn warnings(&self) -> &[String] {
         match &self.0 {
-            Way::Sheets(export) => export.warnings(),
-            Way::Map(export) => export.warnings(),
+            ExportKind::Sheets(export) => export.warnings(),
+            ExportKind::Map(export) => export.warnings(),
         }
     }
 
@@ -81,22 +87,22 @@ impl Export {
     /// Returns an error if the input cannot be read or has no data, if heights are outside the requested range, if the
     /// folder contains another export, or if a file cannot be written. Files that were written stay, and the same
     /// export can be resumed.
-    pub fn step(&mut self) -> Result<Option<ExportProgress>> {
+    pub fn advance(&mut self) -> Result<Option<ExportProgress>> {
         match &mut self.0 {
-            Way::Sheets(export) => export.step(),
-            Way::Map(export) => export.step(),
+            ExportKind::Sheets(export) => export.advance(),
+            ExportKind::Map(export) => export.advance(),
         }
     }
 
     /// Does the remaining steps, then writes the manifest.
     ///
     /// # Errors
-    /// Returns the errors of [`Export::step`]; an error if the manifest or another file next to the tiles cannot be
+    /// Returns the errors of [`Export::advance`]; an error if the manifest or another file next to the tiles cannot be
     /// written.
     pub fn finish(self) -> Result<Exported> {
         match self.0 {
-            Way::Sheets(export) => export.finish(),
-            Way::Map(export) => export.finish(),
+            ExportKind::Sheets(export) => export.finish(),
+            ExportKind::Map(export) => export.finish(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::RangeFull;
 use std::str::FromStr;
 
-use super::target::{ExportTarget, Numbering, Seams};
+use super::target::{ExportTarget, Seams, TileNumbering};
 use thalweg_core::declare::operation::{Json, OptionKind, OptionType};
 use thalweg_core::{Cell, CellRect, Error, Result, Size};
 
@@ -70,7 +70,7 @@ impl FromStr for ExportTiles {
             (None, None) => number(text).map(|n| Self::Count([n, n])),
         };
         let allowed = "N, COLSxROWS (numbers of tiles), or a tile's side in samples such as 1009px";
-        found.ok_or_else(|| Error::value("tiles", text, allowed))
+        found.ok_or_else(|| Error::invalid_value("tiles", text, allowed))
     }
 }
 
@@ -89,8 +89,8 @@ impl FromStr for ExportTiles {
 ///
 /// let unity = ExportTarget::find("unity")?;
 /// let layout = ExportLayout::choose(unity, [1000, 1000], ExportTiles::Count([2, 2]), None, None)?;
-/// assert_eq!((layout.side, layout.total()), ([513, 513], [1025, 1025]));
-/// assert_eq!(layout.window([0, 1]).start, Cell::new(0, 512));
+/// assert_eq!((layout.side, layout.total_size()), ([513, 513], [1025, 1025]));
+/// assert_eq!(layout.tile_window([0, 1]).start, Cell::new(0, 512));
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,13 +104,14 @@ pub struct ExportLayout {
 }
 
 /// The greatest number of tiles.
-const MOST_TILES: usize = 65_536;
+const MAX_TILES: usize = 65_536;
 
 /// The greatest number of regions along a side: Terrain3D has this number from the middle of its map on.
-const MOST_REGIONS: usize = 16;
+const MAX_REGIONS_PER_SIDE: usize = 16;
 
 /// The allowed relative difference between the spacing of rows and that of columns if a program takes one number for
 /// both.
+// A difference of 0.5 % shifts the far edge of a map of 1000 cells by 5 cells.
 const SPACING: f64 = 0.005;
 
 impl ExportLayout {
@@ -131,7 +132,7 @@ impl ExportLayout {
         shared: Option<bool>,
     ) -> Result<Self> {
         if source.iter().any(|n| *n < 2) {
-            return Err(Error::value("size", shown(source), "at least 2 × 2 samples"));
+            return Err(Error::invalid_value("size", format_size(source), "at least 2 × 2 samples"));
         }
         let shared = match (target.seams, shared) {
             (Seams::Shared, Some(false)) => {
@@ -149,47 +150,49 @@ impl ExportLayout {
             (seams, shared) => shared.unwrap_or(seams != Seams::Adjacent),
         };
         let layout = match tiles {
-            ExportTiles::Whole => Self { tiles: [1, 1], side: single(target, source, size)?, shared },
+            ExportTiles::Whole => Self { tiles: [1, 1], side: choose_file_size(target, source, size)?, shared },
             _ if let Some(size) = size => {
                 let problem = "cannot be combined with tiles; give the side of a tile instead (--tiles 513px)";
-                return Err(Error::conflict(format!("size = {}", shown(size)), problem));
+                return Err(Error::conflict(format!("size = {}", format_size(size)), problem));
             }
             ExportTiles::Count(tiles) => {
-                let most = if target.numbering == Numbering::Regions { MOST_REGIONS } else { MOST_TILES };
-                if tiles.iter().any(|n| *n > most) || tiles[0] * tiles[1] > MOST_TILES {
-                    let allowed = format!("up to {most} along a side, {MOST_TILES} in all");
-                    return Err(Error::value("tiles", format!("{} × {}", tiles[1], tiles[0]), allowed));
+                let most = if target.numbering == TileNumbering::Regions { MAX_REGIONS_PER_SIDE } else { MAX_TILES };
+                if tiles.iter().any(|n| *n > most) || tiles[0] * tiles[1] > MAX_TILES {
+                    let allowed = format!("up to {most} along a side, {MAX_TILES} in all");
+                    return Err(Error::invalid_value("tiles", format!("{} × {}", tiles[1], tiles[0]), allowed));
                 }
-                Self { tiles, side: of_count(target, source, tiles, shared)?, shared }
+                Self { tiles, side: side_for_count(target, source, tiles, shared)?, shared }
             }
-            ExportTiles::Side(side) => of_side(target, source, side, shared)?,
+            ExportTiles::Side(side) => layout_for_side(target, source, side, shared)?,
         };
         layout.check_spacing(target, source)?;
         Ok(layout)
     }
 
     /// Returns the total numbers of rows and columns of samples.
-    pub fn total(&self) -> Size {
+    pub fn total_size(&self) -> Size {
+        // Tiles that share an edge have its samples in common, so these count once.
         let once = usize::from(self.shared);
         [0, 1].map(|k| self.tiles[k] * (self.side[k] - once) + once)
     }
 
     /// Returns the samples of a tile. A tile is identified by its row and column among the tiles.
-    pub fn window(&self, tile: impl Into<Cell>) -> CellRect {
+    pub fn tile_window(&self, tile: impl Into<Cell>) -> CellRect {
         let tile = tile.into();
         let once = usize::from(self.shared);
         CellRect::new([0, 1].map(|k| tile[k] * (self.side[k] - once)), self.side)
     }
 
     /// Returns the tiles by row and column among the tiles, row by row from the north-west.
-    pub fn all(&self) -> impl Iterator<Item = Cell> {
+    pub fn iter_tiles(&self) -> impl Iterator<Item = Cell> {
         CellRect::new([0, 0], self.tiles).cells()
     }
 
     /// Returns the metres between the export's rows and between its columns, for a terrain of `source` samples `cell`
-    /// metres apart.
+    /// metres apart. For example, 1001 samples 10 m apart become 501 samples 20 m apart.
     pub fn spacing(&self, source: Size, cell: f64) -> [f64; 2] {
-        let total = self.total();
+        let total = self.total_size();
+        // The corner samples keep their positions, so the distance between them is divided by the number of intervals.
         [0, 1].map(|k| cell * (source[k] - 1) as f64 / (total[k] - 1).max(1) as f64)
     }
 
@@ -198,30 +201,31 @@ impl ExportLayout {
         if !target.one_spacing || (down / across - 1.0).abs() <= SPACING {
             return Ok(());
         }
-        let [rows, cols] = self.total();
+        let [rows, cols] = self.total_size();
         let allowed = format!(
             "samples as far apart along rows as along columns, for {}: {cols} × {rows} samples of {} × {} are not; cut the terrain \
              to fit (`crop`), or choose other tiles",
             target.name, source[1], source[0]
         );
-        Err(Error::value("tiles", format!("{} × {}", self.tiles[1], self.tiles[0]), allowed))
+        Err(Error::invalid_value("tiles", format!("{} × {}", self.tiles[1], self.tiles[0]), allowed))
     }
 }
 
 /// Returns the size of a single file in samples.
-fn single(target: &ExportTarget, source: Size, size: Option<Size>) -> Result<Size> {
+fn choose_file_size(target: &ExportTarget, source: Size, size: Option<Size>) -> Result<Size> {
     if let Some(size) = size {
         return check_size(target, source, size);
     }
     if target.square {
-        return Ok([target.sides.nearest(source[0].max(source[1])); 2]);
+        return Ok([target.sides.choose_side(source[0].max(source[1])); 2]);
     }
-    let near = source.map(|n| target.sides.nearest(n));
+    let near = source.map(|n| target.sides.choose_side(n));
+    // The longer side is chosen first, and the shorter one follows from the same spacing, so that cells stay square.
     if target.one_spacing && near != source {
         let long = usize::from(source[1] >= source[0]);
         let mut size = near;
         let short = (source[1 - long] - 1) as f64 * (near[long] - 1) as f64 / (source[long] - 1) as f64;
-        size[1 - long] = target.sides.nearest(short.round() as usize + 1);
+        size[1 - long] = target.sides.choose_side(short.round() as usize + 1);
         return Ok(size);
     }
     Ok(near)
@@ -230,37 +234,40 @@ fn single(target: &ExportTarget, source: Size, size: Option<Size>) -> Result<Siz
 /// Checks a requested size and returns it.
 fn check_size(target: &ExportTarget, source: Size, size: Size) -> Result<Size> {
     if !target.resamples && size != source {
-        let allowed = format!("{}, its own size: a map keeps its cells (use `resample` to change them)", shown(source));
-        return Err(Error::value("size", shown(size), allowed));
+        let allowed =
+            format!("{}, its own size: a map keeps its cells (use `resample` to change them)", format_size(source));
+        return Err(Error::invalid_value("size", format_size(size), allowed));
     }
     let off = size.iter().any(|n| !target.sides.allows(*n));
     if off || (target.square && size[0] != size[1]) {
-        let mut near = size.map(|n| if target.sides.allows(n) { n } else { target.sides.beside(n) });
+        // The message names the nearest accepted size, so that the option can be corrected at once.
+        let mut near = size.map(|n| if target.sides.allows(n) { n } else { target.sides.nearest_allowed(n) });
         if target.square {
             near = [near[0].max(near[1]); 2];
         }
-        let allowed = format!("{}, for {}; the nearest is {}", target.sides.shown(), target.name, shown(near));
-        return Err(Error::value("size", shown(size), allowed));
+        let allowed = format!("{}, for {}; the nearest is {}", target.sides.describe(), target.name, format_size(near));
+        return Err(Error::invalid_value("size", format_size(size), allowed));
     }
     Ok(size)
 }
 
 /// Returns the side of a tile, given the number of tiles.
-fn of_count(target: &ExportTarget, source: Size, tiles: Size, shared: bool) -> Result<Size> {
+fn side_for_count(target: &ExportTarget, source: Size, tiles: Size, shared: bool) -> Result<Size> {
     if !target.resamples {
         if (0..2).any(|k| !source[k].is_multiple_of(tiles[k])) {
-            let near = [0, 1].map(|k| divisor(source[k], tiles[k]));
+            let near = [0, 1].map(|k| nearest_divisor(source[k], tiles[k]));
             let allowed = format!(
                 "a number that divides {}, for {}; the nearest is {}x{}",
-                shown(source),
+                format_size(source),
                 target.name,
                 near[1],
                 near[0]
             );
-            return Err(Error::value("tiles", format!("{}x{}", tiles[1], tiles[0]), allowed));
+            return Err(Error::invalid_value("tiles", format!("{}x{}", tiles[1], tiles[0]), allowed));
         }
         return Ok([0, 1].map(|k| source[k] / tiles[k]));
     }
+    // Tiles with shared edges divide the intervals between samples; adjacent tiles divide the samples.
     let side = [0, 1].map(|k| {
         let want = if shared {
             ((source[k] - 1) as f64 / tiles[k] as f64).round() as usize + 1
@@ -268,54 +275,61 @@ fn of_count(target: &ExportTarget, source: Size, tiles: Size, shared: bool) -> R
             (source[k] as f64 / tiles[k] as f64).round() as usize
         };
         match target.seams {
-            Seams::Either if !shared => pasted(target, want.max(2), tiles[k]),
-            _ => target.tile_sides.nearest(want),
+            Seams::Either if !shared => nearest_adjacent_side(target, want.max(2), tiles[k]),
+            _ => target.tile_sides.choose_side(want),
         }
     });
     // Regions must have as many rows as columns.
-    let is_square = target.square || target.numbering == Numbering::Regions;
+    let is_square = target.square || target.numbering == TileNumbering::Regions;
     Ok(if is_square { [side[0].max(side[1]); 2] } else { side })
 }
 
 /// Returns the side nearest to `want` for which `tiles` adjacent tiles make a total size that the target accepts.
-fn pasted(target: &ExportTarget, want: usize, tiles: usize) -> usize {
+fn nearest_adjacent_side(target: &ExportTarget, want: usize, tiles: usize) -> usize {
     let allowed = |side: &usize| *side >= 2 && target.sides.allows(side * tiles);
+    // The search goes outwards from the wanted side. It ends 8192 samples further, more than the longest recommended
+    // side of a landscape (8129).
     let near = (0..want + 8192).flat_map(|off| [want + off, want.saturating_sub(off)]).find(allowed);
     near.unwrap_or(want)
 }
 
 /// Returns the layout with tiles of this side.
-fn of_side(target: &ExportTarget, source: Size, side: usize, shared: bool) -> Result<ExportLayout> {
-    let refuse = |allowed: String| Err(Error::value("tiles", format!("{side}px"), allowed));
+fn layout_for_side(target: &ExportTarget, source: Size, side: usize, shared: bool) -> Result<ExportLayout> {
+    let refuse = |allowed: String| Err(Error::invalid_value("tiles", format!("{side}px"), allowed));
     let pasted = target.seams == Seams::Either && !shared;
     if !(target.tile_sides.allows(side) || pasted && side >= 2) {
-        let (rule, near) = (target.tile_sides.shown(), target.tile_sides.beside(side));
+        let (rule, near) = (target.tile_sides.describe(), target.tile_sides.nearest_allowed(side));
         return refuse(format!("{rule}, for {}; the nearest is {near}px", target.name));
     }
     if !target.resamples && source.iter().any(|n| !n.is_multiple_of(side)) {
-        let near = [0, 1].map(|k| divisor(source[k], side.min(source[k])));
+        let near = [0, 1].map(|k| nearest_divisor(source[k], side.min(source[k])));
         let near = if near[0] == near[1] { format!("{}px", near[0]) } else { "none".to_string() };
-        return refuse(format!("a side that divides {}, for {}; the nearest is {near}", shown(source), target.name));
+        return refuse(format!(
+            "a side that divides {}, for {}; the nearest is {near}",
+            format_size(source),
+            target.name
+        ));
     }
     let once = usize::from(shared);
+    // The number of tiles is rounded, so the spacing changes by as little as possible.
     let step = (side - once).max(1);
     let tiles = source.map(|n| (((n - once) as f64 / step as f64).round() as usize).max(1));
     if let Some(n) = tiles.iter().find(|n| pasted && !target.sides.allows(*n * side)) {
-        return refuse(format!("a side such that {n} make a landscape: {}", target.sides.shown()));
+        return refuse(format!("a side such that {n} make a landscape: {}", target.sides.describe()));
     }
-    let most = if target.numbering == Numbering::Regions { MOST_REGIONS } else { MOST_TILES };
-    if tiles.iter().any(|n| *n > most) || tiles[0] * tiles[1] > MOST_TILES {
+    let most = if target.numbering == TileNumbering::Regions { MAX_REGIONS_PER_SIDE } else { MAX_TILES };
+    if tiles.iter().any(|n| *n > most) || tiles[0] * tiles[1] > MAX_TILES {
         return refuse(format!("a side with at most {most} tiles in a row"));
     }
     Ok(ExportLayout { tiles, side: [side; 2], shared })
 }
 
 /// Returns the divisor of `n` nearest to `want`.
-fn divisor(n: usize, want: usize) -> usize {
+fn nearest_divisor(n: usize, want: usize) -> usize {
     (1..=n).filter(|d| n.is_multiple_of(*d)).min_by_key(|d| d.abs_diff(want)).unwrap_or(1)
 }
 
-fn shown([rows, cols]: Size) -> String {
+fn format_size([rows, cols]: Size) -> String {
     format!("{cols} × {rows} (columns × rows)")
 }
 
@@ -341,19 +355,19 @@ mod tests {
     #[test]
     fn tiles_share_their_edges_and_cover_the_whole() {
         let layout = choose("unreal", [4096, 4096], "8").unwrap();
-        assert_eq!((layout.tiles, layout.side, layout.total()), ([8, 8], [505, 505], [4033, 4033]));
-        let [a, b] = [[2, 3], [2, 4]].map(|tile| layout.window(tile));
+        assert_eq!((layout.tiles, layout.side, layout.total_size()), ([8, 8], [505, 505], [4033, 4033]));
+        let [a, b] = [[2, 3], [2, 4]].map(|tile| layout.tile_window(tile));
         assert_eq!(a.start[1] + a.size()[1] - 1, b.start[1]);
-        let last = layout.window([7, 7]);
-        assert_eq!([0, 1].map(|k| last.start[k] + last.size()[k]), layout.total());
-        assert_eq!(layout.all().count(), 64);
+        let last = layout.tile_window([7, 7]);
+        assert_eq!([0, 1].map(|k| last.start[k] + last.size()[k]), layout.total_size());
+        assert_eq!(layout.iter_tiles().count(), 64);
         let regions = choose("terrain3d", [1024, 1024], "4").unwrap();
         assert_eq!(
-            (regions.side, regions.total(), regions.window([1, 2]).start),
+            (regions.side, regions.total_size(), regions.tile_window([1, 2]).start),
             ([256, 256], [1024, 1024], Cell::new(256, 512))
         );
         let unity = choose("unity", [1024, 2048], "513px").unwrap();
-        assert_eq!((unity.tiles, unity.total()), ([2, 4], [1025, 2049]));
+        assert_eq!((unity.tiles, unity.total_size()), ([2, 4], [1025, 2049]));
         let spacing = unity.spacing([1024, 2048], 10.0);
         assert!((spacing[0] - 10230.0 / 1024.0).abs() < 1e-12 && (spacing[1] - 20470.0 / 2048.0).abs() < 1e-12);
     }
@@ -362,7 +376,7 @@ mod tests {
     fn tiles_that_are_pasted_make_a_landscape() {
         let unreal = ExportTarget::find("unreal").unwrap();
         let layout = ExportLayout::choose(unreal, [4096, 4096], ExportTiles::Count([8, 8]), None, Some(false)).unwrap();
-        assert!(!layout.shared && unreal.sides.allows(layout.total()[0]), "{layout:?}");
+        assert!(!layout.shared && unreal.sides.allows(layout.total_size()[0]), "{layout:?}");
         let unity = ExportTarget::find("unity").unwrap();
         assert!(ExportLayout::choose(unity, [99, 99], ExportTiles::Count([2, 2]), None, Some(false)).is_err());
         let gis = ExportTarget::find("gis").unwrap();

@@ -2,7 +2,7 @@
 
 use super::ExportTiles;
 use thalweg_core::{Size, choice, operation};
-use thalweg_render::web::{LonLat, MOST_ZOOM};
+use thalweg_render::web::{LonLat, MAX_ZOOM};
 
 choice! {
     /// The samples at the common edge of two neighbouring tiles.
@@ -26,12 +26,12 @@ operation! {
     /// use thalweg_core::{Field, Grid, Height, Terrain};
     /// use thalweg_export::export::{Export, ExportOptions, ExportTarget};
     ///
-    /// let ground = Field::generate([40, 40], |i, j| Height::saturating((i + j) as f64));
+    /// let ground = Field::from_fn([40, 40], |i, j| Height::from_metres_clamped((i + j) as f64));
     /// let terrain = Arc::new(Terrain::from_ground(Grid::new([40, 40], 10.0)?, ground)?);
     /// let name = Some("valley".to_string());
     /// let options = ExportOptions { name, range: Some([-50.0, 500.0]), ..ExportOptions::default() };
     /// let folder = tempfile::tempdir().unwrap();
-    /// let done = Export::of(terrain, folder.path(), ExportTarget::find("unity")?, options)?.finish()?;
+    /// let done = Export::from_terrain(terrain, folder.path(), ExportTarget::find("unity")?, options)?.finish()?;
     /// let first = done.files[0].file_name().unwrap().to_string_lossy();
     /// assert!(first.starts_with("valley") && done.files.iter().all(|file| file.is_file()));
     /// # Ok::<(), thalweg_core::Error>(())
@@ -58,6 +58,6 @@ operation! {
         /// default is 0,0.
         origin: Option<LonLat> = None, within .., unit "1";
         /// The first and the last zoom of a web map or globe. The default is as fine as the cells of the terrain.
-        zoom: Option<[u32; 2]> = None, within 0..=MOST_ZOOM, unit "1";
+        zoom: Option<[u32; 2]> = None, within 0..=MAX_ZOOM, unit "1";
     }
 }

@@ -42,7 +42,7 @@ pub struct ExportTarget {
     /// The order of the rows in a file.
     pub rows: RowOrder,
     /// How tiles are numbered in file names.
-    pub numbering: Numbering,
+    pub numbering: TileNumbering,
     /// The parts of a name that the program would misread.
     pub names: NameRule,
     /// How layers are exported.
@@ -72,7 +72,8 @@ pub struct HeightFile {
 /// What neighbouring tiles share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seams {
-    /// The samples of their common edge, which both contain.
+    /// The samples of their common edge, which both contain. For example, two such tiles of 1009 samples have 2017
+    /// samples together.
     Shared,
     /// Nothing: the next tile begins with the next sample.
     Adjacent,
@@ -82,8 +83,8 @@ pub enum Seams {
 
 /// How tiles are numbered in file names: the suffix after the name. Numbers count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Numbering {
-    /// `_x0_y0`: column and row, y from the north.
+pub enum TileNumbering {
+    /// `_x0_y0`: column and row, y from the north. For example, `land_x1_y0` is the tile east of `land_x0_y0`.
     ColumnRow,
     /// `_0_0`: along x, then along z from the south.
     Plane,
@@ -113,7 +114,8 @@ pub enum LayerPlace {
     None,
     /// Masks of 8 bits with the samples of the heights. A layer of classes becomes one mask per class, 255 where the
     /// class is and 0 elsewhere. A layer of real numbers becomes one mask: shares from 0 to 1 are mapped to 0 to 255;
-    /// other values over the range from 0, or from the lowest value if it is below 0, to the highest.
+    /// other values over the range from 0, or from the lowest value if it is below 0, to the highest. For example, a
+    /// layer of soils with sand and loam becomes two masks.
     Masks,
     /// The same masks with texels, one fewer than samples along a side.
     Texels,
@@ -134,14 +136,14 @@ const MESH: HeightFile = HeightFile { ending: "terrain", format: Format::R16, sa
 const TIFF: HeightFile = HeightFile { ending: "tif", format: Format::Tiff, sample: SampleType::F32 };
 
 /// The greatest number of samples along a side if a program specifies no limit.
-const MOST: usize = 65_536;
+const MAX_SIDE_SAMPLES: usize = 65_536;
 
 const LANDSCAPE: SideRule = SideRule::Components { usual: &[127, 253, 505, 1009, 2017, 4033, 8129], most: 32 };
 const TERRAIN: SideRule = SideRule::PowerPlusOne(33, 4097);
-const ANY: SideRule = SideRule::Any(2, MOST);
+const ANY: SideRule = SideRule::Any(2, MAX_SIDE_SAMPLES);
 
 /// The properties that most programs share. A target specifies its differences.
-const USUAL: ExportTarget = ExportTarget {
+const COMMON_PROPERTIES: ExportTarget = ExportTarget {
     name: "",
     about: "",
     sides: ANY,
@@ -152,7 +154,7 @@ const USUAL: ExportTarget = ExportTarget {
     seams: Seams::Adjacent,
     heights: &[],
     rows: RowOrder::North,
-    numbering: Numbering::ColumnRow,
+    numbering: TileNumbering::ColumnRow,
     names: NameRule::Free,
     layers: LayerPlace::None,
     how: "",
@@ -186,7 +188,7 @@ pub const TARGETS: [ExportTarget; 9] = [
               {minimum} to {maximum} m.",
         how_tiles: "All {tiles} tiles have the same range and the same scale. {seams}",
         source: "Epic Games, Landscape Technical Guide; Importing and Exporting Landscape Heightmaps",
-        ..USUAL
+        ..COMMON_PROPERTIES
     },
     ExportTarget {
         name: "unity",
@@ -197,7 +199,7 @@ pub const TARGETS: [ExportTarget; 9] = [
         seams: Seams::Shared,
         heights: &[RAW],
         rows: RowOrder::South,
-        numbering: Numbering::Plane,
+        numbering: TileNumbering::Plane,
         names: NameRule::Numbers,
         layers: LayerPlace::Texels,
         how: "In Terrain, Terrain Settings, choose Import Raw and {file}; set Depth Bit 16, Resolution {columns}, Byte \
@@ -207,7 +209,7 @@ pub const TARGETS: [ExportTarget; 9] = [
                     × {length} m in total, each of the size above. The two numbers in a name count along X and along Z \
                     from the south-west, and neighbours share their edges.",
         source: "Unity Technologies, Working with Heightmaps; Terrain Tools, Import Heightmap",
-        ..USUAL
+        ..COMMON_PROPERTIES
     },
     ExportTarget {
         name: "terrain3d",
@@ -216,7 +218,7 @@ pub const TARGETS: [ExportTarget; 9] = [
         tile_sides: SideRule::Power(64, 2048),
         one_spacing: true,
         heights: &[EXR, R16],
-        numbering: Numbering::Regions,
+        numbering: TileNumbering::Regions,
         names: NameRule::Numbers,
         how: "Open addons/terrain_3d/tools/importer.tscn with Vertex Spacing 1, and set Height File {file}, Import \
               Scale 1, Height Offset 0. An .exr contains metres; for an .r16 enter R16 Range {minimum}, {maximum} and \
@@ -226,7 +228,7 @@ pub const TARGETS: [ExportTarget; 9] = [
                     X - {middle_x}, {rows} · Z - {middle_z}, where X and Z are the two numbers in its name. Regions \
                     share no samples.",
         source: "Tokisan Games, Terrain3D, Importing & Exporting Data",
-        ..USUAL
+        ..COMMON_PROPERTIES
     },
     ExportTarget {
         name: "hterrain",
@@ -243,7 +245,7 @@ pub const TARGETS: [ExportTarget; 9] = [
                     The nodes are {tile_width} m apart along X and {tile_length} m along Z, and neighbours share their \
                     edges.",
         source: "Zylann, HTerrain plugin documentation",
-        ..USUAL
+        ..COMMON_PROPERTIES
     },
     ExportTarget {
         name: "blender",
@@ -261,7 +263,7 @@ pub const TARGETS: [ExportTarget; 9] = [
                     share their edges.",
         verdict: "opened",
         source: "Blender Foundation, Blender Manual: Displace Modifier; Image Textures",
-        ..USUAL
+        ..COMMON_PROPERTIES
     },
     ExportTarget {
         name: "bevy",
@@ -275,7 +277,7 @@ pub const TARGETS: [ExportTarget; 9] = [
         how_tiles: "The same applies to each tile. In a tile's name x counts from the west and y from the north. \
                     Neighbours share their edges.",
         source: "our own format: a file of numbers with its manifest",
-        ..USUAL
+        ..COMMON_PROPERTIES
     },
     ExportTarget {
         name: "worldpainter",
@@ -289,7 +291,7 @@ pub const TARGETS: [ExportTarget; 9] = [
         how_tiles: "Each tile is a world of {columns} × {rows} blocks. In a tile's name x counts from the west and y \
                     from the north. The worlds share no blocks.",
         source: "WorldPainter, Importing a Height Map",
-        ..USUAL
+        ..COMMON_PROPERTIES
     },
     ExportTarget {
         name: "gis",
@@ -304,7 +306,7 @@ pub const TARGETS: [ExportTarget; 9] = [
                     cells.",
         verdict: "opened",
         source: "Open Geospatial Consortium, OGC GeoTIFF Standard; Cloud Optimized GeoTIFF Standard",
-        ..USUAL
+        ..COMMON_PROPERTIES
     },
     ExportTarget {
         name: "web",
@@ -314,7 +316,7 @@ pub const TARGETS: [ExportTarget; 9] = [
         square: true,
         one_spacing: true,
         heights: &[RGB, MESH],
-        numbering: Numbering::Pyramid,
+        numbering: TileNumbering::Pyramid,
         names: NameRule::Plain,
         how: "To view the map, run `python3 -m http.server` in the folder and open http://localhost:8000 in a browser; \
               any server of static files works. For your own map, add a MapLibre source of type raster-dem with tiles \
@@ -324,7 +326,7 @@ pub const TARGETS: [ExportTarget; 9] = [
                     any server of static files can serve; {file}; {crs}.",
         verdict: "by formula; the page in Chromium",
         source: "Mapbox, Terrain-RGB; Mapzen, Terrarium; TileJSON 3.0.0; Cesium, quantized-mesh-1.0",
-        ..USUAL
+        ..COMMON_PROPERTIES
     },
 ];
 
@@ -335,7 +337,7 @@ impl ExportTarget {
     /// Returns [`Error::Unknown`] with the known names if there is none.
     pub fn find(name: &str) -> Result<&'static Self> {
         let found = TARGETS.iter().find(|target| target.name == name);
-        found.ok_or_else(|| Error::unknown("target", name, TARGETS.iter().map(|target| target.name)))
+        found.ok_or_else(|| Error::unknown_name("target", name, TARGETS.iter().map(|target| target.name)))
     }
 
     /// Returns the kind of file with this extension (without the dot), or the default for `None`.
@@ -346,7 +348,7 @@ impl ExportTarget {
         let Some(ending) = ending else { return Ok(self.heights[0]) };
         let found = self.heights.iter().find(|file| file.ending == ending);
         let known = || self.heights.iter().map(|file| file.ending).collect::<Vec<_>>().join(", ");
-        found.copied().ok_or_else(|| Error::value("format", ending, format!("{} (for {})", known(), self.name)))
+        found.copied().ok_or_else(|| Error::invalid_value("format", ending, format!("{} (for {})", known(), self.name)))
     }
 
     /// Rejects a name that the program, or a file system, would misread.
@@ -354,9 +356,9 @@ impl ExportTarget {
     /// # Errors
     /// Returns an error unless the name is 1 to 100 bytes of letters a to z, digits, `_` and `-` (for
     /// [`NameRule::Free`], letters of any script, and spaces inside); if it is the name of a device in Windows; or if
-    /// the target misreads it according to its [`NameRule`].
+    /// the target misreads it according to its [`NameRule`]. For example, `con` is the name of a device.
     pub fn check_name(&self, name: &str) -> Result<()> {
-        let refuse = |allowed: &str| Err(Error::value("name", name, allowed));
+        let refuse = |allowed: &str| Err(Error::invalid_value("name", name, allowed));
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let is_ours = |c: char| is_plain(c) || c == ' ' || (c.is_alphanumeric() && !c.is_ascii());
         let is_legal = match self.names {
@@ -395,13 +397,13 @@ impl ExportTarget {
     }
 
     /// Returns the suffix of a tile's file name, from its row and column among `rows` rows of tiles.
-    pub fn suffix(&self, tile: Cell, rows: usize) -> String {
+    pub fn tile_suffix(&self, tile: Cell, rows: usize) -> String {
         let Cell { row, col } = tile;
         match self.numbering {
-            Numbering::ColumnRow => format!("_x{col}_y{row}"),
-            Numbering::Plane => format!("_{col}_{}", rows - 1 - row),
-            Numbering::Regions => format!("_{col:02}_{row:02}"),
-            Numbering::Pyramid => format!("/{{z}}/{col}/{row}"),
+            TileNumbering::ColumnRow => format!("_x{col}_y{row}"),
+            TileNumbering::Plane => format!("_{col}_{}", rows - 1 - row),
+            TileNumbering::Regions => format!("_{col:02}_{row:02}"),
+            TileNumbering::Pyramid => format!("/{{z}}/{col}/{row}"),
         }
     }
 }
@@ -444,7 +446,7 @@ mod tests {
 
     #[test]
     fn tiles_are_numbered_as_their_programs_count() {
-        let suffix = |name: &str| ExportTarget::find(name).unwrap().suffix(Cell::new(0, 3), 4);
+        let suffix = |name: &str| ExportTarget::find(name).unwrap().tile_suffix(Cell::new(0, 3), 4);
         assert_eq!(["unreal", "unity", "terrain3d", "gis"].map(suffix), ["_x3_y0", "_3_3", "_03_00", "_x3_y0"]);
     }
 
@@ -454,7 +456,7 @@ mod tests {
             assert!(!target.heights.is_empty() && ExportTarget::find(target.name).is_ok());
             assert!(target.height_file(Some("xyz")).is_err());
             for rule in [target.sides, target.tile_sides] {
-                assert!(rule.allows(rule.nearest(600)), "{}", target.name);
+                assert!(rule.allows(rule.choose_side(600)), "{}", target.name);
             }
         }
         assert!(ExportTarget::find("unrael").unwrap_err().to_string().contains("did you mean `unreal`"));

@@ -9,13 +9,13 @@ use thalweg_core::base::clock::YEAR;
 use thalweg_core::terrain::{Cells, DISCHARGE, POOL};
 use thalweg_core::{Field, Height, Result, Terrain};
 use thalweg_flow::{infinity, streams};
-use thalweg_io::apart::apart;
 use thalweg_io::depression_file::DepressionFile;
 use thalweg_io::features::save_reaches;
+use thalweg_io::file_identity::check_distinct_files;
 use thalweg_io::water::{self, save_water};
 use thalweg_io::{
-    Draft, MapPixels, Samples, SaveOptions, Saved, atomic, output, save, save_layer, save_picture, save_samples,
-    save_world_file,
+    Draft, MapPixels, Samples, SaveOptions, Saved, output, save_layer, save_picture, save_samples, save_terrain,
+    save_world_file, write_atomically,
 };
 use thalweg_models::models::drainage::{ACCUMULATION, BASIN, LAKE_DEPTH};
 use thalweg_render::pictures::picture::Picture;
@@ -42,7 +42,7 @@ const FILES: [&str; 9] = [
 const DEPRESSIONS: &str = "depressions.csv";
 
 /// Returns the names of all files of a survey with these options.
-fn names(options: &DrainOptions) -> Vec<String> {
+fn survey_file_names(options: &DrainOptions) -> Vec<String> {
     let layers = [LAKE_DEPTH.name, ACCUMULATION.name].map(|name| format!("{name}.tif"));
     let cut = options.breach.map(|_| "cut.tif".to_string());
     let running = options.runoff.into_iter().flat_map(|_| {
@@ -59,8 +59,8 @@ fn names(options: &DrainOptions) -> Vec<String> {
 /// # Errors
 /// Returns an error for the first file that may not be written.
 pub fn check_files(folder: &Path, options: &DrainOptions, reads: &[PathBuf]) -> Result<()> {
-    let names = names(options);
-    apart(reads, &names.iter().map(|name| folder.join(name)).collect::<Vec<_>>())?;
+    let names = survey_file_names(options);
+    check_distinct_files(reads, &names.iter().map(|name| folder.join(name)).collect::<Vec<_>>())?;
     output::check_names(folder, REPORT, &names)
 }
 
@@ -76,18 +76,20 @@ impl Survey {
     ///
     /// # Errors
     /// Returns an error if a file cannot be written, or if the terrain has another size than the surveyed one.
-    pub fn draft(&self, folder: &Path, terrain: &Terrain, nodata: Option<f64>) -> Result<Draft> {
+    pub fn write_draft(&self, folder: &Path, terrain: &Terrain, nodata: Option<f64>) -> Result<Draft> {
         Draft::new(|draft| {
-            let at = draft.folder(folder)?;
-            let (rasters, lines) = rayon::join(|| self.rasters(&at, terrain, nodata), || self.lines(&at, terrain));
-            draft.take(rasters?);
-            draft.take(lines?);
-            draft.take(self.nested(&at, terrain)?);
+            let at = draft.temporary_folder(folder)?;
+            // Rasters and lines do not depend on each other, so they are written at the same time.
+            let (rasters, lines) =
+                rayon::join(|| self.write_rasters(&at, terrain, nodata), || self.write_reaches(&at, terrain));
+            draft.add_saved(rasters?);
+            draft.add_saved(lines?);
+            draft.add_saved(self.write_depressions(&at, terrain)?);
             if let Some(millimetres) = self.options.runoff {
-                draft.take(self.running(&at, terrain, millimetres)?);
+                draft.add_saved(self.write_runoff(&at, terrain, millimetres)?);
             }
-            draft.report = json!(self.summary(&terrain.grid));
-            draft.report_to(folder.join(REPORT), true);
+            draft.report = json!(self.summarize(&terrain.grid));
+            draft.add_report_path(folder.join(REPORT), true);
             Ok(())
         })
     }
@@ -96,7 +98,7 @@ impl Survey {
     ///
     /// # Errors
     /// Returns an error if the terrain has another size than the surveyed one.
-    pub fn map(&self, terrain: &Terrain) -> Result<Picture> {
+    pub fn draw_drainage_map(&self, terrain: &Terrain) -> Result<Picture> {
         let water = Water { pools: Some(&self.lake_depth), ..Water::default() };
         let options =
             ShadeOptions { water, rivers: &self.channels.reaches, max_size: Some(SCREEN), ..ShadeOptions::default() };
@@ -104,7 +106,8 @@ impl Survey {
     }
 
     /// Returns the bare ground of `terrain` with the water of a runoff of `millimetres` per year and with full
-    /// depressions: with the layers [`POOL`] in metres and [`DISCHARGE`] in m³/s, as in a built world.
+    /// depressions: with the layers [`POOL`] in metres and [`DISCHARGE`] in m³/s, as in a built world. For example, 300
+    /// mm a year from 1 km² are 0.0095 m³/s.
     ///
     /// # Errors
     /// Returns an error if the terrain has another size than the surveyed one.
@@ -120,34 +123,37 @@ impl Survey {
     /// // A pit of 1 m in a slope that falls to the east.
     /// let heights = [9.0, 8.0, 7.0, 9.0, 5.0, 6.0, 9.0, 8.0, 7.0];
     /// let terrain = Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?;
-    /// let survey = Survey::of(&terrain, &DrainOptions::default(), &mut NoProgress)?;
-    /// let flooded = survey.flooded(&terrain, 300.0)?;
-    /// assert_eq!(flooded.heights(&POOL).unwrap()[(1, 1)].metres(), 1.0);
-    /// assert!(flooded.float(&DISCHARGE).unwrap()[(1, 2)] > 0.0);
+    /// let survey = Survey::from_terrain(&terrain, &DrainOptions::default(), &mut NoProgress)?;
+    /// let flooded = survey.flood_terrain(&terrain, 300.0)?;
+    /// assert_eq!(flooded.height_layer(&POOL).unwrap()[(1, 1)].metres(), 1.0);
+    /// assert!(flooded.float_layer(&DISCHARGE).unwrap()[(1, 2)] > 0.0);
     /// assert_eq!(flooded.ground, terrain.ground);
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
-    pub fn flooded(&self, terrain: &Terrain, millimetres: f64) -> Result<Terrain> {
+    pub fn flood_terrain(&self, terrain: &Terrain, millimetres: f64) -> Result<Terrain> {
+        // This is the runoff of one cell in m³/s; `YEAR` is in seconds.
         let each = terrain.grid.cell_area() * millimetres / 1000.0 / YEAR;
-        let mut flooded = bare(terrain, terrain.ground.clone())?;
-        flooded.insert(&POOL, Cells::Height(self.lake_depth.clone()))?;
-        flooded.insert(&DISCHARGE, Cells::Float(self.cells.map(|n| (f64::from(*n) * each) as f32)))?;
+        let mut flooded = with_other_ground(terrain, terrain.ground.clone())?;
+        flooded.insert_layer(&POOL, Cells::Height(self.lake_depth.clone()))?;
+        flooded.insert_layer(&DISCHARGE, Cells::Float(self.cells.map(|n| (f64::from(*n) * each) as f32)))?;
         Ok(flooded)
     }
 
     /// Writes the rasters.
-    fn rasters(&self, folder: &Path, terrain: &Terrain, nodata: Option<f64>) -> Result<Saved> {
+    fn write_rasters(&self, folder: &Path, terrain: &Terrain, nodata: Option<f64>) -> Result<Saved> {
         let grid = &terrain.grid;
         let mut saved = Saved::default();
         let mut path = |name: &str| {
             let path = folder.join(format!("{name}.tif"));
-            saved.add(path.clone());
+            saved.add_file(path.clone());
             path
         };
-        let surface = bare(terrain, self.filled.clone())?;
-        let said = save(path("filled"), &surface, &SaveOptions { nodata, ..SaveOptions::default() })?;
+        // Layers of the terrain do not belong to a survey, so the surface has none.
+        let surface = with_other_ground(terrain, self.filled.clone())?;
+        let said = save_terrain(path("filled"), &surface, &SaveOptions { nodata, ..SaveOptions::default() })?;
         let depths = Cells::Height(self.lake_depth.clone());
         save_layer(path(LAKE_DEPTH.name), &surface, LAKE_DEPTH.name, &depths)?;
+        // ESRI's codes are the powers of two up to 128, and 0 for an outlet, so 255 is free for no data.
         let directions = Samples::U8(streams::to_esri_codes(&self.directions).into_vec());
         save_samples(path("directions"), grid, ["direction", "1"], directions, Some(255.0))?;
         let none = Some(f64::from(infinity::NONE));
@@ -161,6 +167,7 @@ impl Survey {
             Samples::U32(self.basins.as_slice().to_vec()),
             Some(0.0),
         )?;
+        // A Strahler order of n needs at least 2ⁿ⁻¹ sources, so no order comes near the limit of 8 bits.
         let orders = self.orders.as_slice().iter().map(|order| u8::try_from(*order).unwrap_or(u8::MAX)).collect();
         save_samples(path("streams"), grid, ["stream order", "1"], Samples::U8(orders), Some(0.0))?;
         if let Some(cut) = &self.cut {
@@ -171,36 +178,36 @@ impl Survey {
     }
 
     /// Writes the channel reaches, and the map that shows them.
-    fn lines(&self, folder: &Path, terrain: &Terrain) -> Result<Saved> {
+    fn write_reaches(&self, folder: &Path, terrain: &Terrain) -> Result<Saved> {
         let files = ["streams.geojson", "streams.fgb", "map.png"].map(|name| folder.join(name));
         let said = save_reaches(&files[0], &self.channels.reaches, &terrain.grid)?;
         save_reaches(&files[1], &self.channels.reaches, &terrain.grid)?;
-        save_picture(&files[2], &self.map(terrain)?)?;
-        let pixels = MapPixels::shaded(terrain.grid.size, Some(SCREEN));
+        save_picture(&files[2], &self.draw_drainage_map(terrain)?)?;
+        let pixels = MapPixels::for_shaded_map(terrain.grid.size, Some(SCREEN));
         let place = save_world_file(&files[2], &terrain.grid, pixels)?;
         Ok(Saved { files: files.into_iter().chain([place]).collect(), said })
     }
 
     /// Writes the table of depressions, if requested.
-    fn nested(&self, folder: &Path, terrain: &Terrain) -> Result<Saved> {
+    fn write_depressions(&self, folder: &Path, terrain: &Terrain) -> Result<Saved> {
         let mut saved = Saved::default();
         if let Some(depressions) = &self.depressions {
             let path = folder.join(DEPRESSIONS);
-            atomic(&path, |file| {
+            write_atomically(&path, |file| {
                 let mut file = DepressionFile::new(file, &path, &terrain.grid)?;
-                depressions.iter().try_for_each(|one| file.put(one))?;
+                depressions.iter().try_for_each(|one| file.write_row(one))?;
                 file.finish()
             })?;
-            saved.add(path);
+            saved.add_file(path);
         }
         Ok(saved)
     }
 
     /// Writes the terrain with the water of the runoff, and the files derived from it.
-    fn running(&self, folder: &Path, terrain: &Terrain, millimetres: f64) -> Result<Saved> {
-        let terrain = self.flooded(terrain, millimetres)?;
+    fn write_runoff(&self, folder: &Path, terrain: &Terrain, millimetres: f64) -> Result<Saved> {
+        let terrain = self.flood_terrain(terrain, millimetres)?;
         let path = |name: &str| folder.join(format!("{name}.tif"));
-        save(path("height"), &terrain, &SaveOptions::default())?;
+        save_terrain(path("height"), &terrain, &SaveOptions::default())?;
         for (name, layer) in &terrain.layers {
             save_layer(path(name), &terrain, name, &layer.cells)?;
         }
@@ -212,7 +219,7 @@ impl Survey {
 }
 
 /// Returns a terrain with other ground on the same cells, without layers.
-fn bare(terrain: &Terrain, ground: Field<Height>) -> Result<Terrain> {
+fn with_other_ground(terrain: &Terrain, ground: Field<Height>) -> Result<Terrain> {
     let bare = Terrain::from_ground(terrain.grid.clone(), ground)?;
     Ok(Terrain { nodata: terrain.nodata.clone(), ..bare })
 }

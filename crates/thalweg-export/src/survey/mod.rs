@@ -1,5 +1,5 @@
-//! [`Survey`]: computes the whole drainage of an elevation model in one call, and writes [a folder](Survey::draft) for
-//! GIS.
+//! [`Survey`]: computes the whole drainage of an elevation model in one call, and writes [a
+//! folder](Survey::write_draft) for GIS.
 //!
 //! ```
 //! use thalweg_export::survey::{Survey, DrainOptions};
@@ -11,16 +11,16 @@
 //!
 //! // A valley that falls to the south, with a hollow in it.
 //! let metres = |i: usize, j: usize| 50.0 - i as f64 + 2.0 * j.abs_diff(10) as f64 - if (i, j) == (15, 10) { 3.0 } else { 0.0 };
-//! let ground = Field::generate([40, 21], |i, j| Height::saturating(metres(i, j)));
+//! let ground = Field::from_fn([40, 21], |i, j| Height::from_metres_clamped(metres(i, j)));
 //! let terrain = Terrain::from_ground(Grid::new([40, 21], 10.0)?, ground)?;
 //!
 //! let options = DrainOptions { threshold: Some(20_000.0), ..DrainOptions::default() };
-//! let survey = Survey::of(&terrain, &options, &mut NoProgress)?;
+//! let survey = Survey::from_terrain(&terrain, &options, &mut NoProgress)?;
 //! assert_eq!(survey.lake_depth[(15, 10)], Height::from_metres(2.0)?);
-//! assert_eq!(survey.summary(&terrain.grid).streams.links, survey.channels.reaches.len());
+//! assert_eq!(survey.summarize(&terrain.grid).streams.links, survey.channels.reaches.len());
 //!
 //! let folder = tempfile::tempdir().unwrap();
-//! survey.draft(folder.path(), &terrain, None)?.commit(&[])?;
+//! survey.write_draft(folder.path(), &terrain, None)?.commit(&[])?;
 //! assert!(folder.path().join("streams.geojson").is_file() && folder.path().join("drain.json").is_file());
 //! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
@@ -46,7 +46,7 @@ use thalweg_render::products::nested::{NestedDepression, nested_depressions};
 const THRESHOLD: f64 = 500_000.0;
 
 /// The least number of cells of a drainage area at the default threshold; smaller areas are mostly noise.
-const FEWEST: f64 = 100.0;
+const MIN_STREAM_CELLS: f64 = 100.0;
 
 /// The peak memory of a survey in bytes per cell, in addition to the terrain; measured on the command `drain`.
 const BYTES: u64 = 60;
@@ -77,7 +77,7 @@ pub struct Survey {
     /// The flow accumulation of each cell as a number of cells, including the cell itself; 0 where there is no data.
     pub cells: Field<u32>,
     /// The flow accumulation of each cell by the method of the options, as a number of cells; `None` for D8, whose
-    /// accumulation is `cells`.
+    /// accumulation is `cells`. For example, a cell that receives half of the flow of its only donor has 1.5.
     pub spread: Option<Field<f64>>,
     /// The number of the basin of each cell, from 1; 0 in the sea and where there is no data.
     pub basins: Field<u32>,
@@ -93,8 +93,8 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// The tasks of [`Survey::of`] in order: carve channels out of depressions; fill the rest and route the flow; count
-    /// the cells upstream of each cell; find the streams, their orders and reaches, and the basins.
+    /// The tasks of [`Survey::from_terrain`] in order: carve channels out of depressions; fill the rest and route the
+    /// flow; count the cells upstream of each cell; find the streams, their orders and reaches, and the basins.
     pub const TASKS: [&'static str; 4] = ["breach", "directions", ACCUMULATION.name, "streams"];
 
     /// Returns the drainage area of each cell in m² by the method of the options; 0 where there is no data. `grid` is
@@ -107,43 +107,49 @@ impl Survey {
         }
     }
 
-    /// Computes the drainage of a terrain, whose grid gives the edges and the sea level. `progress` receives a report at the beginning of each of the
-    /// [tasks](Self::TASKS).
+    /// Computes the drainage of a terrain, whose grid gives the edges and the sea level. `progress` receives a report
+    /// at the beginning of each of the [tasks](Self::TASKS).
     ///
     /// # Errors
     /// Returns the errors of [`DrainOptions::check`], and [`Error::Stopped`](thalweg_core::Error::Stopped).
-    pub fn of(terrain: &Terrain, options: &DrainOptions, progress: &mut dyn Progress) -> Result<Self> {
+    pub fn from_terrain(terrain: &Terrain, options: &DrainOptions, progress: &mut dyn Progress) -> Result<Self> {
+        // Memory and options are checked before the work.
         options.check(terrain)?;
         let mut begin = |task: usize| {
             ProgressReport::new(Self::TASKS[task], task as u64, Self::TASKS.len() as u64).send_to(progress)
         };
         let (grid, area) = (&terrain.grid, terrain.grid.cell_area());
-        let threshold = options.threshold_on(grid);
-        let outlets = options.outlets_on(grid)?;
-        let land = Land { outlets: &outlets, ..Land::of(terrain) };
+        let threshold = options.stream_threshold(grid);
+        let outlets = options.outlet_cells(grid)?;
+        let land = Land { outlets: &outlets, ..Land::from_terrain(terrain) };
         begin(0)?;
+        // Channels are carved before the rest is filled, so only depressions that no permitted channel drains become
+        // lakes.
         let breached = options.breach.map(|limits| breach::breach_depressions(&land, &limits)).transpose()?;
         let open = breached.as_ref().map_or(&terrain.ground, |breached| &breached.ground);
-        let land = land.under(open);
+        let land = land.with_ground(open);
         begin(1)?;
         let mut drainage = FlowGraph::new(&land);
-        let (land, directions) = (drainage.surface(&land), drainage.directions());
+        let (land, directions) = (drainage.with_filled_surface(&land), drainage.directions());
+        // The angles refer to the filled surface, and use the D8 directions where it is flat.
         let angles = infinity::route_d_infinity(&land, directions);
         begin(2)?;
-        let spread = spread(&land, directions, &angles, options)?;
+        let spread = accumulate_flow(&land, directions, &angles, options)?;
         let cells = drainage.upstream_cells();
         begin(3)?;
+        // Streams and basins only read the directions, so they are computed at the same time.
         let lines = || -> Result<_> {
-            let mask = streams::streams(&land, cells, streams::least_cells(threshold, area))?;
-            Ok((streams::strahler(directions, &mask)?, trace_channels(&land, directions, cells, &mask)?))
+            let mask = streams::find_stream_cells(&land, cells, streams::min_stream_cells(threshold, area))?;
+            Ok((streams::compute_strahler_orders(directions, &mask)?, trace_channels(&land, directions, cells, &mask)?))
         };
-        let (lines, basins) = rayon::join(lines, || basins::basins(&land, directions));
+        let (lines, basins) = rayon::join(lines, || basins::label_basins(&land, directions));
         let ((orders, channels), basins) = (lines?, basins?);
-        let lake_depth = drainage.depths(open);
-        let tree = || nested_depressions(&land.under(open), drainage.filled(), drainage.directions());
+        // Depths and volumes refer to the ground with the carved channels.
+        let lake_depth = drainage.fill_depths(open);
+        let tree = || nested_depressions(&land.with_ground(open), drainage.filled_surface(), drainage.directions());
         let depressions = options.depressions.then(tree).transpose()?;
-        let breaching = breached.as_ref().map(|breached| ChannelSummary::of(breached, area));
-        let cut = breached.map(|breached| difference(&terrain.ground, &breached.ground));
+        let breaching = breached.as_ref().map(|breached| ChannelSummary::from_breached(breached, area));
+        let cut = breached.map(|breached| subtract_surfaces(&terrain.ground, &breached.ground));
         let cells = drainage.take_upstream_cells();
         let (filled, directions) = drainage.into_parts();
         let options = DrainOptions { threshold: Some(threshold), outlets, outlets_at: Vec::new(), ..options.clone() };
@@ -166,7 +172,7 @@ impl Survey {
 }
 
 /// Accumulates the flow by the method of the options; returns `None` for D8.
-fn spread(
+fn accumulate_flow(
     land: &Land<'_>,
     directions: &Directions,
     angles: &Field<f32>,
@@ -175,6 +181,8 @@ fn spread(
     if options.method == FlowMethod::D8 {
         return Ok(None);
     }
+    // The flow is divided in integers, whose sums do not depend on the order of addition, and therefore not on the
+    // number of threads.
     let (parts, part) = quantize_weights(&Field::new(land.grid.size, 1.0))?;
     let sums = match options.method {
         FlowMethod::Multiple => accumulate_multiple(land, directions, options.exponent, parts)?.sums,
@@ -184,6 +192,6 @@ fn spread(
 }
 
 /// Returns the difference between two surfaces.
-fn difference(high: &Field<Height>, low: &Field<Height>) -> Field<Height> {
-    Field::generate(high.size(), |i, j| Height(high[(i, j)].0 - low[(i, j)].0))
+fn subtract_surfaces(high: &Field<Height>, low: &Field<Height>) -> Field<Height> {
+    Field::from_fn(high.size(), |i, j| Height(high[(i, j)].0 - low[(i, j)].0))
 }

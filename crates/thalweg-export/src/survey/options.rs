@@ -1,12 +1,12 @@
 //! [`DrainOptions`]: the declared options of the operation `drain`.
 
-use super::{BYTES, FEWEST, NESTED, SPREAD, THRESHOLD};
+use super::{BYTES, MIN_STREAM_CELLS, NESTED, SPREAD, THRESHOLD};
 use thalweg_core::base::memory;
 use thalweg_core::declare::operation::Operation as _;
 use thalweg_core::{Cell, Error, Grid, MapPoint, Result, Terrain, choice, operation};
 use thalweg_flow::Land;
 use thalweg_flow::breach::BreachLimits;
-use thalweg_io::place::cell_at;
+use thalweg_io::map_coordinates::cell_at;
 
 choice! {
     /// The routing method by which the drainage area accumulates.
@@ -36,8 +36,8 @@ operation! {
     /// use thalweg_export::survey::DrainOptions;
     ///
     /// let options = DrainOptions::default();
-    /// assert_eq!(options.threshold_on(&Grid::new([10, 10], 10.0)?), 500_000.0);
-    /// assert_eq!(options.threshold_on(&Grid::new([10, 10], 100.0)?), 1_000_000.0);
+    /// assert_eq!(options.stream_threshold(&Grid::new([10, 10], 10.0)?), 500_000.0);
+    /// assert_eq!(options.stream_threshold(&Grid::new([10, 10], 100.0)?), 1_000_000.0);
     /// let wrong = DrainOptions { runoff: Some(-1.0), ..options };
     /// assert!(wrong.check_ranges().unwrap_err().to_string().starts_with("runoff = -1 mm"));
     /// # Ok::<(), thalweg_core::Error>(())
@@ -72,15 +72,17 @@ impl DrainOptions {
     ///
     /// # Errors
     /// Returns an error that names the option and its value if an outlet is outside the terrain or has no data, if a
-    /// limit is below 0, if a number is out of range, or if an exponent is given without the method that uses it; an error if there is not enough memory.
+    /// limit is below 0, if a number is out of range, or if an exponent is given without the method that uses it; an
+    /// error if there is not enough memory.
     pub fn check(&self, terrain: &Terrain) -> Result<()> {
         let grid = &terrain.grid;
+        // The memory is an upper bound, because depressions and accumulation do not reach their peaks at the same time.
         let more = u64::from(self.depressions) * NESTED + u64::from(self.method != FlowMethod::D8) * SPREAD;
         memory::check_memory(
             &format!("drain of {} × {} cells", grid.cols(), grid.rows()),
             (BYTES + more).saturating_mul(grid.len() as u64),
         )?;
-        Land { outlets: &self.outlets_on(grid)?, ..Land::of(terrain) }.check()?;
+        Land { outlets: &self.outlet_cells(grid)?, ..Land::from_terrain(terrain) }.check()?;
         self.check_ranges()?;
         if self.method != FlowMethod::Multiple && self.exponent != Self::default().exponent {
             return Err(Error::conflict("exponent", "only applies with the method mfd"));
@@ -89,18 +91,19 @@ impl DrainOptions {
     }
 
     /// Returns the drainage area in m² from which there is a stream.
-    pub fn threshold_on(&self, grid: &Grid) -> f64 {
-        self.threshold.unwrap_or(THRESHOLD.max(FEWEST * grid.cell_area()))
+    pub fn stream_threshold(&self, grid: &Grid) -> f64 {
+        self.threshold.unwrap_or(THRESHOLD.max(MIN_STREAM_CELLS * grid.cell_area()))
     }
 
     /// Returns the cells of all outlets: those given as cells, then those given as points.
     ///
     /// # Errors
     /// Returns an error if a point is outside the grid.
-    pub fn outlets_on(&self, grid: &Grid) -> Result<Vec<Cell>> {
+    pub fn outlet_cells(&self, grid: &Grid) -> Result<Vec<Cell>> {
         let allowed = "a point inside the file, in its coordinates";
         let located = self.outlets_at.iter().map(|point| {
-            cell_at(grid, *point).ok_or_else(|| Error::value("outlet", format!("{},{}", point.x, point.y), allowed))
+            cell_at(grid, *point)
+                .ok_or_else(|| Error::invalid_value("outlet", format!("{},{}", point.x, point.y), allowed))
         });
         self.outlets.iter().copied().map(Ok).chain(located).collect()
     }

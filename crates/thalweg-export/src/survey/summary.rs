@@ -21,8 +21,8 @@ use thalweg_flow::breach::Breached;
 /// // A pit of 1 m in a slope that falls to the east.
 /// let heights = [9.0, 8.0, 7.0, 9.0, 5.0, 6.0, 9.0, 8.0, 7.0];
 /// let terrain = Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?;
-/// let survey = Survey::of(&terrain, &DrainOptions::default(), &mut NoProgress)?;
-/// let lakes = survey.summary(&terrain.grid).lakes;
+/// let survey = Survey::from_terrain(&terrain, &DrainOptions::default(), &mut NoProgress)?;
+/// let lakes = survey.summarize(&terrain.grid).lakes;
 /// assert_eq!((lakes.cells, lakes.deepest_m, lakes.volume_m3), (1, 1.0, 100.0));
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
@@ -127,7 +127,7 @@ pub struct ChannelSummary {
 }
 
 impl ChannelSummary {
-    pub(super) fn of(breached: &Breached, cell_area: f64) -> Self {
+    pub(super) fn from_breached(breached: &Breached, cell_area: f64) -> Self {
         let volume_m3 = breached.removed as f64 / UNITS * cell_area;
         Self { pits: breached.breached, kept: breached.kept, volume_m3 }
     }
@@ -135,7 +135,7 @@ impl ChannelSummary {
 
 impl Survey {
     /// Returns the results in numbers; `grid` is that of the terrain.
-    pub fn summary(&self, grid: &Grid) -> Summary {
+    pub fn summarize(&self, grid: &Grid) -> Summary {
         let area = grid.cell_area();
         let land_m2 = self.basins.as_slice().iter().filter(|basin| **basin > 0).count() as f64 * area;
         Summary {
@@ -146,19 +146,19 @@ impl Survey {
             crs: grid.georeference.as_ref().and_then(|g| g.epsg()).map(|code| format!("EPSG:{code}")),
             nodata_cells: self.directions.as_slice().iter().filter(|code| **code == VOID).count(),
             sea_level: grid.sea_level.map(Height::metres),
-            threshold_m2: self.options.threshold_on(grid),
+            threshold_m2: self.options.stream_threshold(grid),
             method: self.options.method.to_json(),
             exponent: (self.options.method == FlowMethod::Multiple).then_some(self.options.exponent),
             land_m2,
-            lakes: lakes(&self.lake_depth, area),
-            basins: basins(&self.basins, area),
-            streams: self.streams(land_m2),
+            lakes: summarize_lakes(&self.lake_depth, area),
+            basins: summarize_basins(&self.basins, area),
+            streams: self.summarize_streams(land_m2),
             breached: self.breaching,
             outlets: self.options.outlets.clone(),
         }
     }
 
-    fn streams(&self, land_m2: f64) -> StreamSummary {
+    fn summarize_streams(&self, land_m2: f64) -> StreamSummary {
         let highest = self.channels.reaches.iter().map(|reach| reach.order).max().unwrap_or(0);
         let of_order = |order: u32| {
             let reaches = || self.channels.reaches.iter().filter(|reach| reach.order == order);
@@ -175,8 +175,9 @@ impl Survey {
     }
 }
 
-fn lakes(depths: &Field<Height>, cell_area: f64) -> LakeSummary {
+fn summarize_lakes(depths: &Field<Height>, cell_area: f64) -> LakeSummary {
     let full = || depths.as_slice().iter().filter(|depth| depth.0 > 0);
+    // The sum is exact: 128 bits cannot overflow, because a depth has 32 bits and there are at most 2⁶⁴ cells.
     let volume: i128 = full().map(|depth| i128::from(depth.0)).sum();
     LakeSummary {
         cells: full().count(),
@@ -185,7 +186,8 @@ fn lakes(depths: &Field<Height>, cell_area: f64) -> LakeSummary {
     }
 }
 
-fn basins(numbers: &Field<u32>, cell_area: f64) -> BasinSummary {
+fn summarize_basins(numbers: &Field<u32>, cell_area: f64) -> BasinSummary {
+    // Basins are numbered from 1, and cells without a basin count under 0.
     let mut cells = vec![0u64; numbers.as_slice().iter().max().map_or(0, |n| *n as usize) + 1];
     numbers.as_slice().iter().for_each(|basin| cells[*basin as usize] += 1);
     let largest = cells[1..].iter().max().copied().unwrap_or(0);

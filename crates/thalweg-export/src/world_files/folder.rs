@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::world_files::tile::terrain_of_window;
-use thalweg_core::base::names::shown;
+use thalweg_core::base::names::format_path;
 use thalweg_core::{Cell, CellRect, Error, Result};
 use thalweg_io::atomic::write_text;
 use thalweg_io::plain::read_text;
-use thalweg_io::{SampleType, Samples, SaveOptions, output, save, save_samples};
+use thalweg_io::{SampleType, Samples, SaveOptions, output, save_samples, save_terrain};
 use thalweg_refine::LocalWindow;
 use thalweg_sim::recipe::{RECIPE_FILE, Recipe, SCHEMA_FILE};
 use thalweg_sim::world::World;
@@ -18,14 +18,15 @@ use thalweg_sim::world::World;
 pub const MANIFEST: &str = "manifest.json";
 
 /// The greatest number of tiles of a folder.
-const MOST: u64 = 1 << 24;
+const MAX_TILES: u64 = 1 << 24;
 
 /// The tiles that a folder contains.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TileRange {
     /// The finest level; all coarser levels are written too.
     pub level: u32,
-    /// West, north, east, south in world metres eastward and southward; `None` for the whole world.
+    /// West, north, east, south in world metres eastward and southward; `None` for the whole world. For example,
+    /// `[0.0, 0.0, 5000.0, 5000.0]` is a square of 5 km south-east of the origin.
     pub within: Option<[f64; 4]>,
 }
 
@@ -44,10 +45,10 @@ pub struct TileRange {
 /// let world = World::open(&recipe)?;
 /// let folder = tempfile::tempdir().unwrap();
 /// let tiles = TileFolder::open(folder.path(), &world, &recipe, &TileRange::default())?;
-/// assert_eq!(tiles.count(), 1);
+/// assert_eq!(tiles.tile_count(), 1);
 /// for (level, tile) in tiles.tiles() {
-///     tiles.write(level, &[tile])?;
-///     assert!(tiles.has(level, tile));
+///     tiles.write_tiles(level, &[tile])?;
+///     assert!(tiles.has_tile(level, tile));
 /// }
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
@@ -64,13 +65,14 @@ impl TileFolder {
     /// Returns the errors of [`TileFolder::check`]; an error if the folder cannot be written.
     pub fn open(folder: &Path, world: &World, recipe: &Recipe, range: &TileRange) -> Result<Self> {
         Self::check(folder, world, recipe, range)?;
+        // The manifest is written after the recipe, so a folder with a manifest always has its recipe.
         let path = folder.join(MANIFEST);
         if !path.exists() {
             output::make_folder(folder)?;
-            recipe.absolute()?.write(folder)?;
-            write_text(&path, &format!("{:#}\n", manifest(world, recipe)))?;
+            recipe.with_absolute_paths()?.write(folder)?;
+            write_text(&path, &format!("{:#}\n", describe_tiles(world, recipe)))?;
         }
-        Ok(Self { folder: folder.to_path_buf(), world: world.clone(), rects: rects(world, range)? })
+        Ok(Self { folder: folder.to_path_buf(), world: world.clone(), rects: find_tile_rects(world, range)? })
     }
 
     /// Checks that a folder, which need not exist, may contain the tiles of a world. Nothing is written.
@@ -80,22 +82,24 @@ impl TileFolder {
     /// before its east, or whose north is not before its south; for more than 2²⁴ tiles; for a folder whose manifest
     /// describes something else or cannot be read; and for one without a manifest whose `recipe.toml` is another one.
     pub fn check(folder: &Path, world: &World, recipe: &Recipe, range: &TileRange) -> Result<()> {
-        rects(world, range)?;
+        find_tile_rects(world, range)?;
         let path = folder.join(MANIFEST);
         if !path.exists() {
             return check_new(folder, recipe);
         }
-        let manifest = manifest(world, recipe);
+        let manifest = describe_tiles(world, recipe);
         let text = read_text(&path, 1 << 20)?;
-        let found: Value = serde_json::from_str(&text).map_err(|error| Error::file(&path, error.to_string()))?;
+        let found: Value =
+            serde_json::from_str(&text).map_err(|error| Error::invalid_file(&path, error.to_string()))?;
         if !found["recipe_hash"].is_string() {
             let problem = format!("contains a {MANIFEST} that does not describe tiles: choose another folder");
-            return Err(Error::file(folder, problem));
+            return Err(Error::invalid_file(folder, problem));
         }
+        // The description contains the version, so tiles of another version are not mixed with new ones.
         if found != manifest {
             let of = |value: &Value| format!("{} with hash {}", value["recipe"], value["recipe_hash"]);
             let problem = format!("contains tiles of {}, not of {}: choose another folder", of(&found), of(&manifest));
-            return Err(Error::file(folder, problem));
+            return Err(Error::invalid_file(folder, problem));
         }
         Ok(())
     }
@@ -107,34 +111,35 @@ impl TileFolder {
     }
 
     /// Returns the number of tiles.
-    pub fn count(&self) -> u64 {
+    pub fn tile_count(&self) -> u64 {
         self.rects.iter().map(|rect| rect.size().iter().map(|n| *n as u64).product::<u64>()).sum()
     }
 
     /// Returns true if a tile is written: its heights are written last.
-    pub fn has(&self, level: u32, tile: Cell<i64>) -> bool {
-        self.path(level, tile, "").exists()
+    pub fn has_tile(&self, level: u32, tile: Cell<i64>) -> bool {
+        self.layer_path(level, tile, "").exists()
     }
 
     /// Makes tiles of one level in parallel and writes them, each file completely or not at all.
     ///
     /// # Errors
     /// Returns the errors of [`World::tiles`]; an error if a file cannot be written.
-    pub fn write(&self, level: u32, tiles: &[Cell<i64>]) -> Result<()> {
+    pub fn write_tiles(&self, level: u32, tiles: &[Cell<i64>]) -> Result<()> {
         let windows = self.world.tiles(level, tiles)?;
-        tiles.iter().zip(windows).try_for_each(|(tile, window)| self.save(level, *tile, &window))
+        tiles.iter().zip(windows).try_for_each(|(tile, window)| self.save_tile(level, *tile, &window))
     }
 
-    fn path(&self, level: u32, Cell { row, col }: Cell<i64>, layer: &str) -> PathBuf {
+    fn layer_path(&self, level: u32, Cell { row, col }: Cell<i64>, layer: &str) -> PathBuf {
         self.folder.join(level.to_string()).join(col.to_string()).join(format!("{row}{layer}.tif"))
     }
 
-    fn save(&self, level: u32, tile: Cell<i64>, window: &LocalWindow) -> Result<()> {
-        let path = |layer: &str| self.path(level, tile, layer);
+    fn save_tile(&self, level: u32, tile: Cell<i64>, window: &LocalWindow) -> Result<()> {
+        let path = |layer: &str| self.layer_path(level, tile, layer);
         let height = path("");
         let folder = height.parent().unwrap_or(&self.folder);
         std::fs::create_dir_all(folder).map_err(Error::io(folder, "make the folder"))?;
         let land = terrain_of_window(self.world.frame(), window, 0.0)?;
+        // The heights are written after the other layers, because a tile counts as complete when its heights exist.
         save_samples(
             path(".rec"),
             &land.grid,
@@ -149,7 +154,7 @@ impl TileFolder {
             Samples::F32(window.area.as_slice().to_vec()),
             None,
         )?;
-        save(height, &land, &SaveOptions { sample: Some(SampleType::F64), ..SaveOptions::default() }).map(drop)
+        save_terrain(height, &land, &SaveOptions { sample: Some(SampleType::F64), ..SaveOptions::default() }).map(drop)
     }
 }
 
@@ -157,17 +162,17 @@ impl TileFolder {
 fn check_new(folder: &Path, recipe: &Recipe) -> Result<()> {
     output::check_names(folder, MANIFEST, &[RECIPE_FILE, SCHEMA_FILE, MANIFEST].map(String::from))?;
     let path = folder.join(RECIPE_FILE);
-    let own = recipe.absolute()?.to_file();
+    let own = recipe.with_absolute_paths()?.to_file();
     // A run that was stopped before it wrote its manifest has left its recipe.
     if path.exists() && read_text(&path, own.len() as u64).ok().as_ref() != Some(&own) {
         let problem = format!("contains a {RECIPE_FILE} that is not of this world's tiles: choose another folder");
-        return Err(Error::file(folder, problem));
+        return Err(Error::invalid_file(folder, problem));
     }
     Ok(())
 }
 
 /// Returns the description of a world's tiles, which differs between any two worlds.
-fn manifest(world: &World, recipe: &Recipe) -> Value {
+fn describe_tiles(world: &World, recipe: &Recipe) -> Value {
     json!({
         "recipe": recipe.name,
         "recipe_hash": recipe.hash(),
@@ -182,35 +187,37 @@ fn manifest(world: &World, recipe: &Recipe) -> Value {
 }
 
 /// Returns the rectangle of tiles on each level.
-fn rects(world: &World, range: &TileRange) -> Result<Vec<CellRect<i64>>> {
+fn find_tile_rects(world: &World, range: &TileRange) -> Result<Vec<CellRect<i64>>> {
     let frame = world.frame();
     frame.check(range.level)?;
     let mut count = 0u64;
     let mut rects = Vec::new();
     for level in 0..=range.level {
-        let all = frame.world(level);
+        let all = frame.world_rect(level);
         let cells = match range.within {
             None => all,
             Some([west, north, east, south]) => {
                 if !(west < east && north < south) {
                     let told = format!("{west}, {north}, {east}, {south}");
-                    return Err(Error::value(
+                    return Err(Error::invalid_value(
                         "within",
                         told,
                         "west, north, east, south in metres, eastward and southward",
                     ));
                 }
+                // The cell that contains the south-eastern corner is the last one, so the end is one beyond it.
                 let end = world.cell_at(level, east, south)?;
                 CellRect::from_corners(world.cell_at(level, west, north)?, end.map(|x| x + 1))
             }
         };
-        let last = world.tile_of(cells.end.map(|x| x - 1));
-        let rect = CellRect::from_corners(world.tile_of(cells.start), last.map(|x| x + 1));
+        let last = world.containing_tile(cells.end.map(|x| x - 1));
+        let rect = CellRect::from_corners(world.containing_tile(cells.start), last.map(|x| x + 1));
         let [rows, cols] = rect.size().map(|n| n as u64);
+        // An overflow counts as more tiles than are allowed.
         count = rows.checked_mul(cols).and_then(|here| count.checked_add(here)).unwrap_or(u64::MAX);
-        if count > MOST {
-            let allowed = format!("at most {MOST}: choose a coarser level or a smaller part of the world");
-            return Err(Error::value("tiles", format!("{count} down to level {level}"), allowed));
+        if count > MAX_TILES {
+            let allowed = format!("at most {MAX_TILES}: choose a coarser level or a smaller part of the world");
+            return Err(Error::invalid_value("tiles", format!("{count} down to level {level}"), allowed));
         }
         rects.push(rect);
     }
@@ -221,6 +228,7 @@ fn rects(world: &World, range: &TileRange) -> Result<Vec<CellRect<i64>>> {
 /// in the cache for the next one. The bits of the curve's index alternate between column (even bits) and row (odd
 /// bits).
 fn along_z(rect: CellRect<i64>) -> impl Iterator<Item = Cell<i64>> {
+    // There are at most 2²⁴ tiles, so a side is at most 2²⁴, and its square fits into 64 bits.
     let side = rect.size().into_iter().max().unwrap_or(0).next_power_of_two() as u64;
     let odd = |n: u64| (0..32).fold(0i64, |sum, bit| sum | (((n >> (2 * bit)) & 1) << bit) as i64);
     (0..side * side)
@@ -232,12 +240,12 @@ fn along_z(rect: CellRect<i64>) -> impl Iterator<Item = Cell<i64>> {
 ///
 /// # Errors
 /// Returns an error if there is none or it cannot be read.
-pub fn recipe_of(folder: &Path) -> Result<Recipe> {
+pub fn read_folder_recipe(folder: &Path) -> Result<Recipe> {
     let path = folder.join("recipe.toml");
     if !path.exists() {
-        return Err(Error::file(
+        return Err(Error::invalid_file(
             folder,
-            format!("contains no {}: no world or tiles were written there", shown(Path::new("recipe.toml"))),
+            format!("contains no {}: no world or tiles were written there", format_path(Path::new("recipe.toml"))),
         ));
     }
     Recipe::read(&path)
@@ -270,14 +278,14 @@ mod tests {
         fs::write(place.path().join("notes.txt"), "mine").unwrap();
         other.write(place.path()).unwrap();
         refused("recipe.toml");
-        one.absolute().unwrap().write(place.path()).unwrap();
+        one.with_absolute_paths().unwrap().write(place.path()).unwrap();
         let report = json!({"thalweg": "0", "files": ["height.tif", RECIPE_FILE, "report.json"]});
         fs::write(place.path().join("report.json"), report.to_string()).unwrap();
         refused("report.json");
         // The files of a stopped run are continued, both before and after its manifest was written.
         fs::remove_file(place.path().join("report.json")).unwrap();
-        assert_eq!(open(place.path()).unwrap().count(), 1);
-        assert_eq!(open(place.path()).unwrap().count(), 1);
+        assert_eq!(open(place.path()).unwrap().tile_count(), 1);
+        assert_eq!(open(place.path()).unwrap().tile_count(), 1);
         assert_eq!(text("notes.txt"), "mine");
         // The manifest of an export has the same name.
         let export = tempfile::tempdir().unwrap();

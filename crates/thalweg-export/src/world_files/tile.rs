@@ -10,7 +10,7 @@ use thalweg_flow::OUT;
 use thalweg_io::features::{Feature, Geometry, Property, save_features};
 use thalweg_io::output::{check_names, make_folder};
 use thalweg_io::trees::save_trees;
-use thalweg_io::{Draft, MapPixels, Samples, SaveOptions, save, save_map, save_samples, save_world_file};
+use thalweg_io::{Draft, MapPixels, Samples, SaveOptions, save_map, save_samples, save_terrain, save_world_file};
 use thalweg_models::process::forest::Forest;
 use thalweg_refine::{Frame, Ledger, LocalWindow, OPERATORS, Operator};
 use thalweg_render::pictures::shade::{SCREEN, ShadeOptions};
@@ -26,7 +26,7 @@ const FILES: [&str; 7] =
 const LAKES: [&str; 3] = ["lake.tif", "pool.tif", "hollow.tif"];
 
 /// The files of trees, where there are any.
-const GROWN: [&str; 2] = ["trees.csv", "trees.geojson"];
+const TREE_FILES: [&str; 2] = ["trees.csv", "trees.geojson"];
 
 /// The least drainage area of the rivers that are written, in cells: a tile of 512 cells then has about a hundred of
 /// them.
@@ -37,7 +37,7 @@ const RIVER_CELLS: f64 = 400.0;
 /// # Errors
 /// Returns an error for a level or a position that the world does not have.
 pub fn tile_rect(world: &World, level: u32, place: Point) -> Result<CellRect<i64>> {
-    Ok(world.rect_of(level, world.tile_of(world.cell_at(level, place.x, place.y)?)))
+    Ok(world.tile_rect(level, world.containing_tile(world.cell_at(level, place.x, place.y)?)))
 }
 
 /// Checks that a tile's files may be written to a folder, which is created: no file of something else has one of their
@@ -48,11 +48,12 @@ pub fn tile_rect(world: &World, level: u32, place: Point) -> Result<CellRect<i64
 /// or if a folder or a device has the name.
 pub fn check_folder(folder: &Path) -> Result<()> {
     let report = folder.join(FILES[6]);
+    // Reports of worlds have the same name, and only that of a tile has a first cell.
     let is_tile = |text: String| {
         serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|value| value.get("first_cell").is_some())
     };
     if report.exists() && !std::fs::read_to_string(&report).is_ok_and(is_tile) {
-        return Err(Error::file(
+        return Err(Error::invalid_file(
             folder,
             format!("contains a {} that is not of a tile: choose another folder", FILES[6]),
         ));
@@ -61,7 +62,7 @@ pub fn check_folder(folder: &Path) -> Result<()> {
     check_names(
         folder,
         FILES[6],
-        &FILES.iter().chain(&LAKES).chain(&GROWN).map(|name| name.to_string()).collect::<Vec<_>>(),
+        &FILES.iter().chain(&LAKES).chain(&TREE_FILES).map(|name| name.to_string()).collect::<Vec<_>>(),
     )
 }
 
@@ -73,10 +74,10 @@ pub fn check_folder(folder: &Path) -> Result<()> {
 /// does not have its size.
 pub fn terrain_of_window(frame: &Frame, window: &LocalWindow, runoff: f64) -> Result<Terrain> {
     let size = window.size();
-    let mut grid = Grid::new(size, frame.width(window.level))?;
+    let mut grid = Grid::new(size, frame.cell_width(window.level))?;
     (grid.origin, grid.edges, grid.sea_level) = (window.rect.start, frame.edges, frame.sea);
     let mut terrain = Terrain::from_ground(grid, window.ground.clone())?;
-    terrain.insert(&DISCHARGE, Cells::Float(window.discharge(frame, runoff)))?;
+    terrain.insert_layer(&DISCHARGE, Cells::Float(window.discharge(frame, runoff)))?;
     Ok(terrain)
 }
 
@@ -110,16 +111,17 @@ pub fn terrain_of_window(frame: &Frame, window: &LocalWindow, runoff: f64) -> Re
 pub fn draft_tile(world: &World, recipe: &Recipe, level: u32, rect: CellRect<i64>, folder: &Path) -> Result<Draft> {
     let frame = world.frame();
     let window = world.window(level, rect)?;
-    let least = RIVER_CELLS * frame.width(level).powi(2);
+    let least = RIVER_CELLS * frame.cell_width(level).powi(2);
     let rivers = world.rivers(level, rect, least)?;
     let mut land = terrain_of_window(frame, &window, world.runoff())?;
-    let growth = world.growth(level, rect)?;
+    let growth = world.grow_plants(level, rect)?;
     let ledger = world.ledger(level, rect)?;
     Draft::new(|draft| {
-        let at = draft.folder(folder)?;
+        let at = draft.temporary_folder(folder)?;
         let [height, receivers, area, lines, map, ..] = FILES.map(|name| at.join(name));
+        // A 64-bit float represents every fixed-point height exactly.
         let exact = SaveOptions { sample: Some(thalweg_io::SampleType::F64), ..SaveOptions::default() };
-        let said = save(&height, &land, &exact)?;
+        let said = save_terrain(&height, &land, &exact)?;
         save_samples(
             &receivers,
             &land.grid,
@@ -128,36 +130,36 @@ pub fn draft_tile(world: &World, recipe: &Recipe, level: u32, rect: CellRect<i64
             None,
         )?;
         save_samples(&area, &land.grid, ["catchment", "m2"], Samples::F32(window.area.as_slice().to_vec()), None)?;
-        let features: Vec<Feature> = rivers.iter().map(|river| feature(river, &land.grid)).collect();
+        let features: Vec<Feature> = rivers.iter().map(|river| river_feature(river, &land.grid)).collect();
         save_features(&lines, &features, &land.grid)?;
         save_map(&map, &land, ShadeOptions { ramp: recipe.ramp, max_size: Some(SCREEN), ..ShadeOptions::default() })?;
-        let place = save_world_file(&map, &land.grid, MapPixels::shaded(land.grid.size, Some(SCREEN)))?;
+        let place = save_world_file(&map, &land.grid, MapPixels::for_shaded_map(land.grid.size, Some(SCREEN)))?;
         let files = [height, receivers, area, lines, map].map(PathBuf::from).into_iter().chain([place]).collect();
-        draft.take(thalweg_io::Saved { files, said });
-        for (name, samples) in standing(&window, world.runoff() > 0.0) {
+        draft.add_saved(thalweg_io::Saved { files, said });
+        for (name, samples) in encode_lakes(&window, world.runoff() > 0.0) {
             let path = at.join(name);
             let unit = if matches!(samples, Samples::U32(_)) { "1" } else { "m" };
             save_samples(&path, &land.grid, [name.trim_end_matches(".tif"), unit], samples, None)?;
-            draft.take(thalweg_io::Saved { files: vec![path.into()], said: Vec::new() });
+            draft.add_saved(thalweg_io::Saved { files: vec![path.into()], said: Vec::new() });
         }
         if let Some((name, table)) = growth {
             land.tables.insert(name.to_string(), table);
             let forest = Forest::read(&land)?;
-            for path in GROWN.map(|name| at.join(name)) {
+            for path in TREE_FILES.map(|name| at.join(name)) {
                 let said = save_trees(&path, forest.trees(), &land)?;
-                draft.take(thalweg_io::Saved { files: vec![path.into()], said });
+                draft.add_saved(thalweg_io::Saved { files: vec![path.into()], said });
             }
         }
-        draft.report = report(world, recipe, &window, rivers.len());
-        draft.report["ledger"] = ledger.as_ref().map_or(serde_json::Value::Null, booked);
-        draft.report_to(folder.join(FILES[6]), true);
+        draft.report = build_report(world, recipe, &window, rivers.len());
+        draft.report["ledger"] = ledger.as_ref().map_or(serde_json::Value::Null, ledger_to_json);
+        draft.add_report_path(folder.join(FILES[6]), true);
         Ok(())
     })
 }
 
 /// Returns the files of a window's lakes: their numbers, and their depths in metres, exact; for dry depressions the
 /// depths alone.
-fn standing(window: &LocalWindow, is_wet: bool) -> Vec<(&'static str, Samples)> {
+fn encode_lakes(window: &LocalWindow, is_wet: bool) -> Vec<(&'static str, Samples)> {
     let Some(lakes) = &window.lakes else { return Vec::new() };
     let cols = window.size()[1];
     let depth = |k: usize| {
@@ -166,13 +168,14 @@ fn standing(window: &LocalWindow, is_wet: bool) -> Vec<(&'static str, Samples)> 
     };
     let depths = Samples::F64((0..window.ground.len()).map(depth).collect());
     match is_wet {
+        // Without runoff the depressions are dry, so they have a depth but no lake.
         true => vec![(LAKES[0], Samples::U32(lakes.id.as_slice().to_vec())), (LAKES[1], depths)],
         false => vec![(LAKES[2], depths)],
     }
 }
 
 /// Converts a river to a line with a profile.
-fn feature(river: &thalweg_sim::world::RiverLine, grid: &Grid) -> Feature {
+fn river_feature(river: &thalweg_sim::world::RiverLine, grid: &Grid) -> Feature {
     // Converts world positions to cells from the window's north-western corner.
     let cell = |point: Point| {
         Cell::new(point.y / grid.cell - grid.origin[0] as f64, point.x / grid.cell - grid.origin[1] as f64)
@@ -191,7 +194,8 @@ fn feature(river: &thalweg_sim::world::RiverLine, grid: &Grid) -> Feature {
 
 /// Formats a mass balance for the report, in units of 1/65 536 m over a cell, as integers; for each operator the
 /// amounts that it gave and took.
-fn booked(ledger: &Ledger) -> serde_json::Value {
+fn ledger_to_json(ledger: &Ledger) -> serde_json::Value {
+    // JSON readers expect integers of 64 bits; a greater sum is written as null.
     let units = |sum: i128| i64::try_from(sum).map_or(serde_json::Value::Null, Into::into);
     let by = |operator: Operator| {
         let [given, taken] = [&ledger.given, &ledger.taken].map(|side| units(side[operator as usize]));
@@ -202,16 +206,16 @@ fn booked(ledger: &Ledger) -> serde_json::Value {
         "added": units(ledger.added()),
         "eroded": units(ledger.eroded()),
         "deposited": units(ledger.deposited()),
-        "carried_out": units(ledger.carried_out()),
+        "carried_out": units(ledger.exported()),
         "after": units(ledger.after()),
         "operators": OPERATORS.into_iter().map(by).collect::<serde_json::Map<_, _>>(),
     })
 }
 
 /// Returns the report about a window.
-fn report(world: &World, recipe: &Recipe, window: &LocalWindow, rivers: usize) -> serde_json::Value {
+fn build_report(world: &World, recipe: &Recipe, window: &LocalWindow, rivers: usize) -> serde_json::Value {
     let CellRect { start, end } = window.rect;
-    let width = world.frame().width(window.level);
+    let width = world.frame().cell_width(window.level);
     let metres = |cell: i64| cell as f64 * width;
     let heights = window.ground.as_slice();
     let [low, high] = [heights.iter().min(), heights.iter().max()].map(|height| height.map_or(0.0, |h| h.metres()));
@@ -227,6 +231,7 @@ fn report(world: &World, recipe: &Recipe, window: &LocalWindow, rivers: usize) -
         "first_cell": [start.row, start.col],
         "west_m": metres(start[1]),
         "east_m": metres(end[1]),
+        // World metres count to the south, and map coordinates to the north.
         "north_m": -metres(start[0]),
         "south_m": -metres(end[0]),
         "lowest_m": low,

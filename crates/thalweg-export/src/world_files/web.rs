@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use thalweg_core::{Cell, CellRect, Field, Point, Result};
 use thalweg_render::web::{
-    Encoding, MAP_LAYERS, MOST_ZOOM, MapLand, MapLayer, MapPage, MapPlace, MapTile, PAGE, SIDE, TileHeights, pixel,
+    Encoding, MAP_LAYERS, MAX_ZOOM, MapLand, MapLayer, MapPage, MapPlace, MapTile, PAGE, SIDE, TileHeights, pixel_size,
 };
 use thalweg_sim::world::World;
 
 /// The greatest width of a pixel of the coarsest zoom, in cells of level 0.
-const WIDEST: f64 = 2.0;
+const MAX_PIXEL_WIDTH_CELLS: f64 = 2.0;
 
 /// The media types of responses that are not tiles.
 const PLAIN: &str = "text/plain; charset=utf-8";
@@ -17,8 +17,9 @@ const JSON: &str = "application/json";
 
 /// The response to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    /// The HTTP status: 200, 404 if there is no such resource, 500 if a tile cannot be made.
+pub struct TileResponse {
+    /// The HTTP status: 200, 404 if there is no such resource, 500 if a tile cannot be made. For example, a tile
+    /// outside the world has 404.
     pub status: u16,
     /// The media type of the body.
     pub mime: &'static str,
@@ -26,18 +27,18 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-impl Answer {
-    fn text(status: u16, text: &str) -> Self {
+impl TileResponse {
+    fn from_text(status: u16, text: &str) -> Self {
         Self { status, mime: PLAIN, body: format!("{text}\n").into_bytes() }
     }
 
-    fn found(mime: &'static str, body: impl Into<Vec<u8>>) -> Self {
+    fn with_body(mime: &'static str, body: impl Into<Vec<u8>>) -> Self {
         Self { status: 200, mime, body: body.into() }
     }
 }
 
 /// A parsed request.
-enum Asked {
+enum TileRequest {
     Description,
     Page(usize),
     Tile(MapTile, Encoding, &'static str),
@@ -58,9 +59,9 @@ enum Asked {
 /// let recipe = Recipe::parse(text)?;
 /// let world = World::open(&recipe)?;
 /// let tiles = WebTiles::new(world, "plain");
-/// let answer = tiles.answer("/tiles.json", "http://localhost:8080");
+/// let answer = tiles.respond("/tiles.json", "http://localhost:8080");
 /// assert_eq!((answer.status, answer.mime), (200, "application/json"));
-/// assert_eq!(tiles.answer("/unknown", "http://localhost:8080").status, 404);
+/// assert_eq!(tiles.respond("/unknown", "http://localhost:8080").status, 404);
 /// assert!(WebTiles::is_tile("/terrarium/12/2048/2048.png"));
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
@@ -79,19 +80,19 @@ struct WorldLand {
 }
 
 impl MapLand for WorldLand {
-    fn finest(&self) -> u32 {
+    fn finest_level(&self) -> u32 {
         self.finest
     }
 
-    fn width(&self, level: u32) -> f64 {
-        self.world.frame().width(level)
+    fn cell_width(&self, level: u32) -> f64 {
+        self.world.frame().cell_width(level)
     }
 
     fn cells(&self, level: u32) -> CellRect<i64> {
-        self.world.frame().world(level)
+        self.world.frame().world_rect(level)
     }
 
-    fn heights(&self, level: u32, cells: CellRect<i64>) -> Result<Field<f64>> {
+    fn read_heights(&self, level: u32, cells: CellRect<i64>) -> Result<Field<f64>> {
         Ok(self.world.window(level, cells)?.ground.map(|height| height.metres()))
     }
 }
@@ -101,10 +102,12 @@ impl WebTiles {
     /// cells of level 0 wide; the last zoom is 22, or the last for which the world has a level.
     pub fn new(world: World, name: &str) -> Self {
         let frame = world.frame();
-        let level = |zoom: u32| libm::log2(frame.cell / pixel(zoom)).ceil().max(0.0) as u32;
-        let is_there = |zoom: &u32| pixel(*zoom) <= WIDEST * frame.cell;
-        let first = (0..=MOST_ZOOM).find(is_there).unwrap_or(MOST_ZOOM);
-        let last = (first..=MOST_ZOOM).rev().find(|zoom| frame.check(level(*zoom)).is_ok()).unwrap_or(first);
+        // The level of a zoom is the first whose cells are no wider than the pixels; each level halves the width.
+        let level = |zoom: u32| libm::log2(frame.cell / pixel_size(zoom)).ceil().max(0.0) as u32;
+        let is_there = |zoom: &u32| pixel_size(*zoom) <= MAX_PIXEL_WIDTH_CELLS * frame.cell;
+        let first = (0..=MAX_ZOOM).find(is_there).unwrap_or(MAX_ZOOM);
+        // The search begins with the finest zoom, because the world's levels may end earlier.
+        let last = (first..=MAX_ZOOM).rev().find(|zoom| frame.check(level(*zoom)).is_ok()).unwrap_or(first);
         let finest = level(last);
         Self { land: WorldLand { world, finest }, name: name.to_string(), zooms: [first, last] }
     }
@@ -118,10 +121,10 @@ impl WebTiles {
     /// final slash.
     pub fn describe(&self, base: &str) -> Value {
         // The bounds are clamped to the map; an unbounded world extends further.
-        let (half, width) = (pixel(0) * SIDE as f64 / 2.0, self.land.width(0));
+        let (half, width) = (pixel_size(0) * SIDE as f64 / 2.0, self.land.cell_width(0));
         let corner = |cell: Cell<i64>| {
             let Cell { row: y, col: x } = cell.map(|index| (index as f64 * width).clamp(-half, half));
-            MapPlace::plane().lon_lat(Point { x, y })
+            MapPlace::web_mercator_plane().lon_lat(Point { x, y })
         };
         let CellRect { start, end } = self.land.cells(0);
         let (north_west, south_east) = (corner(start), corner(end));
@@ -135,59 +138,62 @@ impl WebTiles {
                 .map(f64::to_degrees),
             range: None,
         };
-        page.describe(&format!("{base}/"), &MAP_LAYERS)
+        page.to_tile_json(&format!("{base}/"), &MAP_LAYERS)
     }
 
     /// Returns the response to a path: `/tiles.json` is [`WebTiles::describe`] with this `base`;
     /// `/{layer}/{zoom}/{column}/{row}.{ending}` is a tile of one of [`MAP_LAYERS`] (without a layer, the first with
     /// this extension); `/` is the page. A query after a question mark is ignored.
-    pub fn answer(&self, path: &str, base: &str) -> Answer {
-        match parse(path) {
-            Asked::Nothing => {
+    pub fn respond(&self, path: &str, base: &str) -> TileResponse {
+        match parse_path(path) {
+            TileRequest::Nothing => {
                 let known: Vec<String> = MAP_LAYERS
                     .iter()
                     .map(|layer| format!("/{}/{{z}}/{{x}}/{{y}}.{}", layer.name, layer.ending))
                     .collect();
-                Answer::text(404, &format!("not found: /, /tiles.json, {}", known.join(", ")))
+                TileResponse::from_text(404, &format!("not found: /, /tiles.json, {}", known.join(", ")))
             }
-            Asked::Page(number) => Answer::found(PAGE[number].1, PAGE[number].2),
-            Asked::Description => Answer::found(JSON, format!("{:#}\n", self.describe(base))),
-            Asked::Tile(tile, encoding, mime) => match self.tile(tile, encoding) {
-                Ok(Some(body)) => Answer::found(mime, body),
-                Ok(None) => Answer::text(404, "no tile: outside the zooms or the world"),
-                Err(error) => Answer::text(500, &error.to_string()),
+            TileRequest::Page(number) => TileResponse::with_body(PAGE[number].1, PAGE[number].2),
+            TileRequest::Description => TileResponse::with_body(JSON, format!("{:#}\n", self.describe(base))),
+            TileRequest::Tile(tile, encoding, mime) => match self.encode_tile(tile, encoding) {
+                Ok(Some(body)) => TileResponse::with_body(mime, body),
+                Ok(None) => TileResponse::from_text(404, "no tile: outside the zooms or the world"),
+                Err(error) => TileResponse::from_text(500, &error.to_string()),
             },
         }
     }
 
     /// Returns true if a path requests a tile, which takes time to make.
     pub fn is_tile(path: &str) -> bool {
-        matches!(parse(path), Asked::Tile(..))
+        matches!(parse_path(path), TileRequest::Tile(..))
     }
 
     /// Returns a tile as bytes; `None` if it is outside the zooms or the world.
     ///
     /// # Errors
     /// Returns the errors of [`World::window`]; an error if an image cannot be encoded.
-    pub fn tile(&self, tile: MapTile, encoding: Encoding) -> Result<Option<Vec<u8>>> {
+    pub fn encode_tile(&self, tile: MapTile, encoding: Encoding) -> Result<Option<Vec<u8>>> {
         if !(self.zooms[0]..=self.zooms[1]).contains(&tile.zoom) {
             return Ok(None);
         }
-        TileHeights::of(&self.land, &MapPlace::plane(), tile)?.map(|heights| heights.bytes(encoding)).transpose()
+        TileHeights::sample_tile(&self.land, &MapPlace::web_mercator_plane(), tile)?
+            .map(|heights| heights.encode(encoding))
+            .transpose()
     }
 }
 
 /// Parses a path.
-fn parse(path: &str) -> Asked {
+fn parse_path(path: &str) -> TileRequest {
     let path = path.split('?').next().unwrap_or_default();
-    let Some(path) = path.strip_prefix('/') else { return Asked::Nothing };
+    let Some(path) = path.strip_prefix('/') else { return TileRequest::Nothing };
     if path == "tiles.json" {
-        return Asked::Description;
+        return TileRequest::Description;
     }
     if let Some(page) = PAGE.iter().position(|(name, ..)| *name == path || path.is_empty()) {
-        return Asked::Page(page);
+        return TileRequest::Page(page);
     }
     let number = |text: &str| {
+        // `parse` alone would also accept a sign, for example `+3`.
         let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         if is_plain { text.parse::<u32>().ok() } else { None }
     };
@@ -195,14 +201,14 @@ fn parse(path: &str) -> Asked {
     let (layer, zoom, column, file) = match parts[..] {
         [zoom, column, file] => (None, zoom, column, file),
         [layer, zoom, column, file] => (Some(layer), zoom, column, file),
-        _ => return Asked::Nothing,
+        _ => return TileRequest::Nothing,
     };
-    let Some((row, ending)) = file.split_once('.') else { return Asked::Nothing };
+    let Some((row, ending)) = file.split_once('.') else { return TileRequest::Nothing };
     let known = |of: &&MapLayer| of.ending == ending && layer.is_none_or(|layer| layer == of.name);
     match (number(zoom), number(column), number(row), MAP_LAYERS.iter().find(known)) {
         (Some(zoom), Some(column), Some(row), Some(of)) => {
-            Asked::Tile(MapTile { zoom, column, row }, of.encoding, of.mime)
+            TileRequest::Tile(MapTile { zoom, column, row }, of.encoding, of.mime)
         }
-        _ => Asked::Nothing,
+        _ => TileRequest::Nothing,
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use thalweg_core::{Error, Result};
 use thalweg_io::LoadOptions;
 use thalweg_io::atomic::Temporary;
-use thalweg_io::output::{absolute, make_folder};
+use thalweg_io::output::{absolute_path, make_folder};
 use thalweg_sim::presets::{ELEVATION_MODEL, write_elevation_model};
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
@@ -16,13 +16,14 @@ use thalweg_sim::run::Run;
 ///
 /// # Errors
 /// Returns an error if the folder cannot be written or the recipe begins with something else; and the errors of
-/// [`Run::over_file`].
+/// [`Run::from_elevation_file`].
 pub fn begin_run(recipe: Recipe, folder: &Path, options: &LoadOptions) -> Result<Run> {
     make_folder(folder)?;
-    let passing = Temporary::folder(folder).map_err(Error::io(folder, "write into"))?;
+    // The temporary folder is removed at the end of this function, when the run has read the model.
+    let passing = Temporary::create_folder(folder).map_err(Error::io(folder, "write into"))?;
     let recipe = write_elevation_model(recipe, passing.path())?;
     let model = passing.path().join(ELEVATION_MODEL.0);
-    Run::over_file(Recipe { folder: absolute(folder)?.into(), ..recipe }, &model, options)
+    Run::from_elevation_file(Recipe { folder: absolute_path(folder)?.into(), ..recipe }, &model, options)
 }
 
 #[cfg(test)]
@@ -36,7 +37,7 @@ mod tests {
         let folder = passing.path().join("world");
         let recipe = Recipe { cells: 64, ..find_preset("aged").unwrap() };
         let run = begin_run(recipe, &folder, &LoadOptions::default()).unwrap();
-        assert_eq!(*run.recipe().folder, *absolute(&folder).unwrap());
+        assert_eq!(*run.recipe().folder, *absolute_path(&folder).unwrap());
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "nothing stays of it");
         assert!(begin_run(find_preset("hills").unwrap(), &folder, &LoadOptions::default()).is_err());
     }

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use thalweg_core::base::names;
 use thalweg_core::{Error, Result};
-use thalweg_io::apart::same;
-use thalweg_io::output::{self, absolute};
-use thalweg_io::staging::{announce, listed};
-use thalweg_io::{atomic, save_map};
+use thalweg_io::file_identity::is_same_file;
+use thalweg_io::output::{self, absolute_path};
+use thalweg_io::staging::{read_list_hash, write_file_list};
+use thalweg_io::{save_map, write_atomically};
 use thalweg_render::pictures::animation;
 use thalweg_render::pictures::picture::Picture;
 use thalweg_render::pictures::shade::ShadeOptions;
@@ -25,7 +25,7 @@ const RATE: u16 = 12;
 const LIST: &str = ".thalweg-frames.json";
 
 /// The number of frames that the list names at first.
-const FEW: u32 = 64;
+const INITIAL_LIST_LENGTH: u32 = 64;
 
 /// The options for frames.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,13 +57,13 @@ pub struct Frames {
     /// The number of frames that the list in the folder names, which is ahead of those that are drawn; 0 as long as
     /// frames of a previous run may be there.
     announced: u32,
-    look: Option<Look>,
+    look: Option<FrameStyle>,
 }
 
 /// The colours and the light of a stage's frames. All frames have those of the first, so that the animation does not
 /// flicker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Look {
+struct FrameStyle {
     turn: usize,
     range: Option<[f32; 2]>,
     exaggeration: Option<f64>,
@@ -78,13 +78,13 @@ impl Frames {
         let FramesOptions { folder, every, of, size, animation } = options;
         let labels = || recipe.stages.iter().map(|stage| stage.label.as_str());
         if let Some(label) = of.as_deref().filter(|label| labels().all(|known| known != *label)) {
-            return Err(Error::unknown("stage", label, labels()));
+            return Err(Error::unknown_name("stage", label, labels()));
         }
         if every == 0 {
-            return Err(Error::value("steps between frames", every, "1 or more"));
+            return Err(Error::invalid_value("steps between frames", every, "1 or more"));
         }
-        let dir = absolute(&folder)?;
-        let animation = animation.as_deref().map(absolute).transpose()?;
+        let dir = absolute_path(&folder)?;
+        let animation = animation.as_deref().map(absolute_path).transpose()?;
         Ok(Self { dir, every, of, size, animation, taken: 0, announced: 0, look: None })
     }
 
@@ -95,9 +95,10 @@ impl Frames {
     /// cannot be written, or if another run has drawn in the folder since this one did.
     pub fn check(&self, recipe: &Recipe) -> Result<()> {
         output::make_folder(&self.dir)?;
-        if self.announced > 0 && listed(&self.dir, LIST).is_some_and(|other| other != recipe.hash()) {
+        // A resumed run must not continue the numbers among the frames of another run.
+        if self.announced > 0 && read_list_hash(&self.dir, LIST).is_some_and(|other| other != recipe.hash()) {
             let problem = "contains the frames of another run that began later; move that folder away to continue";
-            return Err(Error::file(&self.dir, problem));
+            return Err(Error::invalid_file(&self.dir, problem));
         }
         self.animation.as_deref().map_or(Ok(()), |path| output::check_ending(path, &["png"]).map(|_| ()))
     }
@@ -106,20 +107,21 @@ impl Frames {
     pub fn may_be(&self, file: &Path) -> bool {
         let number = file.file_name().and_then(|name| name.to_str()?.strip_prefix("frame_")?.strip_suffix(".png"));
         let is_frame = number.is_some_and(|n| n.len() >= 5 && n.bytes().all(|digit| digit.is_ascii_digit()));
-        is_frame && file.file_name().is_some_and(|name| same(&self.dir.join(name), file))
+        is_frame && file.file_name().is_some_and(|name| is_same_file(&self.dir.join(name), file))
     }
 
     /// Draws the terrain after a step, if a frame is due.
     ///
     /// # Errors
     /// Returns an error if the frame, or the list of frames in the folder, cannot be written.
-    pub fn step(&mut self, run: &Run, progress: &RunProgress) -> Result<()> {
+    pub fn draw_due_frame(&mut self, run: &Run, progress: &RunProgress) -> Result<()> {
+        // The last step of a stage is always drawn, so that the animation shows every result.
         let ends = progress.step >= progress.steps;
         let due = ends || progress.step.is_multiple_of(self.every);
         if !due || self.of.as_ref().is_some_and(|label| *label != progress.label) {
             return Ok(());
         }
-        let terrain = &*run.map();
+        let terrain = &*run.terrain_without_margin();
         let ramp = run.recipe().ramp;
         // While a base model generates the ground, it changes completely, so each of its frames has its own colours and
         // light.
@@ -129,8 +131,8 @@ impl Frames {
         let look = match kept {
             Some(look) => look,
             None => {
-                let settled = ShadeOptions::default().settled(terrain)?;
-                Look { turn: progress.turn, range: settled.range, exaggeration: settled.exaggeration }
+                let settled = ShadeOptions::default().resolve_for(terrain)?;
+                FrameStyle { turn: progress.turn, range: settled.range, exaggeration: settled.exaggeration }
             }
         };
         let options = ShadeOptions {
@@ -143,19 +145,19 @@ impl Frames {
         self.look = Some(look);
         // The number of a frame that could not be written stays unused; the animation skips it.
         self.taken += 1;
-        self.announce(run.recipe())?;
-        save_map(self.path(self.taken), terrain, options)
+        self.extend_list(run.recipe())?;
+        save_map(self.frame_path(self.taken), terrain, options)
     }
 
     /// Ensures that the list in the folder names the next frame, and that the frames of a previous run are removed. The
     /// list names more frames than are drawn, so that it need not be rewritten for every frame.
-    fn announce(&mut self, recipe: &Recipe) -> Result<()> {
+    fn extend_list(&mut self, recipe: &Recipe) -> Result<()> {
         if self.taken <= self.announced {
             return Ok(());
         }
-        let ahead = self.taken.next_power_of_two().max(FEW);
-        let names = (1..=ahead).map(name);
-        announce(&self.dir, LIST, &recipe.hash(), names, self.announced == 0)?;
+        let ahead = self.taken.next_power_of_two().max(INITIAL_LIST_LENGTH);
+        let names = (1..=ahead).map(frame_name);
+        write_file_list(&self.dir, LIST, &recipe.hash(), names, self.announced == 0)?;
         self.announced = ahead;
         Ok(())
     }
@@ -169,25 +171,26 @@ impl Frames {
     ///
     /// # Errors
     /// Returns an error if there is no frame, or if a file cannot be read or written.
-    pub fn finish(&self, path: &Path) -> Result<()> {
+    pub fn write_animation(&self, path: &Path) -> Result<()> {
+        // A frame that could not be written, or that the user has removed, is skipped.
         let files: Vec<PathBuf> =
-            (1..=self.taken).map(|number| self.path(number)).filter(|file| file.is_file()).collect();
+            (1..=self.taken).map(|number| self.frame_path(number)).filter(|file| file.is_file()).collect();
         if files.is_empty() {
-            return Err(Error::file(&self.dir, "contains no frame for the animation"));
+            return Err(Error::invalid_file(&self.dir, "contains no frame for the animation"));
         }
-        let read = |file: &PathBuf| Picture::decode(BufReader::new(File::open(file)?));
+        let read = |file: &PathBuf| Picture::decode_png(BufReader::new(File::open(file)?));
         let wrote = |file: &mut _| {
             animation::encode_animation(file, files.len() as u32, RATE, files.iter().map(read))
                 .map_err(Error::io(path, "write"))
         };
-        atomic(path, wrote)
+        write_atomically(path, wrote)
     }
 
-    fn path(&self, number: u32) -> PathBuf {
-        self.dir.join(name(number))
+    fn frame_path(&self, number: u32) -> PathBuf {
+        self.dir.join(frame_name(number))
     }
 }
 
-fn name(number: u32) -> String {
+fn frame_name(number: u32) -> String {
     format!("frame_{number:05}.png")
 }

@@ -1,9 +1,9 @@
-//! [`Lock`]: allows one run at a time in a folder.
+//! [`FolderLock`]: allows one run at a time in a folder.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
-use thalweg_core::base::names::shown;
+use thalweg_core::base::names::format_path;
 use thalweg_core::{Error, Result};
 
 /// The file that is locked.
@@ -13,31 +13,33 @@ pub(super) const NAME: &str = ".lock";
 /// in at the same time.
 #[derive(Debug)]
 #[must_use]
-pub struct Lock {
+pub struct FolderLock {
     _open: Option<File>,
     /// A warning if the system cannot lock files, so that a second run is not kept out; `None` if the folder is locked.
     pub warning: Option<String>,
 }
 
-impl Lock {
+impl FolderLock {
     /// Locks the folder until the lock is dropped.
     ///
     /// # Errors
     /// Returns an error if another process uses the folder, or if the file cannot be created.
-    pub fn take(folder: &Path) -> Result<Self> {
+    pub fn acquire(folder: &Path) -> Result<Self> {
         let path = folder.join(NAME);
+        // A link could lead to a file outside the folder, and a pipe would block.
         if std::fs::symlink_metadata(&path).is_ok_and(|about| !about.is_file()) {
-            return Err(Error::file(&path, "is not a regular file, so it is not a lock of thalweg"));
+            return Err(Error::invalid_file(&path, "is not a regular file, so it is not a lock of thalweg"));
         }
+        // The file is never truncated, because another process may have it open.
         let file = File::options().create(true).append(true).open(&path).map_err(Error::io(&path, "write"))?;
         match file.try_lock() {
             Ok(()) => Ok(Self { _open: Some(file), warning: None }),
-            Err(TryLockError::WouldBlock) => Err(Error::file(
+            Err(TryLockError::WouldBlock) => Err(Error::invalid_file(
                 folder,
                 "is in use by another run; wait until it ends, or choose another folder with -o",
             )),
             Err(TryLockError::Error(error)) => {
-                let warning = format!("{}: cannot be locked against a second run ({error})", shown(&path));
+                let warning = format!("{}: cannot be locked against a second run ({error})", format_path(&path));
                 Ok(Self { _open: None, warning: Some(warning) })
             }
         }

@@ -10,7 +10,7 @@
 //! let mut recipe = presets::find_preset("hills")?;
 //! recipe.cells = 32;
 //! let mut run = Run::new(recipe)?;
-//! while run.step()?.is_some() {}
+//! while run.take_step()?.is_some() {}
 //! world_folder::write_world(&run, folder.path())?;
 //!
 //! // Whole, with the recipe that it was made from.
@@ -21,23 +21,23 @@
 //! ```
 
 mod begin;
-mod ending;
 mod frames;
 mod layer;
 mod lock;
 mod read;
+mod run_output;
 mod states;
 
 pub use begin::begin_run;
-pub use ending::{Ending, write_world};
 pub use frames::{Frames, FramesOptions};
 pub use layer::draw_layer;
-pub use lock::Lock;
+pub use lock::FolderLock;
 pub use read::{
-    heights_in, is_of_another, keeps_recipe, read_cover, read_recipe, read_shown, read_world, read_world_with_models,
-    reads_of, rules_of, trees_of,
+    find_heights_file, is_of_another, is_unchanged_recipe, list_input_files, read_cover, read_displayed_terrain,
+    read_recipe, read_texture_rules, read_world, read_world_trees, read_world_with_models,
 };
-pub use states::{StateEvery, States};
+pub use run_output::{Ending, write_world};
+pub use states::{StateInterval, States};
 
 /// The name of the report, which is written last: it states that all files exist.
 pub const REPORT: &str = "report.json";

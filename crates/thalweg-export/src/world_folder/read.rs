@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use super::{HEIGHT, REPORT, TREES};
 use thalweg_core::terrain::ReadBack;
 use thalweg_core::{Error, Result, Terrain};
-use thalweg_io::apart::same;
+use thalweg_io::file_identity::is_same_file;
 use thalweg_io::trees::load_trees;
-use thalweg_io::{Format, LoadOptions, Sidecar, VrtWindows, load, load_layer_of, plain};
+use thalweg_io::{Format, LoadOptions, Sidecar, VrtWindows, load_terrain, load_terrain_layer, plain};
 use thalweg_models::models::Models;
 use thalweg_models::process::forest::{Forest, Tree};
 use thalweg_models::rocks::Rock;
@@ -18,25 +18,25 @@ use thalweg_sim::recipe::{RECIPE_FILE, Recipe};
 const LONGEST: u64 = 16 << 20;
 
 /// Reads a terrain, and returns it with warnings. `path` is a file, or a folder that was written as a world's folder or
-/// by [a survey](crate::survey::Survey::draft) with runoff. From a folder the layers of [`ReadBack::Always`] are read
-/// too, and edges and sea level from its recipe.
+/// by [a survey](crate::survey::Survey::write_draft) with runoff. From a folder the layers of [`ReadBack::Always`] are
+/// read too, and edges and sea level from its recipe.
 ///
 /// # Errors
 /// Returns an error if a file cannot be read, if a layer does not have the size of the heights, or if the folder has no
 /// heights.
 ///
 /// # Examples
-/// A file of heights is read as [`load`] reads it.
+/// A file of heights is read as [`load_terrain`] reads it.
 ///
 /// ```
 /// use thalweg_core::{Grid, Terrain};
 /// use thalweg_export::world_folder::read_world;
-/// use thalweg_io::{LoadOptions, SaveOptions, save};
+/// use thalweg_io::{LoadOptions, SaveOptions, save_terrain};
 ///
 /// let folder = tempfile::tempdir().unwrap();
 /// let file = folder.path().join("dem.tif");
 /// let terrain = Terrain::from_metres(Grid::new([2, 2], 30.0)?, &[0.0, 10.0, 20.0, 30.0])?;
-/// save(&file, &terrain, &SaveOptions::default())?;
+/// save_terrain(&file, &terrain, &SaveOptions::default())?;
 /// assert_eq!(read_world(&file, &LoadOptions::default())?.0.ground, terrain.ground);
 /// // The folder itself is not that of a world: it has no height.tif.
 /// assert!(read_world(folder.path(), &LoadOptions::default()).is_err());
@@ -53,14 +53,18 @@ pub fn read_world(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<St
 /// Returns the errors of [`read_world`].
 pub fn read_world_with_models(path: &Path, options: &LoadOptions, models: &Models) -> Result<(Terrain, Vec<String>)> {
     if !path.is_dir() {
-        let loaded = load(path, options)?;
+        let loaded = load_terrain(path, options)?;
         return Ok((loaded.terrain, loaded.warnings));
     }
-    let loaded = load(heights_in(path)?, options)?;
+    let loaded = load_terrain(find_heights_file(path)?, options)?;
     let mut terrain = loaded.terrain;
+    // Layers need the terrain's mask, so they are read after the heights.
     add_layers(path, ReadBack::Always, models, &mut terrain)?;
-    if let Some(recipe) = file_in(path, RECIPE_FILE).map(|file| Recipe::read_with(&file, models)).transpose()? {
-        terrain.grid = recipe.framed(terrain.grid)?;
+    // The files do not state edges and sea level, so these come from the recipe.
+    if let Some(recipe) =
+        find_folder_file(path, RECIPE_FILE).map(|file| Recipe::read_with(&file, models)).transpose()?
+    {
+        terrain.grid = recipe.configure_grid(terrain.grid)?;
     }
     Ok((terrain, loaded.warnings))
 }
@@ -69,9 +73,9 @@ pub fn read_world_with_models(path: &Path, options: &LoadOptions, models: &Model
 ///
 /// # Errors
 /// Returns an error if the folder has no heights.
-pub fn heights_in(path: &Path) -> Result<PathBuf> {
+pub fn find_heights_file(path: &Path) -> Result<PathBuf> {
     let problem = "is a folder without a height.tif, which `build` writes, and `drain` with --runoff";
-    file_in(path, HEIGHT).ok_or_else(|| Error::file(path, problem))
+    find_folder_file(path, HEIGHT).ok_or_else(|| Error::invalid_file(path, problem))
 }
 
 /// Reads a terrain as [`read_world`] does, with everything that a live view shows: also the layers of
@@ -79,13 +83,13 @@ pub fn heights_in(path: &Path) -> Result<PathBuf> {
 ///
 /// # Errors
 /// Returns the errors of [`read_world`].
-pub fn read_shown(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<String>)> {
+pub fn read_displayed_terrain(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<String>)> {
     let (mut terrain, mut warnings) = read_world(path, options)?;
     add_layers(path, ReadBack::InViews, &Models::default(), &mut terrain)?;
-    let (trees, said) = trees_of(path, None, &terrain)?;
+    let (trees, said) = read_world_trees(path, None, &terrain)?;
     warnings.extend(said);
     if !trees.is_empty() {
-        Forest::of(trees, &terrain.grid)?.write(&mut terrain)?;
+        Forest::from_trees(trees, &terrain.grid)?.write(&mut terrain)?;
     }
     Ok((terrain, warnings))
 }
@@ -95,42 +99,42 @@ pub fn read_shown(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<St
 ///
 /// # Errors
 /// Returns the errors of [`load_trees`].
-pub fn trees_of(path: &Path, given: Option<&Path>, terrain: &Terrain) -> Result<(Vec<Tree>, Vec<String>)> {
-    let table = given.map(Path::to_path_buf).or_else(|| file_in(path, TREES[0]));
+pub fn read_world_trees(path: &Path, given: Option<&Path>, terrain: &Terrain) -> Result<(Vec<Tree>, Vec<String>)> {
+    let table = given.map(Path::to_path_buf).or_else(|| find_folder_file(path, TREES[0]));
     table.map_or(Ok(Default::default()), |table| load_trees(table, &terrain.grid))
 }
 
 /// Returns the files that are read for a terrain: a file and its sidecar, for a virtual raster also the files of its
 /// mosaic, or the files of a folder.
-pub fn reads_of(path: &Path) -> Vec<PathBuf> {
+pub fn list_input_files(path: &Path) -> Vec<PathBuf> {
     if !path.is_dir() {
-        let is_virtual = Format::of(path).is_ok_and(|format| format == Format::Vrt);
+        let is_virtual = Format::from_path(path).is_ok_and(|format| format == Format::Vrt);
         let laid = is_virtual.then(|| VrtWindows::open(path).ok()).flatten();
         let laid = laid.iter().flat_map(VrtWindows::files).map(Path::to_path_buf);
-        return Sidecar::files(path).into_iter().chain(laid).collect();
+        return Sidecar::input_files(path).into_iter().chain(laid).collect();
     }
     let layers = Models::default().declared_layers();
     let layers = layers.iter().filter(|spec| spec.traits.in_world_folder != ReadBack::Never);
     let names =
         layers.map(|spec| format!("{}.tif", spec.name)).chain([HEIGHT, RECIPE_FILE, TREES[0]].map(String::from));
-    names.filter_map(|name| file_in(path, &name)).collect()
+    names.filter_map(|name| find_folder_file(path, &name)).collect()
 }
 
 /// Computes the ground cover of a terrain that was read from `path`, by the rules and the rock of its recipe, or by the
 /// defaults.
 ///
 /// # Errors
-/// Returns an error if the recipe cannot be read, and the errors of [`GroundCover::of`].
+/// Returns an error if the recipe cannot be read, and the errors of [`GroundCover::from_terrain`].
 pub fn read_cover(path: &Path, terrain: &Terrain) -> Result<GroundCover> {
-    let (rules, rock) = rules_of(path)?;
-    GroundCover::of(terrain, &rules, rock)
+    let (rules, rock) = read_texture_rules(path)?;
+    GroundCover::from_terrain(terrain, &rules, rock)
 }
 
 /// Returns the texture rules and the rock of the recipe in a world's folder; the defaults if there is no recipe.
 ///
 /// # Errors
 /// Returns an error if the recipe cannot be read.
-pub fn rules_of(path: &Path) -> Result<(TextureRules, &'static Rock)> {
+pub fn read_texture_rules(path: &Path) -> Result<(TextureRules, &'static Rock)> {
     let recipe = read_recipe(path)?;
     Ok(recipe.map_or_else(|| (TextureRules::default(), Rock::usual()), |recipe| (recipe.textures, recipe.rock)))
 }
@@ -154,36 +158,36 @@ pub fn rules_of(path: &Path) -> Result<(TextureRules, &'static Rock)> {
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn read_recipe(path: &Path) -> Result<Option<Recipe>> {
-    file_in(path, RECIPE_FILE).as_deref().map(Recipe::read).transpose()
+    find_folder_file(path, RECIPE_FILE).as_deref().map(Recipe::read).transpose()
 }
 
 /// Returns true if a folder's report belongs to a world of another recipe; false if there is no report.
 pub fn is_of_another(folder: &Path, recipe: &Recipe) -> bool {
-    let report = plain::read(folder.join(REPORT), LONGEST).ok();
+    let report = plain::read_plain_file(folder.join(REPORT), LONGEST).ok();
     let report: Option<serde_json::Value> = report.and_then(|text| serde_json::from_slice(&text).ok());
     report.is_some_and(|report| report["recipe_hash"].as_str().is_some_and(|hash| hash != recipe.hash()))
 }
 
 /// Returns true if `file` is the recipe in a world's folder, and would not be changed when a world of this recipe is
 /// written there.
-pub fn keeps_recipe(folder: &Path, recipe: &Recipe, file: &Path) -> bool {
+pub fn is_unchanged_recipe(folder: &Path, recipe: &Recipe, file: &Path) -> bool {
     let is_kept = |own: Recipe| std::fs::read_to_string(file).is_ok_and(|text| text == own.to_file());
-    same(file, &folder.join(RECIPE_FILE)) && recipe.within(folder).is_ok_and(is_kept)
+    is_same_file(file, &folder.join(RECIPE_FILE)) && recipe.with_paths_relative_to(folder).is_ok_and(is_kept)
 }
 
 /// Adds the layers that are declared to be read back in this way and have a file in the folder.
 fn add_layers(folder: &Path, read_back: ReadBack, models: &Models, terrain: &mut Terrain) -> Result<()> {
     let declared = models.declared_layers();
     for spec in declared.iter().filter(|spec| spec.traits.in_world_folder == read_back) {
-        if let Some(file) = file_in(folder, &format!("{}.tif", spec.name)) {
-            let cells = load_layer_of(file, terrain, spec)?;
-            terrain.insert(spec, cells)?;
+        if let Some(file) = find_folder_file(folder, &format!("{}.tif", spec.name)) {
+            let cells = load_terrain_layer(file, terrain, spec)?;
+            terrain.insert_layer(spec, cells)?;
         }
     }
     Ok(())
 }
 
-fn file_in(folder: &Path, name: &str) -> Option<PathBuf> {
+fn find_folder_file(folder: &Path, name: &str) -> Option<PathBuf> {
     Some(folder.join(name)).filter(|file| file.is_file())
 }
 
@@ -198,10 +202,13 @@ mod tests {
         let recipe = presets::find_preset("hills").unwrap();
         let [own, other] = [RECIPE_FILE, "other.toml"].map(|name| folder.path().join(name));
         for file in [&own, &other] {
-            std::fs::write(file, recipe.within(folder.path()).unwrap().to_file()).unwrap();
+            std::fs::write(file, recipe.with_paths_relative_to(folder.path()).unwrap().to_file()).unwrap();
         }
-        assert!(keeps_recipe(folder.path(), &recipe, &own));
-        assert!(!keeps_recipe(folder.path(), &recipe, &other), "another file");
-        assert!(!keeps_recipe(folder.path(), &Recipe { seed: recipe.seed + 1, ..recipe }, &own), "another recipe");
+        assert!(is_unchanged_recipe(folder.path(), &recipe, &own));
+        assert!(!is_unchanged_recipe(folder.path(), &recipe, &other), "another file");
+        assert!(
+            !is_unchanged_recipe(folder.path(), &Recipe { seed: recipe.seed + 1, ..recipe }, &own),
+            "another recipe"
+        );
     }
 }

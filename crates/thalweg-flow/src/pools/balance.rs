@@ -1,5 +1,5 @@
-//! [`Pools::balance`]: the water balance of lakes, with inflow, evaporation and overflow along the whole flow path at
-//! once.
+//! [`Pools::balance_water`]: the water balance of lakes, with inflow, evaporation and overflow along the whole flow
+//! path at once.
 
 use crate::depressions::{Hierarchy, OUTSIDE};
 use crate::pools::{Arrival, Overflow, PoolRules, Pools, Stock};
@@ -8,7 +8,7 @@ use thalweg_core::Result;
 
 /// Maximum number of iterations to find pools that only pass water on. A few suffice, except for long chains of such
 /// pools.
-const TURNS: u32 = 64;
+const MAX_ITERATIONS: u32 = 64;
 
 /// The result of a balance: where the water went. Amounts are in units of height × cells.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,8 +56,8 @@ impl Pools {
     /// after, plus the amounts that evaporated and left.
     ///
     /// # Errors
-    /// Returns the errors of [`Pools::settle`].
-    pub fn balance(
+    /// Returns the errors of [`Pools::settle_water`].
+    pub fn balance_water(
         &self,
         land: &Land<'_>,
         stock: &mut Stock,
@@ -65,20 +65,24 @@ impl Pools {
         rules: &PoolRules,
         least: f64,
     ) -> Result<Balance> {
-        self.check(land, stock, arrivals, rules)?;
+        self.check_input(land, stock, arrivals, rules)?;
         let Hierarchy { depressions, .. } = &self.hierarchy;
-        let mut gathered = self.gather(stock, arrivals, &PoolRules { evaporation: 0, ..*rules })?;
+        // Evaporation is deducted once the final surfaces are known, so gathering deducts none.
+        let mut gathered = self.gather_water(stock, arrivals, &PoolRules { evaporation: 0, ..*rules })?;
         let (stranded, lost) = self.release_patches(land, &gathered.stranded, rules);
         let ran_off: i64 = stranded.iter().map(|overflow| overflow.water).sum();
-        let withheld = self.withhold(&mut gathered.water, &gathered.arrived, rules);
+        // Water that stood above an eroded sill leaves gradually. The part that stays is set aside before water is
+        // poured.
+        let withheld = self.withhold_surplus(&mut gathered.water, &gathered.arrived, rules);
 
-        let leaves = self.hierarchy.leaves();
+        let leaves = self.hierarchy.leaf_count();
         // Evaporation is part of the volumes while water is poured, and is deducted when the levels are found. The
         // difference of the volumes before and after is therefore the amount that evaporated.
         let (water, arrived) = (&gathered.water[..leaves], &gathered.arrived[..leaves]);
-        let Poured { mut pools, pool_of, flows, left, passed } = self.pour(water, arrived, rules.evaporation, least);
+        let Poured { mut pools, pool_of, flows, left, passed } =
+            self.pour_water(water, arrived, rules.evaporation, least);
         let taken: i64 = pools.iter().map(|pool| pool.volume).sum();
-        spill::rise(land.ground.as_slice(), &self.hierarchy, &pool_of, &mut pools, rules.evaporation, &passed)?;
+        spill::raise_pools(land.ground.as_slice(), &self.hierarchy, &pool_of, &mut pools, rules.evaporation, &passed)?;
         let stands: i64 = pools.iter().map(|pool| pool.volume).sum();
 
         let mut balance = Balance {
@@ -88,12 +92,13 @@ impl Pools {
             outlet_of: vec![OUTSIDE; pools.len()],
             stranded,
         };
+        // Report the outlets, and hold the remainder of each pool at its lowest cell.
         let mut held = withheld;
         for (p, pool) in pools.iter().enumerate() {
             let depression = &depressions[pool.depression as usize];
             let [inflow, outflow] = flows[p];
             if outflow > 0 {
-                let [cell, toward] = self.way_over(land, pool.depression as usize);
+                let [cell, toward] = self.find_sill_crossing(land, pool.depression as usize);
                 balance.outlet_of[p] = balance.outlets.len() as u32;
                 balance.outlets.push(Outlet { cell, toward, inflow, outflow });
             }
@@ -103,7 +108,8 @@ impl Pools {
         }
         let outlet_of = |pool: &u32| balance.outlet_of.get(*pool as usize).copied().unwrap_or(OUTSIDE);
         balance.outlet_of = pool_of[..leaves].iter().map(outlet_of).collect();
-        // Merge entries of the same cell.
+        // Merge entries of the same cell. The sums do not depend on the order of entries of one cell, so an unstable
+        // sort is enough.
         held.sort_unstable_by_key(|held| held.cell);
         held.dedup_by(|next, first| {
             let same = next.cell == first.cell;
@@ -111,7 +117,7 @@ impl Pools {
             same
         });
         stock.held = held;
-        self.stand(land, stock, &pool_of, |pool| pools[pool].level);
+        self.set_depths(land, stock, &pool_of, |pool| pools[pool].level);
         Ok(balance)
     }
 
@@ -120,17 +126,19 @@ impl Pools {
     /// Lasting pools are determined iteratively. A pool that only passes water on increases the inflow of those
     /// downstream, some of which then only pass it on as well. No pool becomes lasting by that, so the iteration is
     /// monotonic.
-    fn pour(&self, water: &[i64], arrived: &[i64], evaporation: i32, least: f64) -> Poured {
+    fn pour_water(&self, water: &[i64], arrived: &[i64], evaporation: i32, least: f64) -> Poured {
         let depressions = &self.hierarchy.depressions;
         let mut passed = vec![false; if least > 0.0 { depressions.len() } else { 0 }];
-        let mut turns = if least > 0.0 { TURNS } else { 0 };
+        let mut turns = if least > 0.0 { MAX_ITERATIONS } else { 0 };
         loop {
             let mut pour = spill::Pour::new(depressions, evaporation, &passed);
             for (leaf, amount) in water.iter().enumerate() {
                 pour.add(leaf as u32, *amount);
             }
-            let (pools, pool_of) = pour.pools();
-            let flows = self.flows(&pools, &pool_of, water, arrived);
+            let (pools, pool_of) = pour.collect_pools();
+            let flows = self.compute_flows(&pools, &pool_of, water, arrived);
+            // An inflow that fills the pool in less than `least` balances passes through. After the last turn, all
+            // others count as lasting.
             let found = |(pool, [inflow, _]): (&spill::FilledPool, &[i64; 2])| {
                 let d = pool.depression as usize;
                 (turns > 0 && !passed[d] && (*inflow as f64) * least > depressions[d].volume as f64).then_some(d)
@@ -152,17 +160,19 @@ impl Pools {
 
     /// Removes from each leaf's water the amount that already stood above a sill before the inflow and does not leave
     /// at once. Returns it as water held at the pools' lowest cells.
-    fn withhold(&self, water: &mut [i64], arrived: &[i64], rules: &PoolRules) -> Vec<Arrival> {
+    fn withhold_surplus(&self, water: &mut [i64], arrived: &[i64], rules: &PoolRules) -> Vec<Arrival> {
         let mut stood: Vec<i64> = water.iter().zip(arrived).map(|(water, arrived)| water - arrived).collect();
-        let full = self.merge(&mut stood, &mut vec![0; arrived.len()]);
-        let (pools, pool_of) = self.pools(&stood, &full);
+        let full = self.merge_full_depressions(&mut stood, &mut vec![0; arrived.len()]);
+        let (pools, pool_of) = self.build_pools(&stood, &full);
+        // Of the water above the sill, only the part that is not released now is withheld.
         let over = |pool: &spill::FilledPool| {
             let over = if pool.full { stood[pool.depression as usize] - pool.volume } else { 0 };
-            over - rules.released(over)
+            over - rules.compute_release(over)
         };
         let withheld: Vec<i64> = pools.iter().map(over).collect();
         let mut rest = withheld.clone();
-        for (leaf, pool) in pool_of[..self.hierarchy.leaves()].iter().enumerate() {
+        // Take it from the leaves of the pool in order of their numbers, and only from water that stood there before.
+        for (leaf, pool) in pool_of[..self.hierarchy.leaf_count()].iter().enumerate() {
             if let Some(rest) = rest.get_mut(*pool as usize).filter(|rest| **rest > 0) {
                 let taken = (*rest).min(water[leaf] - arrived[leaf]);
                 water[leaf] -= taken;
@@ -175,7 +185,13 @@ impl Pools {
     }
 
     /// Computes the inflow of each pool and the outflow over its sill, from the highest pools down.
-    fn flows(&self, pools: &[spill::FilledPool], pool_of: &[u32], water: &[i64], arrived: &[i64]) -> Vec<[i64; 2]> {
+    fn compute_flows(
+        &self,
+        pools: &[spill::FilledPool],
+        pool_of: &[u32],
+        water: &[i64],
+        arrived: &[i64],
+    ) -> Vec<[i64; 2]> {
         let depressions = &self.hierarchy.depressions;
         let below = |pool: &spill::FilledPool| {
             let to = depressions[pool.depression as usize].spill.filter(|_| pool.full)?.to?;
@@ -194,6 +210,7 @@ impl Pools {
         pools.iter().filter_map(below).for_each(|p| above[p] += 1);
         let mut flows = vec![[0; 2]; pools.len()];
         let mut ready: Vec<usize> = (0..pools.len()).filter(|p| above[*p] == 0).collect();
+        // A pool is ready once all pools that overflow into it are done, so its inflow is complete.
         while let Some(p) = ready.pop() {
             let [all, came] = sums[p];
             let over = if pools[p].full { all - pools[p].volume } else { 0 };

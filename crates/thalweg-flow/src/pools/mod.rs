@@ -1,7 +1,7 @@
 //! [`Pools`]: standing water on changing ground.
 //!
 //! Between two batches of particles the ground changes and water arrives. [`Pools::update`] finds the depressions of
-//! the current ground. [`Pools::settle`] lets all water come to rest in them: lakes rise and sink with inflow and
+//! the current ground. [`Pools::settle_water`] lets all water come to rest in them: lakes rise and sink with inflow and
 //! evaporation, merge and separate, and water above a lake's spill level is returned to the caller, whose particles
 //! carry it on.
 //!
@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 use crate::depressions::{Hierarchy, OUTSIDE};
 use crate::live_d8::LiveD8;
-use crate::{Directions, Land, Part, lot, spill};
+use crate::{CellRole, Directions, Land, spill, tie_break_hash};
 use thalweg_core::{Cell, Error, Field, Grid, Height, Result};
 
 /// The depressions of changing ground, kept up to date.
@@ -142,34 +142,35 @@ impl Pool {
 
 impl Pools {
     /// Computes the depressions of a land that [`Land::check`] accepts.
-    pub fn of(land: &Land<'_>) -> Self {
-        Self::along(land, LiveD8::of(land))
+    pub fn from_land(land: &Land<'_>) -> Self {
+        Self::from_live_directions(land, LiveD8::from_land(land))
     }
 
-    fn along(land: &Land<'_>, live: LiveD8) -> Self {
-        let hierarchy = Hierarchy::along(land, live.parts.clone(), live.directions.clone());
+    fn from_live_directions(land: &Land<'_>, live: LiveD8) -> Self {
+        let hierarchy = Hierarchy::from_directions(land, live.parts.clone(), live.directions.clone());
         Self { live, hierarchy }
     }
 
-    /// Updates the depressions to new ground. The result equals that of [`Pools::of`] on this ground, to the bit.
+    /// Updates the depressions to new ground. The result equals that of [`Pools::from_land`] on this ground, to the
+    /// bit.
     ///
     /// `changed` marks the cells whose ground may differ from that of the last call; `None` means that all may.
     /// Directions are kept everywhere else, especially on flats, which are the most expensive part. The hierarchy is
     /// always rebuilt: determining which of its labels, sills and volumes are still valid would take about as long.
     pub fn update(&mut self, land: &Land<'_>, changed: Option<&Field<bool>>) {
         match changed {
-            Some(changed) => self.live.renew(land, changed),
-            None => self.live = LiveD8::of(land),
+            Some(changed) => self.live.update_changed(land, changed),
+            None => self.live = LiveD8::from_land(land),
         }
         // Free the old hierarchy first, so that two are not in memory at once.
-        self.rest();
-        self.hierarchy = Hierarchy::along(land, self.live.parts.clone(), self.live.directions.clone());
+        self.free_hierarchy();
+        self.hierarchy = Hierarchy::from_directions(land, self.live.parts.clone(), self.live.directions.clone());
     }
 
     /// Frees the hierarchy, a third of the memory in use, until the next update. Use this before work that does not
     /// need it.
-    pub fn rest(&mut self) {
-        self.hierarchy = Hierarchy::none();
+    pub fn free_hierarchy(&mut self) {
+        self.hierarchy = Hierarchy::empty();
     }
 
     /// Returns the depressions of the ground of the last update.
@@ -186,30 +187,30 @@ impl Pools {
     /// Returns the level at which a depression holds `volume`, in units of height × cells, as one pool over all of
     /// its cells; at least its floor and at most its spill level. Returns [`Height::MIN`] if there is no depression
     /// of that number.
-    pub fn level(&self, land: &Land<'_>, depression: u32, volume: i64) -> Height {
+    pub fn level_at_volume(&self, land: &Land<'_>, depression: u32, volume: i64) -> Height {
         let Some(it) = self.hierarchy.depressions.get(depression as usize) else { return Height::MIN };
         let top = it.spill.map_or(Height(i32::MAX), |spill| spill.level);
         if volume >= it.volume {
             return top;
         }
-        let mut cells: Vec<Height> = self.cells(land, depression).filter(|height| *height < top).collect();
+        let mut cells: Vec<Height> = self.catchment_heights(land, depression).filter(|height| *height < top).collect();
         let whole = spill::Slice { bottom: it.floor, top, cells: 0, volume: 0 };
         let volume = volume.max(0);
         let mut pool = spill::FilledPool { depression, level: it.floor, volume, remainder: 0, cells: 0, full: false };
-        whole.fill(&mut pool, &mut cells, 0).map_or(Height::MAX, |()| pool.level)
+        whole.raise_pool(&mut pool, &mut cells, 0).map_or(Height::MAX, |()| pool.level)
     }
 
     /// Returns the volume that a depression holds up to a level (at most its spill level), in units of height ×
     /// cells; 0 if there is no depression of that number.
-    pub fn volume(&self, land: &Land<'_>, depression: u32, level: Height) -> i64 {
+    pub fn volume_at_level(&self, land: &Land<'_>, depression: u32, level: Height) -> i64 {
         let spill = self.hierarchy.depressions.get(depression as usize).and_then(|depression| depression.spill);
         let level = spill.map_or(level, |spill| spill.level.min(level));
-        self.cells(land, depression).map(|height| (i64::from(level.0) - i64::from(height.0)).max(0)).sum()
+        self.catchment_heights(land, depression).map(|height| (i64::from(level.0) - i64::from(height.0)).max(0)).sum()
     }
 
     /// Returns the heights of the cells whose water flows down into a depression.
-    fn cells<'a>(&'a self, land: &Land<'a>, depression: u32) -> impl Iterator<Item = Height> + use<'a> {
-        let mut inside = vec![false; self.hierarchy.leaves()];
+    fn catchment_heights<'a>(&'a self, land: &Land<'a>, depression: u32) -> impl Iterator<Item = Height> + use<'a> {
+        let mut inside = vec![false; self.hierarchy.leaf_count()];
         let mut stack = vec![depression];
         while let Some(d) = stack.pop() {
             if let Some(leaf) = inside.get_mut(d as usize) {
@@ -237,16 +238,16 @@ impl Pools {
     /// Returns an error if sizes differ from those of the last update, if cells are outside, if amounts are negative
     /// or exceed 2⁶³ − 1 units in total, if a rule is out of its range, or if water would rise above the valid
     /// heights. The stock is then unchanged.
-    pub fn settle(
+    pub fn settle_water(
         &self,
         land: &Land<'_>,
         stock: &mut Stock,
         arrivals: &[Arrival],
         rules: &PoolRules,
     ) -> Result<Settled> {
-        self.check(land, stock, arrivals, rules)?;
+        self.check_input(land, stock, arrivals, rules)?;
         let Hierarchy { depressions, .. } = &self.hierarchy;
-        let mut gathered = self.gather(stock, arrivals, rules)?;
+        let mut gathered = self.gather_water(stock, arrivals, rules)?;
         let (mut overflow, lost) = self.release_patches(land, &gathered.stranded, rules);
         let mut settled = Settled {
             overflow: Vec::new(),
@@ -254,9 +255,9 @@ impl Pools {
             evaporated: gathered.evaporated,
             pools: Vec::new(),
         };
-        let full = self.merge(&mut gathered.water, &mut gathered.arrived);
-        let (mut pools, pool_of) = self.pools(&gathered.water, &full);
-        spill::rise(land.ground.as_slice(), &self.hierarchy, &pool_of, &mut pools, 0, &[])?;
+        let full = self.merge_full_depressions(&mut gathered.water, &mut gathered.arrived);
+        let (mut pools, pool_of) = self.build_pools(&gathered.water, &full);
+        spill::raise_pools(land.ground.as_slice(), &self.hierarchy, &pool_of, &mut pools, 0, &[])?;
 
         // Release the overflow of each pool. What the rules keep back, and the remainder of a whole level, is held at
         // the pool's lowest cell.
@@ -264,13 +265,13 @@ impl Pools {
         for pool in &pools {
             let d = pool.depression as usize;
             let over = gathered.water[d] - pool.volume;
-            let released = rules.released(over);
+            let released = rules.compute_release(over);
             let held = pool.remainder + over - released;
             if held > 0 {
                 stock.held.push(Arrival { cell: depressions[d].pit, water: held });
             }
             if released > 0 {
-                let [cell, toward] = self.way_over(land, d);
+                let [cell, toward] = self.find_sill_crossing(land, d);
                 settled.overflow.push(Overflow { cell, toward, water: released });
             }
             settled.pools.push(Pool {
@@ -287,14 +288,15 @@ impl Pools {
         }
         stock.held.sort_unstable_by_key(|held| held.cell);
         settled.overflow.append(&mut overflow);
-        self.stand(land, stock, &pool_of, |pool| pools[pool].level);
+        self.set_depths(land, stock, &pool_of, |pool| pools[pool].level);
         Ok(settled)
     }
 
     /// Sets the depths: each cell is under the level of its leaf's pool, if there is one.
-    fn stand(&self, land: &Land<'_>, stock: &mut Stock, pool_of: &[u32], level: impl Fn(usize) -> Height) {
+    fn set_depths(&self, land: &Land<'_>, stock: &mut Stock, pool_of: &[u32], level: impl Fn(usize) -> Height) {
+        // A leaf without a pool gets the lowest level, which gives a depth of 0.
         let level = |pool: &u32| if *pool == OUTSIDE { Height(i32::MIN) } else { level(*pool as usize) };
-        let levels: Vec<Height> = pool_of[..self.hierarchy.leaves()].iter().map(level).collect();
+        let levels: Vec<Height> = pool_of[..self.hierarchy.leaf_count()].iter().map(level).collect();
         let leaf = self.hierarchy.leaf.as_slice();
         let cells = land.ground.as_slice().par_chunks(CHUNK).zip(leaf.par_chunks(CHUNK));
         stock.depth.as_mut_slice().par_chunks_mut(CHUNK).zip(cells).for_each(|(depth, (ground, leaf))| {
@@ -305,42 +307,47 @@ impl Pools {
         });
     }
 
-    /// Checks sizes, rules, cells and amounts, as described for [`Pools::settle`].
-    fn check(&self, land: &Land<'_>, stock: &Stock, arrivals: &[Arrival], rules: &PoolRules) -> Result<()> {
+    /// Checks sizes, rules, cells and amounts, as described for [`Pools::settle_water`].
+    fn check_input(&self, land: &Land<'_>, stock: &Stock, arrivals: &[Arrival], rules: &PoolRules) -> Result<()> {
         let [rows, cols] = self.hierarchy.leaf.size();
         for (name, [r, c]) in [("ground", land.ground.size()), ("pool", stock.depth.size())] {
             if [r, c] != [rows, cols] {
                 let allowed = format!("{rows} × {cols} (the ground of the last update)");
-                return Err(Error::value(name, format!("{r} × {c} cells"), allowed));
+                return Err(Error::invalid_value(name, format!("{r} × {c} cells"), allowed));
             }
         }
         if rules.evaporation < 0 {
-            return Err(Error::value("evaporation", format!("{} units", rules.evaporation), "0 or more units"));
+            return Err(Error::invalid_value("evaporation", format!("{} units", rules.evaporation), "0 or more units"));
         }
         if !(rules.release > 0.0 && rules.release <= 1.0) {
-            return Err(Error::value("release", rules.release, "above 0 to 1"));
+            return Err(Error::invalid_value("release", rules.release, "above 0 to 1"));
         }
         if rules.least < 1 {
-            return Err(Error::value("least", format!("{} units", rules.least), "1 or more units"));
+            return Err(Error::invalid_value("least", format!("{} units", rules.least), "1 or more units"));
         }
         for (name, list) in [("held water", stock.held.as_slice()), ("arriving water", arrivals)] {
             if let Some(wrong) = list.iter().find(|arrival| arrival.cell as usize >= rows * cols) {
                 let allowed = format!("0 to {}", rows * cols - 1);
-                return Err(Error::value(name, format!("at cell {}", wrong.cell), allowed));
+                return Err(Error::invalid_value(name, format!("at cell {}", wrong.cell), allowed));
             }
             if let Some(wrong) = list.iter().find(|arrival| arrival.water < 0) {
                 let value = format!("{} units at cell {}", wrong.water, wrong.cell);
-                return Err(Error::value(name, value, "0 or more units"));
+                return Err(Error::invalid_value(name, value, "0 or more units"));
             }
         }
         Ok(())
     }
 
     /// Sums the water of each leaf.
-    fn gather(&self, stock: &Stock, arrivals: &[Arrival], rules: &PoolRules) -> Result<Gathered> {
+    fn gather_water(&self, stock: &Stock, arrivals: &[Arrival], rules: &PoolRules) -> Result<GatheredWater> {
         let (leaf, count) = (self.hierarchy.leaf.as_slice(), self.hierarchy.depressions.len());
-        let mut gathered =
-            Gathered { water: vec![0; count], arrived: vec![0; count], stranded: Vec::new(), left: 0, evaporated: 0 };
+        let mut gathered = GatheredWater {
+            water: vec![0; count],
+            arrived: vec![0; count],
+            stranded: Vec::new(),
+            left: 0,
+            evaporated: 0,
+        };
         let mut total = 0i128;
         for (chunk, depths) in stock.depth.as_slice().chunks(64).enumerate() {
             // Most of the land is dry, so skip dry blocks quickly.
@@ -352,7 +359,7 @@ impl Pools {
                 if depth.0 < 0 {
                     let cols = stock.depth.cols();
                     let value = format!("{} units deep in row {}, column {}", depth.0, k / cols, k % cols);
-                    return Err(Error::value("pool", value, "0 or more units"));
+                    return Err(Error::invalid_value("pool", value, "0 or more units"));
                 }
                 let lost = depth.0.min(rules.evaporation);
                 let rest = i64::from(depth.0 - lost);
@@ -360,7 +367,7 @@ impl Pools {
                 total += i128::from(depth.0);
                 match gathered.water.get_mut(leaf[k] as usize) {
                     Some(water) => *water += rest,
-                    None if matches!(self.live.parts[k], Part::Sink | Part::Void) => gathered.left += rest,
+                    None if matches!(self.live.parts[k], CellRole::Sink | CellRole::Void) => gathered.left += rest,
                     None if rest > 0 => gathered.stranded.push(Arrival { cell: k as u32, water: rest }),
                     None => {}
                 }
@@ -368,8 +375,9 @@ impl Pools {
         }
         total += stock.held.iter().chain(arrivals).map(|arrival| i128::from(arrival.water)).sum::<i128>();
         if total > i128::from(i64::MAX) {
-            return Err(Error::value("water", format!("{total} units in all"), format!("up to {}", i64::MAX)));
+            return Err(Error::invalid_value("water", format!("{total} units in all"), format!("up to {}", i64::MAX)));
         }
+        // New water is counted a second time on its own, so that the report can separate inflow from stored water.
         for arrival in arrivals {
             if let Some(sum) = gathered.arrived.get_mut(leaf[arrival.cell as usize] as usize) {
                 *sum += arrival.water;
@@ -390,10 +398,12 @@ impl Pools {
 
     /// Sums the water of leaves up to merged depressions. Returns which depressions are full to their spill level,
     /// including all descendants.
-    fn merge(&self, water: &mut [i64], arrived: &mut [i64]) -> Vec<bool> {
+    fn merge_full_depressions(&self, water: &mut [i64], arrived: &mut [i64]) -> Vec<bool> {
         let mut full = vec![false; water.len()];
         for (d, depression) in self.hierarchy.depressions.iter().enumerate() {
             let children = depression.children.into_iter().flatten().map(|child| child as usize);
+            // Children come before their parents, so it is known here whether they are full. A leaf has no children and
+            // always passes.
             if children.clone().all(|child| full[child]) {
                 for child in children {
                     water[d] += water[child];
@@ -407,9 +417,11 @@ impl Pools {
 
     /// Returns the pools, without their levels, and for each depression the pool that it is part of; [`OUTSIDE`] if
     /// none.
-    fn pools(&self, water: &[i64], full: &[bool]) -> (Vec<spill::FilledPool>, Vec<u32>) {
+    fn build_pools(&self, water: &[i64], full: &[bool]) -> (Vec<spill::FilledPool>, Vec<u32>) {
         let mut pool_of = vec![OUTSIDE; water.len()];
         let mut pools = Vec::new();
+        // Parents come after their children in the list, so in reverse order the largest pool is found first and its
+        // descendants join it.
         for (d, depression) in self.hierarchy.depressions.iter().enumerate().rev() {
             let above = depression.parent.map_or(OUTSIDE, |parent| pool_of[parent as usize]);
             if above != OUTSIDE {
@@ -421,24 +433,29 @@ impl Pools {
                 pools.push(spill::FilledPool { depression: d as u32, level, volume, remainder: 0, cells: 0, full });
             }
         }
-        spill::from_first(pools, pool_of)
+        spill::reverse_pools(pools, pool_of)
     }
 
     /// Returns a depression's sill and a neighbour of it on the far side; the sill twice if water leaves the land
     /// there.
-    pub fn way_over(&self, land: &Land<'_>, d: usize) -> [u32; 2] {
+    pub fn find_sill_crossing(&self, land: &Land<'_>, d: usize) -> [u32; 2] {
         let Some(spill) = self.hierarchy.depressions[d].spill else { return [self.hierarchy.depressions[d].pit; 2] };
         let (leaf, cols) = (&self.hierarchy.leaf, land.grid.cols());
         let (cell, far) = (spill.cell as usize, spill.to.unwrap_or(OUTSIDE));
+        // The neighbour must drain to the far side, so that the water does not run back.
         let toward = if leaf[cell] == far {
             // The sill itself is on the far side's slope.
             self.live.directions.next(cell)
         } else {
-            let beside = land.around(cell / cols, cell % cols).filter(|(_, Cell { row: r, col: c })| {
-                leaf[(*r, *c)] == far && land.ground[(*r, *c)] <= spill.level && self.live.parts[(*r, *c)] != Part::Void
+            let beside = land.neighbours(cell / cols, cell % cols).filter(|(_, Cell { row: r, col: c })| {
+                leaf[(*r, *c)] == far
+                    && land.ground[(*r, *c)] <= spill.level
+                    && self.live.parts[(*r, *c)] != CellRole::Void
             });
             beside
-                .map(|(_, Cell { row: r, col: c })| (land.ground[(r, c)], lot(land.grid, r * cols + c), r * cols + c))
+                .map(|(_, Cell { row: r, col: c })| {
+                    (land.ground[(r, c)], tie_break_hash(land.grid, r * cols + c), r * cols + c)
+                })
                 .min()
                 .map(|(_, _, n)| n)
         };
@@ -462,9 +479,11 @@ impl Pools {
             while let Some(place) = stack.pop() {
                 let k = stranded[place].cell as usize;
                 water += stranded[place].water;
-                lowest = lowest.min((land.ground[k], lot(land.grid, k), k));
-                for (_, Cell { row: r, col: c }) in land.around(k / cols, k % cols) {
+                lowest = lowest.min((land.ground[k], tie_break_hash(land.grid, k), k));
+                for (_, Cell { row: r, col: c }) in land.neighbours(k / cols, k % cols) {
                     let n = (r * cols + c) as u32;
+                    // The list is sorted by cell, because the depths were scanned in that order. A mask of the whole
+                    // land is not needed.
                     if let Ok(beside) = stranded.binary_search_by_key(&n, |stranded| stranded.cell)
                         && !std::mem::replace(&mut seen[beside], true)
                     {
@@ -473,6 +492,7 @@ impl Pools {
                 }
             }
             let (_, _, cell) = lowest;
+            // Only whole multiples of `least` can be routed on. The rest counts as water that left.
             let released = water / rules.least * rules.least;
             left += water - released;
             if released > 0 {
@@ -486,10 +506,11 @@ impl Pools {
 
 impl PoolRules {
     /// Returns the part of the water above a spill level that leaves.
-    fn released(&self, over: i64) -> i64 {
+    fn compute_release(&self, over: i64) -> i64 {
         if over < self.least {
             return 0;
         }
+        // The share is rounded down to whole multiples of `least`, but at least one multiple leaves.
         let share = (over as f64 * self.release) as i64;
         share.clamp(self.least, over) / self.least * self.least
     }
@@ -499,7 +520,7 @@ impl PoolRules {
 const CHUNK: usize = 1 << 15;
 
 /// Water on its way to the pits.
-struct Gathered {
+struct GatheredWater {
     /// The water of each leaf; merged depressions have none yet.
     water: Vec<i64>,
     /// The part of the water that has just arrived.

@@ -16,11 +16,11 @@ use rayon::prelude::*;
 use super::geokeys;
 use super::raster::both;
 use super::{Raster, SampleType, Samples, check_size};
-use chunk::Coding;
-pub(super) use cog::write_held;
+use chunk::ChunkCoding;
+pub(super) use cog::write_cog_from_memory;
 pub use cog::{Overviews, write_cog};
 use directory::Directory;
-use source::Source;
+use source::TiffSource;
 use thalweg_core::{Cell, CellRect, Size};
 pub use windows::TiffWindows;
 
@@ -55,11 +55,11 @@ mod tag {
 }
 
 /// How the pixels are stored in the file.
-struct Layout {
+struct TiffLayout {
     rows: usize,
     cols: usize,
     bands: usize,
-    coding: Coding,
+    coding: ChunkCoding,
     tiled: bool,
     /// The rows and columns of a strip or tile.
     chunk: [usize; 2],
@@ -68,44 +68,47 @@ struct Layout {
 }
 
 /// The number of strips or tiles that are decoded in parallel before they are assembled.
+// The number bounds the memory for decoded chunks, and is large enough to occupy the cores of common machines.
 const BATCH: usize = 64;
 
 /// Reads the first band of the first image.
-pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
-    let source = Source::Bytes(bytes);
+pub(super) fn read_first_band(bytes: &[u8]) -> Result<Raster, String> {
+    let source = TiffSource::Bytes(bytes);
     let directory = Directory::parse(&source)?;
-    let layout = layout(&directory, source.length(), Content::Heights, Held::Whole)?;
-    let mut raster = Raster { samples: pixels(&layout, &source)?, ..about(&directory, &layout)? };
-    if let Some(layout) = own_mask(&directory, source.length(), raster.size, Held::Whole)? {
-        let mask = no_data(pixels(&layout, &source)).map_err(|problem| format!("has a mask that {problem}"))?;
+    let layout = read_layout(&directory, source.length(), Content::Heights, ReadScope::Whole)?;
+    let mut raster = Raster { samples: decode_pixels(&layout, &source)?, ..read_metadata(&directory, &layout)? };
+    if let Some(layout) = internal_mask_layout(&directory, source.length(), raster.size, ReadScope::Whole)? {
+        let mask = no_data(decode_pixels(&layout, &source)).map_err(|problem| format!("has a mask that {problem}"))?;
         raster.mask_out(mask);
     }
     Ok(raster)
 }
 
 /// Reads the metadata of the first image; the samples are left out.
-fn about(directory: &Directory<'_>, layout: &Layout) -> Result<Raster, String> {
+fn read_metadata(directory: &Directory<'_>, layout: &TiffLayout) -> Result<Raster, String> {
     let mut raster = Raster::new([layout.rows, layout.cols], Samples::zeros(layout.coding.kind, 0)?);
     raster.georeference = geokeys::from_tags(&geokeys::Tags {
-        pixel_scale: directory.doubles(tag::PIXEL_SCALE)?,
-        tiepoints: directory.doubles(tag::TIEPOINTS)?,
-        matrix: directory.doubles(tag::TRANSFORM)?,
-        keys: directory.numbers(tag::GEO_KEYS)?.iter().map(|key| *key as u16).collect(),
-        doubles: directory.doubles(tag::GEO_DOUBLES)?,
-        ascii: directory.text(tag::GEO_ASCII)?,
+        pixel_scale: directory.read_doubles(tag::PIXEL_SCALE)?,
+        tiepoints: directory.read_doubles(tag::TIEPOINTS)?,
+        matrix: directory.read_doubles(tag::TRANSFORM)?,
+        keys: directory.read_integers(tag::GEO_KEYS)?.iter().map(|key| *key as u16).collect(),
+        doubles: directory.read_doubles(tag::GEO_DOUBLES)?,
+        ascii: directory.read_text(tag::GEO_ASCII)?,
     })?;
-    let nodata = directory.text(tag::NODATA)?;
+    // GDAL stores the value for no data as text.
+    let nodata = directory.read_text(tag::NODATA)?;
     if !nodata.trim().is_empty() {
         raster.nodata = nodata.trim().parse().ok();
         if raster.nodata.is_none() {
             raster.warnings.push(format!("nodata value `{}` is not a number and is ignored", nodata.trim()));
         }
     }
-    let metadata = directory.text(tag::GDAL_METADATA)?;
-    let number = |role| item(&metadata, role).and_then(|text| text.parse::<f64>().ok()).filter(|x| x.is_finite());
+    let metadata = directory.read_text(tag::GDAL_METADATA)?;
+    let number =
+        |role| find_metadata_item(&metadata, role).and_then(|text| text.parse::<f64>().ok()).filter(|x| x.is_finite());
     let (factor, offset) = (number("scale"), number("offset"));
     raster.scale = [factor.unwrap_or(1.0), offset.unwrap_or(0.0)];
-    raster.unit = item(&metadata, "unittype").filter(|unit| !unit.is_empty()).map(str::to_string);
+    raster.unit = find_metadata_item(&metadata, "unittype").filter(|unit| !unit.is_empty()).map(str::to_string);
     raster.scaled = factor.is_some() || offset.is_some() || raster.unit.is_some();
     if layout.bands > 1 {
         raster.warnings.push(format!("has {} bands; only the first is read", layout.bands));
@@ -123,7 +126,7 @@ enum Content {
 
 /// How much of an image is in memory at a time.
 #[derive(Clone, Copy, PartialEq)]
-enum Held {
+enum ReadScope {
     /// The whole image, which must fit into memory.
     Whole,
     /// A window of the image.
@@ -131,21 +134,28 @@ enum Held {
 }
 
 /// The number of directories that are searched for a mask.
+// The limit also ends the search if the directories of a broken file form a cycle.
 const MAX_DIRECTORIES: usize = 256;
 
 /// Returns the layout of the mask that the file contains in addition to its first image (GDAL's internal mask, TIFF 6.0
 /// section 8).
-fn own_mask(first: &Directory<'_>, length: u64, size: Size, held: Held) -> Result<Option<Layout>, String> {
+fn internal_mask_layout(
+    first: &Directory<'_>,
+    length: u64,
+    size: Size,
+    held: ReadScope,
+) -> Result<Option<TiffLayout>, String> {
+    // These are bits of tag 254 (TIFF 6.0, section 8). The mask of an overview has both bits and is skipped.
     const REDUCED: u64 = 1;
     const MASK: u64 = 4;
     let mut found = first.next();
     for _ in 0..MAX_DIRECTORIES {
         // Directories after a broken one cannot be found; the image is usable without them.
         let Some(Ok(directory)) = found else { break };
-        let kind = directory.number(tag::SUBFILE, 0)?;
-        let sizes = [directory.number(tag::HEIGHT, 0)?, directory.number(tag::WIDTH, 0)?];
+        let kind = directory.read_integer(tag::SUBFILE, 0)?;
+        let sizes = [directory.read_integer(tag::HEIGHT, 0)?, directory.read_integer(tag::WIDTH, 0)?];
         if kind & MASK != 0 && kind & REDUCED == 0 && sizes == size.map(|n| n as u64) {
-            let layout = layout(&directory, length, Content::Mask, held);
+            let layout = read_layout(&directory, length, Content::Mask, held);
             return layout.map(Some).map_err(|problem| format!("has a mask that {problem}"));
         }
         found = directory.next();
@@ -155,14 +165,14 @@ fn own_mask(first: &Directory<'_>, length: u64, size: Size, held: Held) -> Resul
 
 /// Reads a file that is the mask of another (GDAL's `.msk`); true where there is no data.
 pub(super) fn read_mask(bytes: &[u8], size: Size) -> Result<Vec<bool>, String> {
-    let source = Source::Bytes(bytes);
-    no_data(pixels(&mask_beside(&source, size, Held::Whole)?, &source))
+    let source = TiffSource::Bytes(bytes);
+    no_data(decode_pixels(&external_mask_layout(&source, size, ReadScope::Whole)?, &source))
 }
 
 /// Returns the layout of a file that is the mask of another one of this size.
-fn mask_beside(source: &Source<'_>, size: Size, held: Held) -> Result<Layout, String> {
+fn external_mask_layout(source: &TiffSource<'_>, size: Size, held: ReadScope) -> Result<TiffLayout, String> {
     let directory = Directory::parse(source)?;
-    let [rows, cols] = [directory.number(tag::HEIGHT, 0)?, directory.number(tag::WIDTH, 0)?];
+    let [rows, cols] = [directory.read_integer(tag::HEIGHT, 0)?, directory.read_integer(tag::WIDTH, 0)?];
     if [rows, cols] != size.map(|n| n as u64) {
         return Err(format!(
             "has {cols} × {rows} cells (columns × rows), and the file that it masks has {} × {}; remove or recreate \
@@ -170,7 +180,7 @@ fn mask_beside(source: &Source<'_>, size: Size, held: Held) -> Result<Layout, St
             size[1], size[0]
         ));
     }
-    layout(&directory, source.length(), Content::Mask, held)
+    read_layout(&directory, source.length(), Content::Mask, held)
 }
 
 /// Converts a mask's samples: true where there is no data.
@@ -183,16 +193,22 @@ fn no_data(samples: Result<Samples, String>) -> Result<Vec<bool>, String> {
 
 /// Reads the layout. Rejects images that are not a grid of heights, encodings that are not supported, and impossible
 /// sizes.
-fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) -> Result<Layout, String> {
-    let rows = directory.number(tag::HEIGHT, 0)?;
-    let cols = directory.number(tag::WIDTH, 0)?;
-    let bands = directory.number(tag::BANDS, 1)?;
-    let bits = directory.numbers(tag::BITS)?;
+fn read_layout(
+    directory: &Directory<'_>,
+    length: u64,
+    content: Content,
+    held: ReadScope,
+) -> Result<TiffLayout, String> {
+    let rows = directory.read_integer(tag::HEIGHT, 0)?;
+    let cols = directory.read_integer(tag::WIDTH, 0)?;
+    let bands = directory.read_integer(tag::BANDS, 1)?;
+    let bits = directory.read_integers(tag::BITS)?;
     let depth = bits.first().copied().unwrap_or(1);
-    let format = directory.number(tag::SAMPLE_FORMAT, 1)?;
-    let compression = directory.number(tag::COMPRESSION, 1)?;
+    let format = directory.read_integer(tag::SAMPLE_FORMAT, 1)?;
+    let compression = directory.read_integer(tag::COMPRESSION, 1)?;
     let advice = "convert it with `gdal_translate -b 1 -ot Float32 -co COMPRESS=DEFLATE`";
 
+    // The sample format and the number of bits together give the type of the samples.
     let kind = match (format, depth) {
         (1, 8) => SampleType::U8,
         (1, 1) if content == Content::Mask && bands == 1 => SampleType::U8,
@@ -216,44 +232,49 @@ fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) 
         32773 => 64,
         chunk::LERC | chunk::ZSTD => 1 << 16,
         _ => {
-            let name = chunk::name(compression).map(|name| format!(" ({name})")).unwrap_or_default();
+            let name = chunk::compression_name(compression).map(|name| format!(" ({name})")).unwrap_or_default();
             return Err(format!(
                 "is compressed by method {compression}{name}; supported are none, LZW, deflate, PackBits, Zstandard \
                  and LERC; {advice}"
             ));
         }
     };
-    match directory.number(tag::PHOTOMETRIC, 1)? {
+    match directory.read_integer(tag::PHOTOMETRIC, 1)? {
         1 => {}
         4 if content == Content::Mask => {}
         0 => return Err(format!("is a picture in which white is zero, not heights; {advice}")),
         _ => return Err(format!("is a colour picture, not heights; {advice}")),
     }
-    let predictor = directory.number(tag::PREDICTOR, 1)?;
+    // Predictor 3 is defined for floating-point samples alone, and no predictor is defined for single bits.
+    let predictor = directory.read_integer(tag::PREDICTOR, 1)?;
     match (predictor, format) {
         (2 | 3, _) if depth < 8 => return Err(format!("is broken: predictor {predictor} for {depth} bits")),
         (1 | 2, _) | (3, 3) => {}
         _ => return Err(format!("is broken: predictor {predictor} for sample format {format}")),
     }
-    let planar = directory.number(tag::PLANAR, 1)?;
+    let planar = directory.read_integer(tag::PLANAR, 1)?;
     if !matches!(planar, 1 | 2) {
         return Err(format!("is broken: planar configuration {planar}"));
     }
+    // In planar configuration 2 each band has strips or tiles of its own. Those of the first band come first in the
+    // lists.
     let planes = if planar == 2 { bands } else { 1 };
     // Eight pixels of one bit are stored in one byte, and become eight bytes.
     let (width, ratio) = if depth < 8 { (1, 8 * ratio) } else { (depth / 8, ratio) };
     let pixel = width * (bands / planes);
     let size_is_true = |size| match held {
-        Held::Whole => check_size(size, pixel, usize::try_from(length).unwrap_or(usize::MAX), ratio).map(drop),
-        Held::Windows => check_claim(size, pixel, length, ratio),
+        ReadScope::Whole => check_size(size, pixel, usize::try_from(length).unwrap_or(usize::MAX), ratio).map(drop),
+        ReadScope::Windows => check_claim(size, pixel, length, ratio),
     };
+    // The claimed size is checked before memory is allocated for it.
     size_is_true([rows, cols])?;
 
-    let tiled = directory.has(tag::TILE_OFFSETS);
+    let tiled = directory.has_tag(tag::TILE_OFFSETS);
     let chunk = if tiled {
-        [directory.number(tag::TILE_HEIGHT, 0)?, directory.number(tag::TILE_WIDTH, 0)?]
+        [directory.read_integer(tag::TILE_HEIGHT, 0)?, directory.read_integer(tag::TILE_WIDTH, 0)?]
     } else {
-        [directory.number(tag::ROWS_PER_STRIP, rows)?.min(rows), cols]
+        // A missing tag, and the default of 2³² − 1 in the standard, mean a single strip.
+        [directory.read_integer(tag::ROWS_PER_STRIP, rows)?.min(rows), cols]
     };
     if chunk.contains(&0) || chunk.iter().any(|n| *n > u64::from(u32::MAX)) {
         return Err(format!("is broken: its tiles or strips are {} × {} cells", chunk[1], chunk[0]));
@@ -265,11 +286,12 @@ fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) 
     }
     let [offsets, lengths] =
         if tiled { [tag::TILE_OFFSETS, tag::TILE_BYTES] } else { [tag::STRIP_OFFSETS, tag::STRIP_BYTES] };
-    let (offsets, lengths) = (directory.numbers(offsets)?, directory.numbers(lengths)?);
+    let (offsets, lengths) = (directory.read_integers(offsets)?, directory.read_integers(lengths)?);
     let expected = chunks[0] * chunks[1]; // ≤ cells
     if offsets.len() != lengths.len() || expected.checked_mul(planes) != Some(offsets.len() as u64) {
         return Err(format!("is broken: it lists {} tiles or strips; {expected} per band are required", offsets.len()));
     }
+    // Only the strips or tiles of the first band are used.
     let places = offsets.iter().zip(&lengths).take(expected as usize).map(|(offset, bytes)| {
         if *bytes == 0 {
             return Err("is a sparse TIFF, in which tiles are absent; write all tiles with `gdal_translate -co \
@@ -281,7 +303,7 @@ fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) 
         }
         Ok([*offset, *bytes])
     });
-    let coding = Coding {
+    let coding = ChunkCoding {
         compression,
         predictor,
         big_endian: directory.big_endian(),
@@ -289,13 +311,13 @@ fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) 
         kind,
         bands: (bands / planes) as usize,
         // The second value is the additional compression of LERC; the first is the version.
-        lerc: directory.numbers(tag::LERC)?.get(1).copied().unwrap_or(0),
+        lerc: directory.read_integers(tag::LERC)?.get(1).copied().unwrap_or(0),
     };
     if compression == chunk::LERC && (coding.lerc > lerc::ZSTD || predictor != 1 || depth < 8) {
         let more = format!("compression {} of LERC, predictor {predictor}, {depth} bits", coding.lerc);
         return Err(format!("uses LERC with options that are not supported ({more}); {advice}"));
     }
-    Ok(Layout {
+    Ok(TiffLayout {
         rows: rows as usize, // both are at most the number of cells, which fits
         cols: cols as usize,
         bands: bands as usize,
@@ -321,27 +343,28 @@ fn check_claim(size: [u64; 2], sample_bytes: u64, length: u64, ratio: u64) -> Re
 }
 
 /// Decodes the first band.
-fn pixels(layout: &Layout, source: &Source<'_>) -> Result<Samples, String> {
+fn decode_pixels(layout: &TiffLayout, source: &TiffSource<'_>) -> Result<Samples, String> {
     let whole = CellRect::new([0, 0], [layout.rows, layout.cols]);
     let mut samples = Samples::zeros(layout.coding.kind, layout.rows * layout.cols)?;
-    for batch in layout.chunks(whole).chunks(BATCH) {
-        let decoded = batch.par_iter().map(|k| layout.decode(source, *k)).collect::<Result<Vec<_>, _>>()?;
+    // The chunks of a batch are decoded in parallel, and copied before the next batch is decoded.
+    for batch in layout.chunks_in_window(whole).chunks(BATCH) {
+        let decoded = batch.par_iter().map(|k| layout.decode_chunk(source, *k)).collect::<Result<Vec<_>, _>>()?;
         for (k, part) in batch.iter().zip(&decoded) {
-            layout.lay(&mut samples, part, *k, whole)?;
+            layout.copy_chunk(&mut samples, part, *k, whole)?;
         }
     }
     Ok(samples)
 }
 
-impl Layout {
+impl TiffLayout {
     /// Returns the first cell of strip or tile number `k`.
-    fn corner(&self, k: usize) -> Cell {
+    fn chunk_corner(&self, k: usize) -> Cell {
         let across = self.cols.div_ceil(self.chunk[1]);
         Cell::new(k / across * self.chunk[0], k % across * self.chunk[1])
     }
 
     /// Returns the strips or tiles that a window, which must be inside the image, intersects.
-    fn chunks(&self, window: CellRect) -> Vec<usize> {
+    fn chunks_in_window(&self, window: CellRect) -> Vec<usize> {
         let across = self.cols.div_ceil(self.chunk[1]);
         let span =
             |k: usize| window.start[k] / self.chunk[k]..(window.start[k] + window.size()[k]).div_ceil(self.chunk[k]);
@@ -354,28 +377,30 @@ impl Layout {
     /// Returns the rows of strip or tile number `k`. Tiles have all their rows, with padding; the last strip ends with
     /// the image.
     fn chunk_rows(&self, k: usize) -> usize {
-        if self.tiled { self.chunk[0] } else { self.chunk[0].min(self.rows - self.corner(k)[0]) }
+        if self.tiled { self.chunk[0] } else { self.chunk[0].min(self.rows - self.chunk_corner(k)[0]) }
     }
 
     /// Decodes the samples of all bands of strip or tile number `k`.
-    fn decode(&self, source: &Source<'_>, k: usize) -> Result<Samples, String> {
+    fn decode_chunk(&self, source: &TiffSource<'_>, k: usize) -> Result<Samples, String> {
         let [at, length] = self.places[k];
         let data = source.get(at, length).ok_or("is truncated: some of its tiles or strips cannot be read")?;
         self.coding.decode(&data, [self.chunk_rows(k), self.chunk[1]])
     }
 
     /// Copies the first band of strip or tile number `k`, without its padding, into the samples of a window.
-    fn lay(&self, samples: &mut Samples, part: &Samples, k: usize, window: CellRect) -> Result<(), String> {
-        both!(samples, part, all, part => self.paste(all, part, k, window), return Err("cannot be decoded".to_string()));
+    fn copy_chunk(&self, samples: &mut Samples, part: &Samples, k: usize, window: CellRect) -> Result<(), String> {
+        both!(samples, part, all, part => self.paste_band(all, part, k, window), return Err("cannot be decoded".to_string()));
         Ok(())
     }
 
-    fn paste<T: Copy>(&self, all: &mut [T], part: &[T], k: usize, window: CellRect) {
-        let start = self.corner(k);
+    fn paste_band<T: Copy>(&self, all: &mut [T], part: &[T], k: usize, window: CellRect) {
+        let start = self.chunk_corner(k);
         let end = [start[0] + self.chunk_rows(k), start[1] + self.chunk[1]];
         let first = [0, 1].map(|k| start[k].max(window.start[k]));
         let last = [0, 1].map(|k| end[k].min(window.start[k] + window.size()[k]));
         let bands = self.coding.bands;
+        // Only the intersection of the chunk and the window is copied. The samples of a pixel's bands are stored
+        // together, so every `bands`-th sample belongs to the first band.
         for i in first[0]..last[0] {
             let from = part[((i - start[0]) * self.chunk[1] + first[1] - start[1]) * bands..].iter().step_by(bands);
             let at = (i - window.start[0]) * window.size()[1] + first[1] - window.start[1];
@@ -386,7 +411,7 @@ impl Layout {
 
 /// Returns the text of the first band's item with this role in GDAL's metadata (`<Item name=".." sample="0"
 /// role="scale">2</Item>`).
-fn item<'a>(metadata: &'a str, role: &str) -> Option<&'a str> {
+fn find_metadata_item<'a>(metadata: &'a str, role: &str) -> Option<&'a str> {
     let role = format!("role=\"{role}\"");
     metadata.split("<Item").skip(1).find_map(|item| {
         let (head, rest) = item.split_once('>')?;

@@ -6,14 +6,14 @@ use std::io::{Read, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
 /// The bytes of a file, or an open file.
-pub enum Source<'a> {
+pub enum TiffSource<'a> {
     /// All bytes of the file.
     Bytes(&'a [u8]),
     /// An open file and its length.
     File(Mutex<File>, u64),
 }
 
-impl Source<'_> {
+impl TiffSource<'_> {
     /// Returns the number of bytes.
     pub fn length(&self) -> u64 {
         match self {

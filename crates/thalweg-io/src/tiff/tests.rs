@@ -102,7 +102,7 @@ fn every_sample_type_in_both_byte_orders() {
             if big_endian {
                 pixels.chunks_mut(bits as usize / 8).for_each(<[u8]>::reverse);
             }
-            let raster = read(&Hand::new(big_endian, [2, 3], bits, format, pixels).bytes()).unwrap();
+            let raster = read_first_band(&Hand::new(big_endian, [2, 3], bits, format, pixels).bytes()).unwrap();
             assert_eq!(raster, Raster::new([2, 3], samples.clone()));
         }
     }
@@ -120,7 +120,7 @@ fn tiles_are_put_together_and_cut() {
         .set(323, 3, &[2])
         .set(324, 4, &[0, 4, 8, 12])
         .set(325, 4, &[4, 4, 4, 4]);
-    assert_eq!(read(&file.bytes()).unwrap().samples, Samples::U8((1..=9).collect()));
+    assert_eq!(read_first_band(&file.bytes()).unwrap().samples, Samples::U8((1..=9).collect()));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn the_first_of_several_bands_is_taken() {
         .set(273, 4, &[0, 4])
         .set(279, 4, &[4, 4]);
     for file in [chunky, planar] {
-        let raster = read(&file.bytes()).unwrap();
+        let raster = read_first_band(&file.bytes()).unwrap();
         assert_eq!(raster.samples, Samples::U8(vec![1, 2, 3, 4]));
         assert!(raster.warnings[0].contains("2 bands"));
     }
@@ -151,7 +151,7 @@ fn geo_tags_nodata_scale_and_unit_are_read() {
         .set(34737, 2, &text("here|"))
         .set(42112, 2, &text(metadata))
         .set(42113, 2, &text("-32768 "));
-    let raster = read(&file.bytes()).unwrap();
+    let raster = read_first_band(&file.bytes()).unwrap();
     let georeference = raster.georeference.unwrap();
     // pixel (1, 2) is at (1000, 2000), a centre: the first corner is 1.5 pixels west and 2.5 pixels north of it
     assert_eq!(georeference.transform, Some([955.0, 30.0, 0.0, 2075.0, 0.0, -30.0]));
@@ -166,9 +166,9 @@ fn a_matrix_is_read_and_control_points_are_refused() {
     let grid = || Hand::new(false, [1, 1], 8, 1, vec![7]);
     let mut matrix = [0.0; 16];
     (matrix[0], matrix[1], matrix[3], matrix[4], matrix[5], matrix[7]) = (2.0, 0.5, 100.0, 0.25, -2.0, 200.0);
-    let raster = read(&grid().set(34264, 12, &doubles(&matrix)).bytes()).unwrap();
+    let raster = read_first_band(&grid().set(34264, 12, &doubles(&matrix)).bytes()).unwrap();
     assert_eq!(raster.georeference.unwrap().transform, Some([100.0, 2.0, 0.5, 200.0, 0.25, -2.0]));
-    assert!(read(&grid().set(33922, 12, &doubles(&[0.0; 18])).bytes()).unwrap_err().contains("gdalwarp"));
+    assert!(read_first_band(&grid().set(33922, 12, &doubles(&[0.0; 18])).bytes()).unwrap_err().contains("gdalwarp"));
 }
 
 #[test]
@@ -199,10 +199,10 @@ fn lying_and_foreign_files_are_refused_before_memory_is_taken() {
         grid().set(33550, 12, &doubles(&[f64::NAN, 1.0, 0.0])).set(33922, 12, &doubles(&[0.0; 6])),
     ];
     for (k, file) in bad.iter().enumerate() {
-        assert!(read(&file.bytes()).is_err(), "bad file {k} was read");
+        assert!(read_first_band(&file.bytes()).is_err(), "bad file {k} was read");
     }
     let whole = grid().bytes();
     for length in 0..whole.len() {
-        assert!(read(&whole[..length]).is_err(), "{length} of {} bytes were read", whole.len());
+        assert!(read_first_band(&whole[..length]).is_err(), "{length} of {} bytes were read", whole.len());
     }
 }

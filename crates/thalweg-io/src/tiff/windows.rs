@@ -7,43 +7,47 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rayon::prelude::*;
 
 use super::directory::Directory;
-use super::source::Source;
-use super::{BATCH, Content, Held, Layout, about, layout, mask_beside, no_data, own_mask};
-use crate::{Head, Samples, WindowedMap, inside, mask_path, plain};
+use super::source::TiffSource;
+use super::{
+    BATCH, Content, ReadScope, TiffLayout, external_mask_layout, internal_mask_layout, no_data, read_layout,
+    read_metadata,
+};
+use crate::{RasterHead, Samples, WindowedMap, check_window_bounds, mask_path, plain};
 use thalweg_core::base::memory;
 use thalweg_core::{CellRect, Error, Result, Size};
 
 /// A TIFF, GeoTIFF, BigTIFF or COG that is read in windows: the first band of the first image, as
-/// [`io::read`](crate::read()) reads it as a whole, whatever its size. Overviews are ignored.
+/// [`read_raster`](crate::read_raster()) reads it as a whole, whatever its size. Overviews are ignored.
 ///
 /// A strip or tile that a window covers in part is decoded completely, and the most recent of these are cached:
 /// adjacent windows then cost little more than one. Many threads may read at the same time.
 pub struct TiffWindows {
     path: PathBuf,
-    head: Head,
+    head: RasterHead,
     image: Image,
     /// The masks: the file's internal one, and one next to it.
     masks: Vec<Image>,
-    cache: Mutex<Cache>,
+    cache: Mutex<ChunkCache>,
 }
 
 /// An image of a file that stays open.
 struct Image {
-    source: Arc<Source<'static>>,
-    layout: Layout,
+    source: Arc<TiffSource<'static>>,
+    layout: TiffLayout,
 }
 
 /// Cached strips and tiles that were covered in part; the most recently used is at the end.
-struct Cache {
+struct ChunkCache {
     kept: VecDeque<(usize, Arc<Samples>)>,
     bytes: u64,
     most: u64,
 }
 
-/// The default size of the cache in bytes; see [`TiffWindows::keep`].
-const KEPT: u64 = 64 << 20;
+/// The default size of the cache in bytes; see [`TiffWindows::with_cache_bytes`].
+const DEFAULT_CACHE_BYTES: u64 = 64 << 20;
 
 /// Uncompressed strips are read in parts of about this number of bytes.
+// Smaller parts need more reads per window; larger parts contain more rows that the window does not need.
 const PART: u64 = 1 << 18;
 
 impl TiffWindows {
@@ -54,26 +58,26 @@ impl TiffWindows {
     /// (`NAME.msk`) has another size.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let source = open(path)?;
+        let source = open_source(path)?;
         let found = (|| {
             let directory = Directory::parse(&source)?;
-            let layout = layout(&directory, source.length(), Content::Heights, Held::Windows)?;
-            let raster = about(&directory, &layout)?;
-            let mask = own_mask(&directory, source.length(), raster.size, Held::Windows)?;
-            Ok((layout.split(), raster, mask))
+            let layout = read_layout(&directory, source.length(), Content::Heights, ReadScope::Windows)?;
+            let raster = read_metadata(&directory, &layout)?;
+            let mask = internal_mask_layout(&directory, source.length(), raster.size, ReadScope::Windows)?;
+            Ok((layout.split_long_strips(), raster, mask))
         })();
-        let (layout, raster, mask) = found.map_err(|problem: String| Error::file(path, problem))?;
-        let head = Head { kind: layout.coding.kind, ..raster.head() };
+        let (layout, raster, mask) = found.map_err(|problem: String| Error::invalid_file(path, problem))?;
+        let head = RasterHead { kind: layout.coding.kind, ..raster.head() };
         let source = Arc::new(source);
         let mut masks: Vec<_> = mask.map(|layout| Image { source: source.clone(), layout }).into_iter().collect();
         let beside = mask_path(path);
         if beside.exists() {
-            let source = open(&beside)?;
-            let layout = mask_beside(&source, head.size, Held::Windows);
-            let layout = layout.map_err(|problem| Error::file(&beside, problem))?;
+            let source = open_source(&beside)?;
+            let layout = external_mask_layout(&source, head.size, ReadScope::Windows);
+            let layout = layout.map_err(|problem| Error::invalid_file(&beside, problem))?;
             masks.push(Image { source: Arc::new(source), layout });
         }
-        let cache = Mutex::new(Cache { kept: VecDeque::new(), bytes: 0, most: KEPT });
+        let cache = Mutex::new(ChunkCache { kept: VecDeque::new(), bytes: 0, most: DEFAULT_CACHE_BYTES });
         Ok(Self { path: path.to_path_buf(), head, image: Image { source, layout }, masks, cache })
     }
 
@@ -83,82 +87,88 @@ impl TiffWindows {
     /// A file of strips is best read with a cache for a row of windows: for all strips that one of the windows
     /// intersects.
     #[must_use]
-    pub fn keep(self, bytes: u64) -> Self {
-        self.kept().most = bytes;
+    pub fn with_cache_bytes(self, bytes: u64) -> Self {
+        self.lock_cache().most = bytes;
         self
     }
 
     /// Returns strip or tile number `k` from the cache, or decodes it and caches it if `window` covers it in part.
-    fn decoded(&self, k: usize, window: CellRect) -> Result<Arc<Samples>, String> {
-        if let Some(kept) = self.kept().get(k) {
+    fn fetch_chunk(&self, k: usize, window: CellRect) -> Result<Arc<Samples>, String> {
+        if let Some(kept) = self.lock_cache().get(k) {
             return Ok(kept);
         }
+        // The lock is not kept while the chunk is decoded. Two threads may therefore decode the same chunk; the cache
+        // stores it once.
         let layout = &self.image.layout;
-        let samples = Arc::new(layout.decode(&self.image.source, k)?);
-        let start = layout.corner(k);
+        let samples = Arc::new(layout.decode_chunk(&self.image.source, k)?);
+        let start = layout.chunk_corner(k);
+        // A chunk that is completely inside the window is not needed by adjacent windows, so it is not cached.
         let in_part = (0..2).any(|k| {
             let end = (start[k] + layout.chunk[k]).min(self.head.size[k]);
             start[k] < window.start[k] || end > window.start[k] + window.size()[k]
         });
         if in_part {
-            self.kept().put(k, samples.clone());
+            self.lock_cache().insert(k, samples.clone());
         }
         Ok(samples)
     }
 
-    fn kept(&self) -> MutexGuard<'_, Cache> {
+    fn lock_cache(&self) -> MutexGuard<'_, ChunkCache> {
         // The cache is valid even if a thread panicked while it held the lock.
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl WindowedMap for TiffWindows {
-    fn head(&self) -> &Head {
+    fn head(&self) -> &RasterHead {
         &self.head
     }
 
-    fn chunk(&self) -> Size {
+    fn block_size(&self) -> Size {
         self.image.layout.chunk
     }
 
-    fn memory(&self, window: Size) -> [u64; 2] {
+    fn window_memory(&self, window: Size) -> [u64; 2] {
         let mut sum = [0, 0];
         for Image { layout, .. } in std::iter::once(&self.image).chain(&self.masks) {
-            let [held, each] = layout.memory(window);
-            sum = [sum[0] + held.min(self.kept().most), sum[1] + each];
+            let [held, each] = layout.window_memory(window);
+            sum = [sum[0] + held.min(self.lock_cache().most), sum[1] + each];
         }
         sum
     }
 
-    fn read(&self, window: CellRect) -> Result<Samples> {
-        inside(self.head.size, window)?;
-        let problem = |problem: String| Error::file(&self.path, problem);
+    fn read_window(&self, window: CellRect) -> Result<Samples> {
+        check_window_bounds(self.head.size, window)?;
+        let problem = |problem: String| Error::invalid_file(&self.path, problem);
         let layout = &self.image.layout;
+        // The decompressed bytes of a chunk and its samples are in memory together.
         memory::check_memory("a strip or tile", layout.chunk_bytes().saturating_mul(2))?;
-        let batch = layout.batch();
+        let batch = layout.batch_size();
         let mut samples = Samples::zeros(self.head.kind, window.size()[0] * window.size()[1]).map_err(problem)?;
-        for batch in layout.chunks(window).chunks(batch) {
-            let decoded = batch.par_iter().map(|k| self.decoded(*k, window)).collect::<Result<Vec<_>, _>>();
+        for batch in layout.chunks_in_window(window).chunks(batch) {
+            let decoded = batch.par_iter().map(|k| self.fetch_chunk(*k, window)).collect::<Result<Vec<_>, _>>();
             for (k, part) in batch.iter().zip(decoded.map_err(problem)?) {
-                layout.lay(&mut samples, &part, *k, window).map_err(problem)?;
+                layout.copy_chunk(&mut samples, &part, *k, window).map_err(problem)?;
             }
         }
         Ok(samples)
     }
 
-    fn mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
-        inside(self.head.size, window)?;
+    fn read_mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
+        check_window_bounds(self.head.size, window)?;
         let mut found: Option<Vec<bool>> = None;
         for Image { source, layout } in &self.masks {
             let mask = (|| {
                 let mut samples = Samples::zeros(layout.coding.kind, window.size()[0] * window.size()[1])?;
-                for k in layout.chunks(window) {
-                    layout.lay(&mut samples, &layout.decode(source, k)?, k, window)?;
+                for k in layout.chunks_in_window(window) {
+                    layout.copy_chunk(&mut samples, &layout.decode_chunk(source, k)?, k, window)?;
                 }
                 no_data(Ok(samples))
             })();
-            let mask = mask.map_err(|problem: String| Error::file(&self.path, format!("has a mask that {problem}")))?;
+            let mask =
+                mask.map_err(|problem: String| Error::invalid_file(&self.path, format!("has a mask that {problem}")))?;
             match &mut found {
+                // A cell is excluded if any of the masks excludes it.
                 Some(found) => found.iter_mut().zip(mask).for_each(|(found, more)| *found |= more),
                 None => found = Some(mask),
             }
@@ -173,13 +183,14 @@ impl std::fmt::Debug for TiffWindows {
     }
 }
 
-fn open(path: &Path) -> Result<Source<'static>> {
-    let (file, length) = plain::open(path)?;
-    Ok(Source::File(Mutex::new(file), length))
+fn open_source(path: &Path) -> Result<TiffSource<'static>> {
+    let (file, length) = plain::open_plain_file(path)?;
+    Ok(TiffSource::File(Mutex::new(file), length))
 }
 
-impl Cache {
+impl ChunkCache {
     fn get(&mut self, k: usize) -> Option<Arc<Samples>> {
+        // Recently used chunks are at the end, so the search begins there.
         let at = self.kept.iter().rposition(|(own, _)| *own == k)?;
         let found = self.kept.remove(at)?;
         let samples = found.1.clone();
@@ -187,13 +198,14 @@ impl Cache {
         Some(samples)
     }
 
-    fn put(&mut self, k: usize, samples: Arc<Samples>) {
+    fn insert(&mut self, k: usize, samples: Arc<Samples>) {
         let bytes = |samples: &Samples| (samples.len() * samples.kind().bytes()) as u64;
         if self.kept.iter().any(|(own, _)| *own == k) {
             return; // another thread decoded it at the same time
         }
         self.bytes += bytes(&samples);
         self.kept.push_back((k, samples));
+        // The chunks that have not been used for the longest time are removed first.
         while self.bytes > self.most
             && let Some((_, first)) = self.kept.pop_front()
         {
@@ -202,20 +214,22 @@ impl Cache {
     }
 }
 
-impl Layout {
+impl TiffLayout {
     /// Returns the bytes of a strip's or tile's samples.
     fn chunk_bytes(&self) -> u64 {
         (self.chunk[0] * self.chunk[1] * self.coding.bands * self.coding.kind.bytes()) as u64
     }
 
     /// Returns the number of strips and tiles that are decoded at a time, in addition to the window itself.
-    fn batch(&self) -> usize {
+    fn batch_size(&self) -> usize {
+        // A batch has at most 64 MiB of decoded samples, but at least one chunk.
         ((u64::from(1u32 << 26) / self.chunk_bytes().max(1)) as usize).clamp(1, BATCH)
     }
 
-    /// Computes [`WindowedMap::memory`] for this layout.
-    fn memory(&self, window: Size) -> [u64; 2] {
+    /// Computes [`WindowedMap::window_memory`] for this layout.
+    fn window_memory(&self, window: Size) -> [u64; 2] {
         let own = [self.rows, self.cols];
+        // If a window divides chunks, every chunk of the image may enter the cache over time.
         let is_met_in_part = (0..2).any(|k| !window[k].is_multiple_of(self.chunk[k]) && window[k] < own[k]);
         // A window whose size is a multiple of the chunks begins at the start of a chunk.
         let met = [0, 1].map(|k| {
@@ -227,13 +241,15 @@ impl Layout {
         let packed = self.places.iter().map(|[_, length]| *length).max().unwrap_or(0);
         let all = chunk.saturating_mul(self.places.len() as u64);
         // The decoded chunks of a batch, and for one that is being decoded its compressed and its decompressed bytes.
-        let each = chunk.saturating_mul((met[0] * met[1]).min(self.batch() as u64) + 1).saturating_add(packed);
+        let each = chunk.saturating_mul((met[0] * met[1]).min(self.batch_size() as u64) + 1).saturating_add(packed);
         [if is_met_in_part { all } else { 0 }, each]
     }
 
     /// Returns the layout with long uncompressed strips replaced by several short ones, so that a window reads only its
     /// own rows of a file with a single strip, which some programs write.
-    fn split(mut self) -> Self {
+    fn split_long_strips(mut self) -> Self {
+        // The division is only possible without compression and predictor, because only then is the position of each
+        // row known.
         let row = (self.cols * self.coding.bands) as u64 * self.coding.format.1 / 8;
         let rows = (PART / row.max(1)).max(1);
         let plain = self.coding.compression == 1 && self.coding.predictor == 1 && !self.tiled;

@@ -2,15 +2,15 @@
 
 use std::io;
 
-use crate::{Head, SampleType, Samples};
-use thalweg_core::base::deflate::zlib;
+use crate::{RasterHead, SampleType, Samples};
+use thalweg_core::base::deflate::compress_zlib;
 
 /// The values of tags 259 and 262 (TIFF 6.0, and Adobe Photoshop TIFF technical note 2).
 pub const DEFLATE: u16 = 8;
 pub const BLACK_IS_ZERO: u16 = 1;
 
 /// Returns the value of tag 339: 1 unsigned, 2 signed, 3 floating-point.
-pub fn format_of(kind: SampleType) -> u16 {
+pub fn sample_format_tag(kind: SampleType) -> u16 {
     match kind {
         SampleType::U8 | SampleType::U16 | SampleType::U32 => 1,
         SampleType::I16 | SampleType::I32 => 2,
@@ -23,7 +23,7 @@ pub const PLAIN: u16 = 1;
 
 /// Returns the value of tag 317: the predictor that is applied before compression. Bytes are mostly classes, whose
 /// differences are not easier to compress.
-fn predictor(kind: SampleType) -> u16 {
+fn predictor_for_type(kind: SampleType) -> u16 {
     match kind {
         SampleType::U8 => PLAIN,
         SampleType::U16 | SampleType::I16 | SampleType::I32 | SampleType::U32 => 2,
@@ -36,21 +36,21 @@ fn predictor(kind: SampleType) -> u16 {
 /// area, compress better without.
 ///
 /// # Errors
-/// Returns the errors of [`zlib`].
-pub fn shortest(samples: &Samples, cols: usize) -> io::Result<u16> {
-    let usual = predictor(samples.kind());
-    let plain = packed(samples, cols, PLAIN);
+/// Returns the errors of [`compress_zlib`].
+pub fn choose_predictor(samples: &Samples, cols: usize) -> io::Result<u16> {
+    let usual = predictor_for_type(samples.kind());
+    let plain = encode_rows(samples, cols, PLAIN);
     let size = samples.kind().bytes();
     // Samples that are all equal do not show which is better.
     if usual == PLAIN || plain.chunks_exact(size).all(|sample| sample == &plain[..size]) {
         return Ok(usual);
     }
-    let is_shorter = zlib(&plain)?.len() < zlib(&packed(samples, cols, usual))?.len();
+    let is_shorter = compress_zlib(&plain)?.len() < compress_zlib(&encode_rows(samples, cols, usual))?.len();
     Ok(if is_shorter { PLAIN } else { usual })
 }
 
 /// Returns the bytes of rows of samples, unchanged or after the predictor of their type.
-pub fn packed(samples: &Samples, cols: usize, predictor: u16) -> Vec<u8> {
+pub fn encode_rows(samples: &Samples, cols: usize, predictor: u16) -> Vec<u8> {
     if predictor == PLAIN {
         return samples.to_bytes();
     }
@@ -65,6 +65,8 @@ pub fn packed(samples: &Samples, cols: usize, predictor: u16) -> Vec<u8> {
     macro_rules! differences {
         ($v:expr, $t:ty) => {
             rows!($v, |row: &[$t], out: &mut [u8]| {
+                // The first sample of a row is stored as it is. Differences that exceed the type wrap around, and the
+                // reader's sums wrap back.
                 let mut before = 0;
                 for (x, out) in row.iter().zip(out.chunks_exact_mut(size_of::<$t>())) {
                     out.copy_from_slice(&x.wrapping_sub(before).to_le_bytes());
@@ -79,15 +81,20 @@ pub fn packed(samples: &Samples, cols: usize, predictor: u16) -> Vec<u8> {
         Samples::I16(v) => differences!(v, i16),
         Samples::I32(v) => differences!(v, i32),
         Samples::U32(v) => differences!(v, u32),
-        Samples::F32(v) => rows!(v, |row: &[f32], out: &mut [u8]| planes(row.iter().map(|x| x.to_be_bytes()), out)),
-        Samples::F64(v) => rows!(v, |row: &[f64], out: &mut [u8]| planes(row.iter().map(|x| x.to_be_bytes()), out)),
+        // Predictor 3 splits big-endian bytes, also in a little-endian file.
+        Samples::F32(v) => {
+            rows!(v, |row: &[f32], out: &mut [u8]| split_byte_planes(row.iter().map(|x| x.to_be_bytes()), out))
+        }
+        Samples::F64(v) => {
+            rows!(v, |row: &[f64], out: &mut [u8]| split_byte_planes(row.iter().map(|x| x.to_be_bytes()), out))
+        }
     }
     bytes
 }
 
 /// Applies predictor 3 (Adobe Photoshop TIFF technical note 3, 2005): stores the first bytes of all samples of a row,
 /// then the second bytes, and so on, each byte as the difference to the previous one.
-fn planes<const N: usize>(row: impl Iterator<Item = [u8; N]> + Clone, out: &mut [u8]) {
+fn split_byte_planes<const N: usize>(row: impl Iterator<Item = [u8; N]> + Clone, out: &mut [u8]) {
     let mut before = 0;
     for (n, plane) in out.chunks_mut(out.len() / N).enumerate() {
         for (sample, to) in row.clone().zip(plane) {
@@ -108,7 +115,7 @@ pub fn nodata_text(nodata: f64) -> String {
 }
 
 /// Formats GDAL's metadata for scale, offset, unit and description of the band; `None` if there are none.
-pub fn metadata(head: &Head) -> Option<String> {
+pub fn format_metadata(head: &RasterHead) -> Option<String> {
     let mut text = String::new();
     let mut item = |name: &str, value: &str| {
         let role = name.to_ascii_lowercase();
@@ -120,6 +127,7 @@ pub fn metadata(head: &Head) -> Option<String> {
     }
     // The tag is XML in ASCII.
     let ascii = |c: char| match c {
+        // Units such as m² and m³/s have an established form in ASCII.
         '²' => '2',
         '³' => '3',
         '·' => ' ',

@@ -16,7 +16,7 @@ const TABLE: &str = include_str!("epsg.tsv");
 const METRE: u16 = 9001;
 
 /// The value of a key for a definition in the file itself ("user-defined").
-const OWN: u16 = 32_767;
+const USER_DEFINED: u16 = 32_767;
 
 /// A unit that overrides the units of a file.
 ///
@@ -24,14 +24,14 @@ const OWN: u16 = 32_767;
 /// A file whose band has the unit feet, with heights that are metres all the same.
 ///
 /// ```
-/// use thalweg_io::{LoadOptions, Raster, Samples, Unit, terrain_of};
+/// use thalweg_io::{LoadOptions, Raster, Samples, Unit, convert_to_terrain};
 ///
 /// let samples = Samples::F32(vec![10.0, 20.0]);
 /// let raster = Raster { unit: Some("ft".to_string()), ..Raster::new([1, 2], samples) };
 /// let mut options = LoadOptions { cell_size: Some(30.0), ..LoadOptions::default() };
-/// assert!(terrain_of("dem.tif", raster.clone(), None, &options).is_err());
+/// assert!(convert_to_terrain("dem.tif", raster.clone(), None, &options).is_err());
 /// options.unit = Some(Unit::Metre);
-/// let loaded = terrain_of("dem.tif", raster, None, &options)?;
+/// let loaded = convert_to_terrain("dem.tif", raster, None, &options)?;
 /// assert_eq!((loaded.terrain.ground[(0, 1)].metres(), loaded.overridden.len()), (20.0, 1));
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
@@ -44,16 +44,16 @@ pub enum Unit {
 
 /// The reason why coordinates are not metres.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Problem {
+pub enum UnitProblem {
     /// Angles or a geocentric system, which cannot be overridden by a unit of length.
     Angular(String),
     /// Another unit of length, or a projection whose metre is not a metre on the ground.
     Linear(String),
 }
 
-impl Problem {
+impl UnitProblem {
     /// Returns the problem in words.
-    pub fn words(self) -> String {
+    pub fn into_message(self) -> String {
         match self {
             Self::Angular(words) | Self::Linear(words) => words,
         }
@@ -62,7 +62,7 @@ impl Problem {
 
 /// What a file specifies about the unit of its heights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Said {
+pub enum StatedUnit {
     /// The unit is the metre.
     Metre,
     /// No unit is specified.
@@ -83,8 +83,9 @@ struct System {
     name: &'static str,
 }
 
-fn system(code: u16) -> Option<System> {
+fn find_system(code: u16) -> Option<System> {
     let prefix = format!("c\t{code}\t");
+    // The table is searched line by line, because it is needed only a few times per file.
     let mut parts = TABLE.lines().find_map(|line| line.strip_prefix(prefix.as_str()))?.splitn(3, '\t');
     let (horizontal, vertical, name) = (parts.next()?, parts.next()?, parts.next()?);
     let horizontal = if horizontal == "~" { Some(Length::Mercator) } else { horizontal.parse().ok().map(Length::Unit) };
@@ -92,15 +93,15 @@ fn system(code: u16) -> Option<System> {
 }
 
 /// Returns the length of a unit in metres, and its name.
-fn length(code: u16) -> Option<(f64, &'static str)> {
+fn find_unit_length(code: u16) -> Option<(f64, &'static str)> {
     let prefix = format!("u\t{code}\t");
     let (metres, name) = TABLE.lines().find_map(|line| line.strip_prefix(prefix.as_str()))?.split_once('\t')?;
     Some((metres.parse().ok()?, name))
 }
 
 /// Formats a unit for messages: its name, its code, its length.
-fn named(code: u16) -> String {
-    match length(code) {
+fn describe_unit(code: u16) -> String {
+    match find_unit_length(code) {
         Some((metres, name)) => format!("{name} (EPSG:{code}, {metres} m)"),
         None => format!("a unit that is not the metre (EPSG:{code})"),
     }
@@ -110,61 +111,67 @@ fn named(code: u16) -> String {
 ///
 /// # Errors
 /// Returns an error for coordinates in degrees or another unit of length, or in a world Mercator projection.
-pub fn check_horizontal(georeference: &Georeference) -> Result<(), Problem> {
+pub fn check_horizontal(georeference: &Georeference) -> Result<(), UnitProblem> {
     let advice = "reproject it to metres (`gdalwarp -t_srs EPSG:326<zone>`), or give the cell size in metres";
-    let short = |key| geokeys::short(georeference, key);
+    let short = |key| geokeys::find_short(georeference, key);
     let geographic = short(key::GEOGRAPHIC).is_some() && short(key::PROJECTED).is_none();
     match short(key::MODEL_TYPE) {
-        Some(2) => return Err(Problem::Angular(format!("is in degrees (a geographic CRS); {advice}"))),
-        Some(3) => return Err(Problem::Angular(format!("is in a geocentric CRS; {advice}"))),
-        None if geographic => return Err(Problem::Angular(format!("is in degrees (a geographic CRS); {advice}"))),
+        Some(2) => return Err(UnitProblem::Angular(format!("is in degrees (a geographic CRS); {advice}"))),
+        Some(3) => return Err(UnitProblem::Angular(format!("is in a geocentric CRS; {advice}"))),
+        None if geographic => return Err(UnitProblem::Angular(format!("is in degrees (a geographic CRS); {advice}"))),
         _ => {}
     }
     // A file without a CRS whose numbers can only be degrees.
     if let Some([x, a, _, y, _, _]) = georeference.transform
         && georeference.doubles.is_empty()
         && short(key::MODEL_TYPE).is_none()
+        // As metres, cells of less than 2 cm are implausible. A corner at 0, 0 is excluded, because files without a
+        // position have it.
         && a < 0.02
         && [x, y] != [0.0, 0.0]
         && x.abs() <= 360.0
         && y.abs() <= 90.0
     {
-        return Err(Problem::Angular(format!("looks to be in degrees (cells of {a} at {x}, {y}); {advice}")));
+        return Err(UnitProblem::Angular(format!("looks to be in degrees (cells of {a} at {x}, {y}); {advice}")));
     }
     let taken = format!("{advice}; `--unit metre` reads its coordinates as metres anyway");
-    let linear = |words: String| Err(Problem::Linear(format!("{words}; {taken}")));
-    let code = short(key::PROJECTED).filter(|code| *code != OWN);
-    if let Some((code, System { horizontal: Some(unit), name, .. })) = code.and_then(|code| Some((code, system(code)?)))
+    let linear = |words: String| Err(UnitProblem::Linear(format!("{words}; {taken}")));
+    // The code of the system decides first, because keys and names may be missing.
+    let code = short(key::PROJECTED).filter(|code| *code != USER_DEFINED);
+    if let Some((code, System { horizontal: Some(unit), name, .. })) =
+        code.and_then(|code| Some((code, find_system(code)?)))
     {
         return linear(match unit {
-            Length::Unit(unit) => format!("is in {} according to its CRS EPSG:{code} {name}", named(unit)),
-            Length::Mercator => mercator(georeference, &format!("EPSG:{code} {name}")),
+            Length::Unit(unit) => format!("is in {} according to its CRS EPSG:{code} {name}", describe_unit(unit)),
+            Length::Mercator => describe_mercator(georeference, &format!("EPSG:{code} {name}")),
         });
     }
-    let size = geokeys::double(georeference, key::LINEAR_SIZE);
+    // Then the keys of the unit decide, because a user-defined system has no code.
+    let size = geokeys::find_double(georeference, key::LINEAR_SIZE);
     match (short(key::LINEAR_UNITS), size) {
         (Some(METRE), _) => return Ok(()),
-        (Some(OWN), Some(1.0)) => return Ok(()),
-        (Some(OWN), Some(size)) => return linear(format!("is in a unit of {size} m (linear unit key 3077)")),
-        (Some(unit), _) => return linear(format!("is in {} (linear unit key 3076)", named(unit))),
+        (Some(USER_DEFINED), Some(1.0)) => return Ok(()),
+        (Some(USER_DEFINED), Some(size)) => return linear(format!("is in a unit of {size} m (linear unit key 3077)")),
+        (Some(unit), _) => return linear(format!("is in {} (linear unit key 3076)", describe_unit(unit))),
         _ => {}
     }
     // The texts of the vertical system do not concern the horizontal one.
-    let words = geokeys::words(georeference, |name| !key::OF_HEIGHTS.contains(&name));
+    let words = geokeys::join_key_texts(georeference, |name| !key::HEIGHT_KEYS.contains(&name));
     if names_feet(&words) {
         return linear(format!("is in feet according to its CRS (`{}`)", words.trim()));
     }
     let lower = words.to_ascii_lowercase();
     if ["pseudo-mercator", "pseudo_mercator", "web mercator", "web_mercator"].iter().any(|name| lower.contains(name)) {
-        return linear(mercator(georeference, "a Pseudo-Mercator CRS"));
+        return linear(describe_mercator(georeference, "a Pseudo-Mercator CRS"));
     }
     Ok(())
 }
 
 /// Describes the scale error of a world Mercator map at the corner of the map.
-fn mercator(georeference: &Georeference, name: &str) -> String {
+fn describe_mercator(georeference: &Georeference, name: &str) -> String {
     const RADIUS: f64 = 6_378_137.0;
     let at = georeference.transform.map_or(String::new(), |[_, _, _, y, _, _]| {
+        // On the sphere of Web Mercator, the scale at the northing y is cosh(y/R), and the latitude is atan(sinh(y/R)).
         let metres = 1.0 / libm::cosh(y / RADIUS);
         let latitude = libm::atan(libm::sinh(y / RADIUS)).to_degrees();
         format!(": at the latitude of its corner, {latitude:.2}°, each is {metres:.4} m on the ground")
@@ -177,7 +184,7 @@ fn mercator(georeference: &Georeference, name: &str) -> String {
 ///
 /// # Errors
 /// Returns an error for heights in feet or another unit.
-pub fn check_vertical(georeference: Option<&Georeference>, unit: Option<&str>) -> Result<Said, String> {
+pub fn check_vertical(georeference: Option<&Georeference>, unit: Option<&str>) -> Result<StatedUnit, String> {
     let remedy = |factor: &str| {
         format!(
             "convert them to metres, for example with `gdal_calc.py -A IN --calc=\"A*{factor}\" --outfile OUT`, and \
@@ -185,43 +192,52 @@ pub fn check_vertical(georeference: Option<&Georeference>, unit: Option<&str>) -
         )
     };
     let refuse = |what: String, code: Option<u16>| {
-        let factor = code.and_then(length).map_or("FACTOR".to_string(), |(metres, _)| metres.to_string());
+        let factor = code.and_then(find_unit_length).map_or("FACTOR".to_string(), |(metres, _)| metres.to_string());
         Err(format!("has heights in {what}; {}", remedy(&factor)))
     };
-    let mut said = Said::Nothing;
+    // The unit of the band comes first, then the key, then the code of the system, then its name.
+    let mut said = StatedUnit::Nothing;
     if let Some(unit) = unit.map(str::trim).filter(|unit| !unit.is_empty()) {
         let known = ["m", "metre", "meter", "metres", "meters"];
         if !known.contains(&unit.to_ascii_lowercase().as_str()) {
             return refuse(
-                format!("`{}` according to the unit of its band", super::plain::clipped(unit)),
-                by_name(unit),
+                format!("`{}` according to the unit of its band", super::plain::clip_text(unit)),
+                find_unit_code(unit),
             );
         }
-        said = Said::Metre;
+        said = StatedUnit::Metre;
     }
     let Some(georeference) = georeference else { return Ok(said) };
-    let short = |key| geokeys::short(georeference, key);
+    let short = |key| geokeys::find_short(georeference, key);
     match short(key::VERTICAL_UNITS) {
-        Some(METRE) => said = Said::Metre,
-        Some(OWN) | None => {}
-        Some(unit) => return refuse(format!("{} (vertical unit key 4099)", named(unit)), Some(unit)),
+        Some(METRE) => said = StatedUnit::Metre,
+        Some(USER_DEFINED) | None => {}
+        Some(unit) => return refuse(format!("{} (vertical unit key 4099)", describe_unit(unit)), Some(unit)),
     }
-    for code in [short(key::VERTICAL), short(key::PROJECTED)].into_iter().flatten().filter(|code| *code != OWN) {
-        if let Some(System { vertical: Some(unit), name, .. }) = system(code) {
-            return refuse(format!("{} according to its CRS EPSG:{code} {name}", named(unit)), Some(unit));
+    for code in [short(key::VERTICAL), short(key::PROJECTED)].into_iter().flatten().filter(|code| *code != USER_DEFINED)
+    {
+        if let Some(System { vertical: Some(unit), name, .. }) = find_system(code) {
+            return refuse(format!("{} according to its CRS EPSG:{code} {name}", describe_unit(unit)), Some(unit));
         }
     }
-    let words = geokeys::words(georeference, |name| key::OF_HEIGHTS.contains(&name));
-    if said == Said::Nothing && names_feet(&words) {
+    let words = geokeys::join_key_texts(georeference, |name| key::HEIGHT_KEYS.contains(&name));
+    // Words in a name are the weakest evidence, so an explicit unit overrides them.
+    if said == StatedUnit::Nothing && names_feet(&words) {
         return refuse(format!("feet according to its vertical CRS (`{}`)", words.trim()), None);
     }
     // A code that is not in the table stands for a system in metres.
-    Ok(if short(key::VERTICAL).is_some_and(|code| code != OWN && code != 0) { Said::Metre } else { said })
+    Ok(if short(key::VERTICAL).is_some_and(|code| code != USER_DEFINED && code != 0) {
+        StatedUnit::Metre
+    } else {
+        said
+    })
 }
 
 /// Returns the code of a unit that is given in words; `None` if it is not clear which is meant.
-fn by_name(unit: &str) -> Option<u16> {
+fn find_unit_code(unit: &str) -> Option<u16> {
     let unit = unit.to_ascii_lowercase().replace(['_', '-'], " ");
+    // The foot without a qualifier is taken as the international foot, which differs from the US survey foot by two
+    // parts in a million.
     let found = |words: &[&str]| words.contains(&unit.as_str());
     match () {
         () if found(&["ft", "foot", "feet", "international foot", "international feet"]) => Some(9002),
@@ -250,7 +266,7 @@ mod tests {
     }
 
     fn horizontal(georeference: &Georeference) -> String {
-        check_horizontal(georeference).unwrap_err().words()
+        check_horizontal(georeference).unwrap_err().into_message()
     }
 
     #[test]
@@ -265,9 +281,12 @@ mod tests {
         assert!(codes.len() > 1000 && codes.windows(2).all(|pair| pair[0] < pair[1]), "sorted, each code once");
         for (kind, code) in codes {
             match kind {
-                "u" => assert!(length(code).is_some_and(|(metres, name)| metres > 0.0 && !name.is_empty()), "{code}"),
+                "u" => assert!(
+                    find_unit_length(code).is_some_and(|(metres, name)| metres > 0.0 && !name.is_empty()),
+                    "{code}"
+                ),
                 _ => {
-                    let found = system(code).unwrap();
+                    let found = find_system(code).unwrap();
                     let units = [
                         found.vertical,
                         match found.horizontal {
@@ -275,12 +294,12 @@ mod tests {
                             _ => None,
                         },
                     ];
-                    assert!(units.iter().flatten().all(|unit| length(*unit).is_some()), "{code}");
+                    assert!(units.iter().flatten().all(|unit| find_unit_length(*unit).is_some()), "{code}");
                     assert!(found.vertical.is_some() || found.horizontal.is_some(), "{code}");
                 }
             }
         }
-        assert_eq!(length(9003), Some((0.30480060960121924, "US survey foot")));
+        assert_eq!(find_unit_length(9003), Some((0.30480060960121924, "US survey foot")));
     }
 
     #[test]
@@ -299,14 +318,14 @@ mod tests {
         }
         for code in [5702, 6358, 6359, 6360, 8228, 8050, 8051, 8052, 8053, 5754, 5614] {
             let message = check_vertical(Some(&keyed(&[[1024, 1], [3072, 32611], [4096, code]])), None).unwrap_err();
-            let factor = length(system(code).unwrap().vertical.unwrap()).unwrap().0.to_string();
+            let factor = find_unit_length(find_system(code).unwrap().vertical.unwrap()).unwrap().0.to_string();
             for word in [&format!("EPSG:{code} "), &factor, "A*0.304", "--unit metre"] {
                 assert!(message.contains(word), "{word}: {message}");
             }
         }
         let compound = keyed(&[[1024, 1], [3072, 8700]]);
         assert!(check_vertical(Some(&compound), None).unwrap_err().contains("EPSG:8700"));
-        for (code, said) in [(5703, Said::Metre), (3855, Said::Metre), (32_767, Said::Nothing)] {
+        for (code, said) in [(5703, StatedUnit::Metre), (3855, StatedUnit::Metre), (32_767, StatedUnit::Nothing)] {
             assert_eq!(check_vertical(Some(&keyed(&[[3072, 32611], [4096, code]])), None), Ok(said));
         }
         assert!(check_horizontal(&keyed(&[[1024, 1], [3072, 32611]])).is_ok());
@@ -330,14 +349,14 @@ mod tests {
         for keys in [[4099, 9002], [4099, 9003], [4099, 9005], [4096, 6360]] {
             assert!(check_vertical(Some(&keyed(&[keys])), None).is_err());
         }
-        assert_eq!(check_vertical(Some(&keyed(&[[4099, 9001]])), Some("m")), Ok(Said::Metre));
-        assert_eq!(check_vertical(None, None), Ok(Said::Nothing));
+        assert_eq!(check_vertical(Some(&keyed(&[[4099, 9001]])), Some("m")), Ok(StatedUnit::Metre));
+        assert_eq!(check_vertical(None, None), Ok(StatedUnit::Nothing));
         assert!(check_vertical(None, Some("US survey foot")).unwrap_err().contains("A*0.3048006"));
         assert!(check_vertical(None, Some("furlong")).unwrap_err().contains("`furlong`"));
         let degrees = Georeference { transform: Some([10.0, 1e-3, 0.0, 45.0, 0.0, -1e-3]), ..Georeference::default() };
         assert!(check_horizontal(&degrees).is_err());
         // A user-defined unit: key 3077 is stored in GeoDoubleParams.
-        let mut own = keyed(&[[1024, 1], [3076, OWN], [3077, 0]]);
+        let mut own = keyed(&[[1024, 1], [3076, USER_DEFINED], [3077, 0]]);
         own.keys[13] = 34736;
         (own.keys[15], own.doubles) = (1, vec![7.0, 0.5]);
         assert!(horizontal(&own).contains("a unit of 0.5 m"), "{}", horizontal(&own));
@@ -346,7 +365,7 @@ mod tests {
         // A user-defined vertical system whose name mentions feet, together with a horizontal system in metres.
         let name = "NAVD88 height (ftUS)|";
         let mut vertical =
-            Georeference { ascii: name.into(), ..keyed(&[[1024, 1], [3072, 32611], [4096, OWN], [4097, 0]]) };
+            Georeference { ascii: name.into(), ..keyed(&[[1024, 1], [3072, 32611], [4096, USER_DEFINED], [4097, 0]]) };
         (vertical.keys[17], vertical.keys[18]) = (34737, name.len() as u16);
         assert!(check_horizontal(&vertical).is_ok());
         assert!(check_vertical(Some(&vertical), None).unwrap_err().contains("(ftUS)"));

@@ -5,40 +5,40 @@ mod vrt;
 
 use std::path::Path;
 
-use super::{Format, Head, Raster, Samples, TiffWindows, inside};
+use super::{Format, Raster, RasterHead, Samples, TiffWindows, check_window_bounds};
 pub use mosaic::VrtWindows;
 use thalweg_core::{CellRect, Result, Size};
 
 /// A map that is read in windows. Many threads may read it at the same time.
 pub trait WindowedMap: Send + Sync {
     /// Returns the metadata: size, type of the samples, nodata value, unit, position.
-    fn head(&self) -> &Head;
+    fn head(&self) -> &RasterHead;
 
     /// Returns the samples of a window in row-major order, as stored in the file: neither scaled nor masked.
     ///
     /// # Errors
     /// Returns an error if the window is not inside the map, or if a part of the file cannot be read, decoded or stored
     /// in memory.
-    fn read(&self, window: CellRect) -> Result<Samples>;
+    fn read_window(&self, window: CellRect) -> Result<Samples>;
 
     /// Returns the mask of a window, one value per cell, row by row: true where a mask, in the file or next to it,
     /// marks no data. `None` if there is no mask.
     ///
     /// # Errors
-    /// Returns the errors of [`WindowedMap::read`].
-    fn mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
-        inside(self.size(), window).map(|()| None)
+    /// Returns the errors of [`WindowedMap::read_window`].
+    fn read_mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
+        check_window_bounds(self.size(), window).map(|()| None)
     }
 
     /// Returns the rows and columns of the blocks in which the map is stored; windows aligned with them are read
     /// fastest.
-    fn chunk(&self) -> Size {
+    fn block_size(&self) -> Size {
         self.size()
     }
 
     /// Returns the bytes of memory that the map uses as long as it is open, and the bytes that it needs, in addition to
     /// the result, to read a window of these rows and columns that is aligned to multiples of its size.
-    fn memory(&self, window: Size) -> [u64; 2] {
+    fn window_memory(&self, window: Size) -> [u64; 2] {
         let _ = window;
         [0; 2]
     }
@@ -51,8 +51,8 @@ pub trait WindowedMap: Send + Sync {
     /// Returns the metadata as a raster without samples.
     ///
     /// # Errors
-    /// Never fails: no samples are made.
-    fn about(&self) -> Result<Raster> {
+    /// Returns no error, because no samples are made.
+    fn metadata_raster(&self) -> Result<Raster> {
         let head = self.head().clone();
         Ok(Raster {
             nodata: head.nodata,
@@ -66,12 +66,12 @@ pub trait WindowedMap: Send + Sync {
     }
 
     /// Reads the samples and the mask of a window. The other fields are those of [`Raster::new`];
-    /// [`WindowedMap::about`] returns the metadata.
+    /// [`WindowedMap::metadata_raster`] returns the metadata.
     ///
     /// # Errors
-    /// Returns the errors of [`WindowedMap::read`].
-    fn piece(&self, window: CellRect) -> Result<Raster> {
-        Ok(Raster { mask: self.mask(window)?, ..Raster::new(window.size(), self.read(window)?) })
+    /// Returns the errors of [`WindowedMap::read_window`].
+    fn read_piece(&self, window: CellRect) -> Result<Raster> {
+        Ok(Raster { mask: self.read_mask(window)?, ..Raster::new(window.size(), self.read_window(window)?) })
     }
 }
 
@@ -79,28 +79,28 @@ pub trait WindowedMap: Send + Sync {
 /// ([`Format::reads_windows`]) is loaded into memory.
 ///
 /// # Errors
-/// Returns the errors of [`TiffWindows::open`], [`VrtWindows::open`] and [`io::read`](crate::read()).
+/// Returns the errors of [`TiffWindows::open`], [`VrtWindows::open`] and [`read_raster`](crate::read_raster()).
 ///
 /// # Examples
 /// ```
 /// use thalweg_core::{CellRect, Grid, Terrain};
-/// use thalweg_io::{Samples, SaveOptions, WindowedMap, open_windows, save};
+/// use thalweg_io::{Samples, SaveOptions, WindowedMap, open_windows, save_terrain};
 ///
 /// let folder = tempfile::tempdir().unwrap();
 /// let path = folder.path().join("dem.tif");
 /// let heights: Vec<f32> = (0..9).map(|k| k as f32).collect();
-/// save(&path, &Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?, &SaveOptions::default())?;
+/// save_terrain(&path, &Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?, &SaveOptions::default())?;
 /// let map = open_windows(&path)?;
 /// assert_eq!(map.size(), [3, 3]);
-/// assert_eq!(map.read(CellRect::new([1, 1], [2, 2]))?, Samples::F32(vec![4.0, 5.0, 7.0, 8.0]));
+/// assert_eq!(map.read_window(CellRect::new([1, 1], [2, 2]))?, Samples::F32(vec![4.0, 5.0, 7.0, 8.0]));
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn open_windows(path: impl AsRef<Path>) -> Result<Box<dyn WindowedMap>> {
     let path = path.as_ref();
-    Ok(match Format::of(path)? {
+    Ok(match Format::from_path(path)? {
         Format::Tiff => Box::new(TiffWindows::open(path)?),
         Format::Vrt => Box::new(VrtWindows::open(path)?),
-        _ => Box::new(MapInMemory::from(super::read(path)?)),
+        _ => Box::new(MapInMemory::from(super::read_raster(path)?)),
     })
 }
 
@@ -112,13 +112,13 @@ pub fn open_windows(path: impl AsRef<Path>) -> Result<Box<dyn WindowedMap>> {
 /// use thalweg_io::{MapInMemory, Raster, Samples, WindowedMap};
 ///
 /// let map = MapInMemory::from(Raster::new([2, 2], Samples::U8(vec![1, 2, 3, 4])));
-/// assert_eq!(map.read(CellRect::new([0, 1], [2, 1]))?, Samples::U8(vec![2, 4]));
-/// assert!(map.read(CellRect::new([1, 1], [2, 2])).is_err(), "not inside the map");
+/// assert_eq!(map.read_window(CellRect::new([0, 1], [2, 1]))?, Samples::U8(vec![2, 4]));
+/// assert!(map.read_window(CellRect::new([1, 1], [2, 2])).is_err(), "not inside the map");
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct MapInMemory {
-    head: Head,
+    head: RasterHead,
     samples: Samples,
     mask: Option<Vec<bool>>,
 }
@@ -130,16 +130,16 @@ impl From<Raster> for MapInMemory {
 }
 
 impl WindowedMap for MapInMemory {
-    fn head(&self) -> &Head {
+    fn head(&self) -> &RasterHead {
         &self.head
     }
 
-    fn read(&self, window: CellRect) -> Result<Samples> {
-        self.samples.window(self.head.size, window)
+    fn read_window(&self, window: CellRect) -> Result<Samples> {
+        self.samples.copy_window(self.head.size, window)
     }
 
-    fn mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
-        inside(self.size(), window)?;
+    fn read_mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
+        check_window_bounds(self.size(), window)?;
         let row = |i: usize| (window.start[0] + i) * self.head.size[1] + window.start[1];
         let cut = |mask: &Vec<bool>| {
             (0..window.rows()).flat_map(|i| &mask[row(i)..row(i) + window.cols()]).copied().collect()
@@ -147,7 +147,7 @@ impl WindowedMap for MapInMemory {
         Ok(self.mask.as_ref().map(cut))
     }
 
-    fn memory(&self, _: Size) -> [u64; 2] {
+    fn window_memory(&self, _: Size) -> [u64; 2] {
         // Counts 8 bytes per sample and one for the mask. This is more than most types need, because the reader also
         // had the file's bytes in memory.
         [9 * self.samples.len() as u64, 0]

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::vrt::{Mosaic, Part};
+use super::vrt::{Mosaic, MosaicPart};
 use super::{WindowedMap, open_windows};
 use crate::raster::both;
-use crate::{Format, Head, Raster, SampleType, Samples, TiffWindows, geokeys, inside, plain};
+use crate::{Format, Raster, RasterHead, SampleType, Samples, TiffWindows, check_window_bounds, geokeys, plain};
 use thalweg_core::base::memory;
 use thalweg_core::terrain::grid::{MAX_CELLS, PixelIs};
 use thalweg_core::{Cell, CellRect, Error, Georeference, Result, Size};
@@ -18,13 +18,13 @@ use thalweg_core::{Cell, CellRect, Error, Georeference, Result, Size};
 /// if it specifies none. A file's mask applies where that file is on top. Many threads may read at the same time.
 pub struct VrtWindows {
     path: PathBuf,
-    head: Head,
+    head: RasterHead,
     mosaic: Mosaic,
-    open: Mutex<VecDeque<Opened>>,
+    open: Mutex<VecDeque<OpenedFile>>,
 }
 
 /// A file that is open.
-struct Opened {
+struct OpenedFile {
     number: usize,
     map: Arc<dyn WindowedMap>,
     /// The bytes of its samples if it is in memory as a whole, otherwise 0.
@@ -35,12 +35,13 @@ struct Opened {
 const MAX_BYTES: u64 = 64 << 20;
 
 /// The number of files that stay open, and the size in bytes of the cache of strips and tiles of each.
-const OPEN: usize = 16;
-const KEPT: u64 = 4 << 20;
+// The caches of 16 files have 64 MiB together, as much as the cache of a single TIFF.
+const MAX_OPEN_FILES: usize = 16;
+const CACHE_BYTES_PER_FILE: u64 = 4 << 20;
 
 /// The bytes of files that are in memory as a whole, because their format cannot be read in windows; one such file is
 /// kept in any case.
-const HELD_WHOLE: u64 = 64 << 20;
+const MAX_WHOLE_FILE_BYTES: u64 = 64 << 20;
 
 /// The rows and columns that are read at a time unless a file specifies others.
 const CHUNK: Size = [256, 256];
@@ -54,23 +55,26 @@ impl VrtWindows {
     /// raster's own has no EPSG code.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let refuse = |problem: String| Error::file(path, problem);
+        let refuse = |problem: String| Error::invalid_file(path, problem);
         let text = plain::read_text(path, MAX_BYTES)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mosaic = Mosaic::parse(&text, folder).map_err(refuse)?;
+        // A missing file is reported when the raster is opened, not when a window first needs the file.
         for part in &mosaic.parts {
             let about = std::fs::metadata(&part.path);
             about.map_err(|problem| refuse(format!("refers to {}: {problem}", part.path.display())))?;
         }
-        let mut head = Head {
+        let mut head = RasterHead {
             nodata: mosaic.nodata,
             scale: mosaic.scale,
             unit: mosaic.unit.clone(),
-            ..Head::new(mosaic.size, mosaic.kind)
+            ..RasterHead::new(mosaic.size, mosaic.kind)
         };
         if mosaic.bands > 1 {
             head.warnings.push(format!("has {} bands; only the first is read", mosaic.bands));
         }
+        // Overlapping files count twice, so the sum is an upper bound; if even the sum is too small, cells are
+        // uncovered.
         let covered: u128 =
             mosaic.parts.iter().map(|part| part.from.size()[0] as u128 * part.from.size()[1] as u128).sum();
         if mosaic.nodata.is_none() && !mosaic.masked && covered < mosaic.size[0] as u128 * mosaic.size[1] as u128 {
@@ -88,13 +92,13 @@ impl VrtWindows {
     }
 
     /// Reads the whole raster.
-    pub(crate) fn whole(&self) -> Result<Raster> {
+    pub(crate) fn read_whole(&self) -> Result<Raster> {
         let [rows, cols] = self.head.size;
         let cells = rows as u64 * cols as u64;
         if cells > MAX_CELLS {
             let problem =
                 format!("declares {cols} × {rows} cells (columns × rows); allowed is 1 to {MAX_CELLS} in all");
-            return Err(Error::file(&self.path, problem));
+            return Err(Error::invalid_file(&self.path, problem));
         }
         memory::check_memory(&self.path.display().to_string(), cells * (3 * self.head.kind.bytes() as u64 + 6))?;
         let all = CellRect::new([0, 0], self.head.size);
@@ -104,15 +108,15 @@ impl VrtWindows {
             scaled: self.mosaic.scaled,
             unit: self.head.unit.clone(),
             georeference: self.head.georeference.clone(),
-            mask: self.mask(all)?,
+            mask: self.read_mask(all)?,
             warnings: self.head.warnings.clone(),
-            ..Raster::new(self.head.size, self.read(all)?)
+            ..Raster::new(self.head.size, self.read_window(all)?)
         })
     }
 
     /// Returns the files that intersect a window, in their order: the number, the part, the rectangle to read from the
     /// file, and the cell of the window where it begins.
-    fn met(&self, window: CellRect) -> impl Iterator<Item = (usize, &Part, CellRect, Cell)> {
+    fn intersecting_files(&self, window: CellRect) -> impl Iterator<Item = (usize, &MosaicPart, CellRect, Cell)> {
         self.mosaic.parts.iter().enumerate().filter_map(move |(k, part)| {
             let span = |k: usize| {
                 let first = part.to[k].max(window.start[k]);
@@ -127,16 +131,18 @@ impl VrtWindows {
     }
 
     /// Composes a window from the files: its samples and, if requested, where masks exclude cells.
-    fn lay(&self, window: CellRect, with_mask: bool) -> Result<(Samples, Vec<bool>)> {
-        inside(self.head.size, window)?;
+    fn compose_window(&self, window: CellRect, with_mask: bool) -> Result<(Samples, Vec<bool>)> {
+        check_window_bounds(self.head.size, window)?;
         let cells = window.size()[0] * window.size()[1];
         let mut samples = Samples::filled(self.head.kind, cells, self.mosaic.nodata.unwrap_or(0.0))?;
         let mut mask = if with_mask { vec![self.mosaic.masked; cells] } else { Vec::new() };
-        for (k, part, from, at) in self.met(window) {
-            let file = self.opened(k)?;
-            let piece = file.read(from)?;
-            let piece = converted(piece, self.head.kind).map_err(|problem| Error::file(&part.path, problem))?;
-            let own_mask = if with_mask { file.mask(from)? } else { None };
+        // Files are placed in their order, so a later one covers an earlier one.
+        for (k, part, from, at) in self.intersecting_files(window) {
+            let file = self.open_file(k)?;
+            let piece = file.read_window(from)?;
+            let piece =
+                convert_samples(piece, self.head.kind).map_err(|problem| Error::invalid_file(&part.path, problem))?;
+            let own_mask = if with_mask { file.read_mask(from)? } else { None };
             let target = CellRect::new(at, from.size());
             match part.nodata {
                 None => samples.paste(window.size(), target, &piece, from.size(), [0, 0])?,
@@ -145,6 +151,7 @@ impl VrtWindows {
             if with_mask {
                 for n in 0..from.size()[0] * from.size()[1] {
                     let to = (at[0] + n / from.size()[1]) * window.size()[1] + at[1] + n % from.size()[1];
+                    // The topmost file with data at a cell decides about the mask there.
                     if part.nodata.is_none_or(|nodata| !is_same(piece.get(n), nodata)) {
                         mask[to] = own_mask.as_ref().is_some_and(|own| own[n]);
                     }
@@ -155,21 +162,23 @@ impl VrtWindows {
     }
 
     /// Returns true if a file has a format that is read into memory as a whole.
-    fn is_held_whole(&self, number: usize) -> bool {
-        Format::of(&self.mosaic.parts[number].path).is_ok_and(|format| !format.reads_windows())
+    fn is_read_whole(&self, number: usize) -> bool {
+        Format::from_path(&self.mosaic.parts[number].path).is_ok_and(|format| !format.reads_windows())
     }
 
     /// Returns file number `number`: one that is open already, or a newly opened one.
-    fn opened(&self, number: usize) -> Result<Arc<dyn WindowedMap>> {
+    fn open_file(&self, number: usize) -> Result<Arc<dyn WindowedMap>> {
         // The list is valid even if a thread panicked while it held the lock.
         let kept = || self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = kept().iter().find(|own| own.number == number) {
             return Ok(found.map.clone());
         }
+        // The lock is free while a file is opened. Two threads may then open the same file, which costs time but does
+        // no harm.
         let part = &self.mosaic.parts[number];
-        let format = Format::of(&part.path)?;
+        let format = Format::from_path(&part.path)?;
         let map: Arc<dyn WindowedMap> = match format {
-            Format::Tiff => Arc::new(TiffWindows::open(&part.path)?.keep(KEPT)),
+            Format::Tiff => Arc::new(TiffWindows::open(&part.path)?.with_cache_bytes(CACHE_BYTES_PER_FILE)),
             _ => open_windows(&part.path)?.into(),
         };
         let size = map.size();
@@ -177,12 +186,15 @@ impl VrtWindows {
             let [rows, cols] = size;
             let words =
                 format!("is {cols} × {rows} cells (columns × rows); {} uses cells outside it", self.path.display());
-            return Err(Error::file(&part.path, words));
+            return Err(Error::invalid_file(&part.path, words));
         }
-        let held = if self.is_held_whole(number) { samples_bytes(&*map) } else { 0 };
+        let held = if self.is_read_whole(number) { samples_bytes(&*map) } else { 0 };
         let mut kept = kept();
-        kept.push_back(Opened { number, map: map.clone(), held });
-        while kept.len() > OPEN || (kept.len() > 1 && kept.iter().map(|file| file.held).sum::<u64>() > HELD_WHOLE) {
+        kept.push_back(OpenedFile { number, map: map.clone(), held });
+        // The file that was opened first is removed first. Threads that still read it keep it open until they are done.
+        while kept.len() > MAX_OPEN_FILES
+            || (kept.len() > 1 && kept.iter().map(|file| file.held).sum::<u64>() > MAX_WHOLE_FILE_BYTES)
+        {
             kept.pop_front();
         }
         Ok(map)
@@ -197,8 +209,9 @@ impl VrtWindows {
         if mosaic.crs.is_empty() {
             return Ok(mosaic.transform.and_then(|_| placed(Georeference::default())));
         }
+        // The keys of a file describe a CRS completely; of the WKT text only the EPSG code is used.
         let first = match mosaic.parts.first() {
-            Some(_) => self.opened(0)?.head().georeference.clone().filter(geokeys::has_crs),
+            Some(_) => self.open_file(0)?.head().georeference.clone().filter(geokeys::has_crs),
             None => None,
         };
         match (first, mosaic.epsg()) {
@@ -212,13 +225,13 @@ impl VrtWindows {
                 let problem = format!(
                     "has the CRS EPSG:{code}, and its first file has EPSG:{own}; rebuild it from files of one CRS"
                 );
-                Err(Error::file(&self.path, problem))
+                Err(Error::invalid_file(&self.path, problem))
             }
-            (_, Some(code)) => Ok(placed(geokeys::of_code(code, mosaic.is_geographic()))),
+            (_, Some(code)) => Ok(placed(geokeys::georeference_from_epsg(code, mosaic.is_geographic()))),
             (_, None) => {
                 let problem = "has a CRS without an EPSG code, and its first file has no CRS; give it one with \
                                `gdal_edit.py -a_srs`";
-                Err(Error::file(&self.path, problem))
+                Err(Error::invalid_file(&self.path, problem))
             }
         }
     }
@@ -231,40 +244,40 @@ fn samples_bytes(map: &dyn WindowedMap) -> u64 {
 }
 
 impl WindowedMap for VrtWindows {
-    fn head(&self) -> &Head {
+    fn head(&self) -> &RasterHead {
         &self.head
     }
 
-    fn chunk(&self) -> Size {
-        let first = self.mosaic.parts.first().and_then(|_| self.opened(0).ok());
-        first.map_or(CHUNK, |file| [0, 1].map(|k| file.chunk()[k].min(CHUNK[k])))
+    fn block_size(&self) -> Size {
+        let first = self.mosaic.parts.first().and_then(|_| self.open_file(0).ok());
+        first.map_or(CHUNK, |file| [0, 1].map(|k| file.block_size()[k].min(CHUNK[k])))
     }
 
     /// The estimate assumes that all files are like the first.
-    fn memory(&self, window: Size) -> [u64; 2] {
-        let first = self.mosaic.parts.first().and_then(|_| self.opened(0).ok());
+    fn window_memory(&self, window: Size) -> [u64; 2] {
+        let first = self.mosaic.parts.first().and_then(|_| self.open_file(0).ok());
         let [held, each] = match first {
-            Some(file) if self.is_held_whole(0) => [samples_bytes(&*file), 0],
-            Some(file) => file.memory(window),
+            Some(file) if self.is_read_whole(0) => [samples_bytes(&*file), 0],
+            Some(file) => file.window_memory(window),
             None => [0, 0],
         };
         // In addition to the window, memory holds a piece of a file and its conversion to the raster's own type.
         let piece = (window[0] * window[1] * 2 * SampleType::F64.bytes()) as u64;
-        [(held.saturating_mul(OPEN as u64)).min(HELD_WHOLE.max(held)), each.saturating_add(piece)]
+        [(held.saturating_mul(MAX_OPEN_FILES as u64)).min(MAX_WHOLE_FILE_BYTES.max(held)), each.saturating_add(piece)]
     }
 
-    fn read(&self, window: CellRect) -> Result<Samples> {
-        Ok(self.lay(window, false)?.0)
+    fn read_window(&self, window: CellRect) -> Result<Samples> {
+        Ok(self.compose_window(window, false)?.0)
     }
 
     /// If the raster has a mask of its own, cells that no file covers are masked.
-    fn mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
-        inside(self.head.size, window)?;
+    fn read_mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
+        check_window_bounds(self.head.size, window)?;
         let mut is_masked = self.mosaic.masked;
-        for (k, _, from, _) in self.met(window) {
-            is_masked = is_masked || self.opened(k)?.mask(from)?.is_some();
+        for (k, _, from, _) in self.intersecting_files(window) {
+            is_masked = is_masked || self.open_file(k)?.read_mask(from)?.is_some();
         }
-        if is_masked { Ok(Some(self.lay(window, true)?.1)) } else { Ok(None) }
+        if is_masked { Ok(Some(self.compose_window(window, true)?.1)) } else { Ok(None) }
     }
 }
 
@@ -295,7 +308,7 @@ fn is_same(sample: f64, nodata: f64) -> bool {
 }
 
 /// Converts samples to another type that can represent each of them.
-fn converted(samples: Samples, kind: SampleType) -> Result<Samples, String> {
+fn convert_samples(samples: Samples, kind: SampleType) -> Result<Samples, String> {
     if samples.kind() == kind {
         return Ok(samples);
     }

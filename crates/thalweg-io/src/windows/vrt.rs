@@ -30,12 +30,12 @@ pub(super) struct Mosaic {
     pub masked: bool,
     pub bands: usize,
     /// The files in the order in which they are placed; the last is on top.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MosaicPart>,
 }
 
 /// A window of another file, and its position in the mosaic.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Part {
+pub(super) struct MosaicPart {
     pub path: PathBuf,
     /// The cells of the file.
     pub from: CellRect,
@@ -46,7 +46,7 @@ pub(super) struct Part {
 }
 
 /// The tolerance, in cells, of the position of a window: programs that write it divide coordinates.
-const SLACK: f64 = 0.01;
+const POSITION_TOLERANCE_CELLS: f64 = 0.01;
 
 impl Mosaic {
     /// Parses the text of a virtual raster whose relative paths begin at `folder`. The error is the problem in words.
@@ -54,40 +54,41 @@ impl Mosaic {
         let document = Document::parse(xml).map_err(|problem| format!("is not valid XML: {problem}"))?;
         let root = document.root_element();
         if !root.has_tag_name("VRTDataset") {
-            return Err(format!("contains <{}>, not <VRTDataset>", names::short(root.tag_name().name())));
+            return Err(format!("contains <{}>, not <VRTDataset>", names::format_short(root.tag_name().name())));
         }
-        plain(root)?;
+        check_not_computed(root)?;
         let side = |name| -> Result<usize, String> {
             let text = root.attribute(name).unwrap_or_default();
+            // GDAL's sizes are signed integers of 32 bits.
             let found = text.parse::<usize>().ok().filter(|n| (1..=i32::MAX as usize).contains(n));
-            found.ok_or_else(|| format!("has {name}=\"{}\"; allowed is 1 to {}", names::short(text), i32::MAX))
+            found.ok_or_else(|| format!("has {name}=\"{}\"; allowed is 1 to {}", names::format_short(text), i32::MAX))
         };
         let size = [side("rasterYSize")?, side("rasterXSize")?];
-        let mut bands = children(root, "VRTRasterBand");
+        let mut bands = find_children(root, "VRTRasterBand");
         let band = bands.next().ok_or("has no band")?;
-        plain(band)?;
-        if matches!(text(band, "ColorInterp"), "Red" | "Palette") {
+        check_not_computed(band)?;
+        if matches!(child_text(band, "ColorInterp"), "Red" | "Palette") {
             return Err("is a colour picture, not heights".to_string());
         }
-        let said = |name| Some(text(band, name)).filter(|text| !text.is_empty());
-        let value = |name| said(name).map(|text| number(text, name)).transpose();
+        let said = |name| Some(child_text(band, name)).filter(|text| !text.is_empty());
+        let value = |name| said(name).map(|text| parse_number(text, name)).transpose();
         let (factor, offset) = (value("Scale")?, value("Offset")?);
         let unit = said("UnitType").map(str::to_string);
         let parts = band.children().filter(|node| node.is_element() && node.tag_name().name().ends_with("Source"));
-        let parts = parts.map(|node| Part::parse(node, size, folder)).collect::<Result<Vec<_>, _>>()?;
+        let parts = parts.map(|node| MosaicPart::parse(node, size, folder)).collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             size,
-            kind: kind(band.attribute("dataType").unwrap_or("Byte"))?,
+            kind: parse_sample_type(band.attribute("dataType").unwrap_or("Byte"))?,
             nodata: value("NoDataValue")?,
-            transform: transform(text(root, "GeoTransform"))?,
-            crs: text(root, "SRS").to_string(),
+            transform: parse_transform(child_text(root, "GeoTransform"))?,
+            crs: child_text(root, "SRS").to_string(),
             is_point: root.descendants().any(|node| {
                 node.attribute("key") == Some("AREA_OR_POINT") && node.text().is_some_and(|text| text.trim() == "Point")
             }),
             scale: [factor.unwrap_or(1.0), offset.unwrap_or(0.0)],
             scaled: factor.is_some() || offset.is_some() || unit.is_some(),
             unit,
-            masked: [root, band].into_iter().any(|node| children(node, "MaskBand").next().is_some()),
+            masked: [root, band].into_iter().any(|node| find_children(node, "MaskBand").next().is_some()),
             bands: 1 + bands.count(),
             parts: parts.into_iter().filter(|part| !part.from.size().contains(&0)).collect(),
         })
@@ -110,34 +111,43 @@ impl Mosaic {
     }
 }
 
-impl Part {
+impl MosaicPart {
     fn parse(node: Node<'_, '_>, size: Size, folder: &Path) -> Result<Self, String> {
         let name = node.tag_name().name();
         if !matches!(name, "SimpleSource" | "ComplexSource") {
             return Err(format!("contains a <{name}>, which computes its cells; {BAKE}"));
         }
+        // A scale, an offset and an exponent are accepted only with the value that changes nothing.
         for (tag, plain) in [("ScaleRatio", "1"), ("ScaleOffset", "0"), ("Exponent", "1"), ("LUT", "")] {
-            if !matches!(text(node, tag), "") && number(text(node, tag), tag).ok() != plain.parse::<f64>().ok() {
+            let text = child_text(node, tag);
+            // No look-up table leaves every value as it is, so the tag alone is refused.
+            let is_plain = || parse_number(text, tag).ok().is_some_and(|number| Ok(number) == plain.parse::<f64>());
+            if !text.is_empty() && !is_plain() {
                 return Err(format!("contains a <{tag}>, which changes the values of files; {BAKE}"));
             }
         }
-        if !matches!(text(node, "SourceBand"), "" | "1") {
+        if !matches!(child_text(node, "SourceBand"), "" | "1") {
             return Err(format!(
                 "uses band {} of a file; only band 1 is supported",
-                names::short(text(node, "SourceBand"))
+                names::format_short(child_text(node, "SourceBand"))
             ));
         }
-        let file = children(node, "SourceFilename").next().ok_or("contains a source without a file name")?;
+        let file = find_children(node, "SourceFilename").next().ok_or("contains a source without a file name")?;
         let path = PathBuf::from(file.text().unwrap_or_default().trim());
         if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("vrt")) {
             return Err(format!("uses {}, another virtual raster; use the files themselves", path.display()));
         }
         let is_relative = file.attribute("relativeToVRT") == Some("1");
+        // Without rectangles, a file covers the whole raster.
         let whole = [0.0, 0.0, size[0] as f64, size[1] as f64];
-        let [from, to] = ["SrcRect", "DstRect"].map(|tag| rectangle(node, tag).map(|found| found.unwrap_or(whole)));
+        let [from, to] =
+            ["SrcRect", "DstRect"].map(|tag| parse_rectangle(node, tag).map(|found| found.unwrap_or(whole)));
         let (from, to) = (from?, to?);
-        let is_whole = |x: f64| (x - x.round()).abs() <= SLACK && x.abs() < f64::from(i32::MAX);
-        if (0..2).any(|k| (from[2 + k] - to[2 + k]).abs() > SLACK) || from.iter().chain(&to).any(|x| !is_whole(*x)) {
+        let is_whole = |x: f64| (x - x.round()).abs() <= POSITION_TOLERANCE_CELLS && x.abs() < f64::from(i32::MAX);
+        // Rectangles of different sizes, or between cells, would need resampling, which is not supported.
+        if (0..2).any(|k| (from[2 + k] - to[2 + k]).abs() > POSITION_TOLERANCE_CELLS)
+            || from.iter().chain(&to).any(|x| !is_whole(*x))
+        {
             let [a, b] = [from, to].map(|[i, j, rows, cols]| format!("{cols} × {rows} cells from {j}, {i}"));
             return Err(format!("places {} between cells ({a} to {b}); {BAKE}", path.display()));
         }
@@ -149,9 +159,9 @@ impl Part {
             path: if is_relative { folder.join(path) } else { path },
             from: CellRect::new([0, 1].map(|k| (from[k] + cut[k]) as usize), [0, 1].map(|k| side(k).max(0) as usize)),
             to: Cell::from_axes(|k| (to[k] + cut[k]) as usize),
-            nodata: Some(text(node, "NODATA"))
+            nodata: Some(child_text(node, "NODATA"))
                 .filter(|text| !text.is_empty())
-                .map(|x| number(x, "NODATA"))
+                .map(|x| parse_number(x, "NODATA"))
                 .transpose()?,
         })
     }
@@ -162,7 +172,7 @@ const BAKE: &str =
     "write it out with `gdal_translate IN.vrt OUT.tif`, or resample its files to one grid with `gdalwarp` first";
 
 /// Rejects bands that are computed, not placed.
-fn plain(node: Node<'_, '_>) -> Result<(), String> {
+fn check_not_computed(node: Node<'_, '_>) -> Result<(), String> {
     match node.attribute("subClass") {
         Some(class) if class != "VRTSourcedRasterBand" => {
             Err(format!("is a {class}, which computes its cells; {BAKE}"))
@@ -171,7 +181,7 @@ fn plain(node: Node<'_, '_>) -> Result<(), String> {
     }
 }
 
-fn children<'a, 'input: 'a>(
+fn find_children<'a, 'input: 'a>(
     node: Node<'a, 'input>,
     name: &'a str,
 ) -> impl Iterator<Item = Node<'a, 'input>> + use<'a, 'input> {
@@ -179,16 +189,16 @@ fn children<'a, 'input: 'a>(
 }
 
 /// Returns the text of the first child of this name; empty if there is none.
-fn text<'a>(node: Node<'a, '_>, name: &'a str) -> &'a str {
-    children(node, name).next().and_then(|child| child.text()).unwrap_or_default().trim()
+fn child_text<'a>(node: Node<'a, '_>, name: &'a str) -> &'a str {
+    find_children(node, name).next().and_then(|child| child.text()).unwrap_or_default().trim()
 }
 
-fn number(text: &str, name: &str) -> Result<f64, String> {
-    text.parse::<f64>().map_err(|_| format!("has {name} `{}`, which is not a number", names::short(text)))
+fn parse_number(text: &str, name: &str) -> Result<f64, String> {
+    text.parse::<f64>().map_err(|_| format!("has {name} `{}`, which is not a number", names::format_short(text)))
 }
 
 /// Returns the sample type for GDAL's name.
-fn kind(name: &str) -> Result<SampleType, String> {
+fn parse_sample_type(name: &str) -> Result<SampleType, String> {
     Ok(match name {
         "Byte" => SampleType::U8,
         "Int8" | "Int16" => SampleType::I16,
@@ -197,25 +207,25 @@ fn kind(name: &str) -> Result<SampleType, String> {
         "UInt32" => SampleType::U32,
         "Float32" => SampleType::F32,
         "Float64" => SampleType::F64,
-        _ => return Err(format!("has samples of type {}, which cannot be heights", names::short(name))),
+        _ => return Err(format!("has samples of type {}, which cannot be heights", names::format_short(name))),
     })
 }
 
-fn transform(text: &str) -> Result<Option<[f64; 6]>, String> {
+fn parse_transform(text: &str) -> Result<Option<[f64; 6]>, String> {
     if text.is_empty() {
         return Ok(None);
     }
     let numbers: Vec<f64> = text.split(',').filter_map(|number| number.trim().parse().ok()).collect();
     match <[f64; 6]>::try_from(numbers) {
         Ok(numbers) if numbers.iter().all(|x| x.is_finite()) => Ok(Some(numbers)),
-        _ => Err(format!("has GeoTransform `{}`; six numbers are required", names::short(text))),
+        _ => Err(format!("has GeoTransform `{}`; six numbers are required", names::format_short(text))),
     }
 }
 
 /// Returns the first row, the first column, and the numbers of rows and columns of a rectangle.
-fn rectangle(node: Node<'_, '_>, tag: &str) -> Result<Option<[f64; 4]>, String> {
-    let Some(rectangle) = children(node, tag).next() else { return Ok(None) };
-    let side = |name| number(rectangle.attribute(name).unwrap_or_default(), name);
+fn parse_rectangle(node: Node<'_, '_>, tag: &str) -> Result<Option<[f64; 4]>, String> {
+    let Some(rectangle) = find_children(node, tag).next() else { return Ok(None) };
+    let side = |name| parse_number(rectangle.attribute(name).unwrap_or_default(), name);
     Ok(Some([side("yOff")?, side("xOff")?, side("ySize")?, side("xSize")?]))
 }
 
@@ -253,6 +263,7 @@ mod tests {
         for (old, new, word) in [
             ("<VRTDataset ", "<VRTDataset subClass=\"VRTWarpedDataset\" ", "VRTWarpedDataset"),
             ("<NODATA>0", "<ScaleRatio>2</ScaleRatio><NODATA>0", "ScaleRatio"),
+            ("<NODATA>0", "<LUT>0:0,100:20</LUT><NODATA>0", "LUT"),
             ("<NODATA>0", "<NODATA>x", "NODATA `x`"),
             ("SimpleSource>", "AveragedSource>", "AveragedSource"),
             ("\"3.9999999\"", "\"3.5\"", "between cells"),

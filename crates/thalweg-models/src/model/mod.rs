@@ -6,11 +6,11 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 pub use thalweg_core::MassBalance;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::declare::params::{Parameters, Value, Written};
 use thalweg_core::terrain::{LayerSpec, Table};
 use thalweg_core::{CellRect, Grid, Result, Terrain, choice};
-use thalweg_refine::{Join, Rules};
+use thalweg_refine::{RefinementOperator, Rules};
 
 /// The distance from a cell up to which a step reads or writes.
 ///
@@ -115,8 +115,8 @@ thalweg_core::with_defaults! {
 /// The rules by which local refinement levels continue the land of a recipe. A model's contribution to them is called
 /// its local form.
 ///
-/// Levels beyond the global one are computed cell by cell from a bounded neighbourhood ([`local`](thalweg_refine)),
-/// so a model's effect continues there only as far as these rules describe it.
+/// Levels beyond the global one are computed cell by cell from a bounded neighbourhood (see [`thalweg_refine`]), so a
+/// model's effect continues there only as far as these rules describe it.
 ///
 /// # Examples
 /// ```
@@ -124,7 +124,7 @@ thalweg_core::with_defaults! {
 /// use thalweg_models::models::thermal::Thermal;
 ///
 /// let mut local = Local::new(30.0);
-/// let form = Thermal { talus: 30.0, rock_talus: 30.0, ..Thermal::default() }.local(&mut local);
+/// let form = Thermal { talus: 30.0, rock_talus: 30.0, ..Thermal::default() }.define_refinement(&mut local);
 /// // Slopes on finer levels are limited to tan 30° = 0.577.
 /// assert!(form.is_some() && (local.rules.limit - 0.577).abs() < 0.001);
 /// ```
@@ -136,7 +136,7 @@ pub struct Local {
     /// The width of the global level's cells in metres.
     pub cell: f64,
     /// The key of the stage whose model is asked for its local form.
-    pub key: Key,
+    pub key: RandomKey,
     /// The runoff in m/a: a river's discharge is its drainage area times the runoff.
     pub runoff: f64,
     /// The vegetation that grows on the terrain, if there is any.
@@ -144,49 +144,52 @@ pub struct Local {
 }
 
 /// Vegetation that grows on finished terrain of any level without changing it. The result at a place does not depend
-/// on the tile.
+/// on the tile. For example, the model `trees` grows a forest.
 pub trait Growth: Debug + Send + Sync {
     /// Returns the distance in metres up to which the terrain around a place influences what grows there, on cells
     /// `width` metres wide.
-    fn reach(&self, width: f64) -> f64;
+    fn influence_radius(&self, width: f64) -> f64;
 
     /// Returns the name and the table of what grows on the cells `within` of a terrain. The terrain must extend
-    /// [`Growth::reach`] metres around these cells, as far as the world does, and has discharges, and pools where
-    /// there are lakes. Rows and columns in the table are the world's. Returns `None` if the cells are too wide or
-    /// too narrow.
+    /// [`Growth::influence_radius`] metres around these cells, as far as the world does, and has discharges, and pools
+    /// where there are lakes. Rows and columns in the table are the world's. Returns `None` if the cells are too wide
+    /// or too narrow.
     ///
     /// # Errors
     /// Returns an error if the terrain has a layer that cannot be read.
-    fn grow(&self, land: &Terrain, within: CellRect) -> Result<Option<(&'static str, Table)>>;
+    fn grow_plants(&self, land: &Terrain, within: CellRect) -> Result<Option<(&'static str, Table)>>;
 }
 
 impl Local {
     /// Returns the rules before any model has changed them: the default rules, and the mean runoff of land, 0.3 m/a
     /// (Fekete et al. 2002). `cell` is in metres.
     pub fn new(cell: f64) -> Self {
-        Self { rules: Rules::default(), cell, key: Key::ZERO, runoff: 0.3, growth: None }
+        Self { rules: Rules::default(), cell, key: RandomKey::ZERO, runoff: 0.3, growth: None }
     }
 
     /// Adds an operator with bounded reach to the local levels, after those of earlier stages. Its random numbers
     /// must be derived from [`Local::key`], and its `Debug` output must describe everything that it does, because
     /// worlds are distinguished by it.
-    pub fn join(&mut self, join: impl Join + 'static) {
-        self.rules.joins = std::mem::take(&mut self.rules.joins).with(Arc::new(join));
+    pub fn add_refinement_operator(&mut self, join: impl RefinementOperator + 'static) {
+        // `with_operator` takes the list by value, so it is taken out and put back.
+        self.rules.joins = std::mem::take(&mut self.rules.joins).with_operator(Arc::new(join));
     }
 
     /// Limits slopes to an angle in degrees from the horizontal, if that is lower than the current limit; 89° and
-    /// more has no effect.
-    pub fn hold(&mut self, angle: f64) {
+    /// more has no effect. For example, if the limit is 35°, an angle of 30° lowers it, and one of 40° changes nothing.
+    pub fn limit_slope(&mut self, angle: f64) {
         if angle < 89.0 {
             let tan = libm::tan(angle.to_radians()) as f32;
+            // The lower bound of 1 % keeps a slope limit of 0° from levelling all ground.
             self.rules.limit = self.rules.limit.min(tan.max(0.01));
         }
     }
 }
 
-/// A default that depends on another parameter: if `with` is above 0 and `name` is not given, `name` gets `value`.
+/// A default that depends on another parameter: if `with` is above 0 and `name` is not given, `name` gets `value`. For
+/// example, if a `drop` of water is given to the model `fluvial`, its rain becomes 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Beside {
+pub struct DependentDefault {
     /// The parameter that changes the default.
     pub with: &'static str,
     /// The parameter whose default changes.
@@ -221,7 +224,7 @@ impl Clone for Box<dyn Model> {
 /// A model that raises all ground by the same height:
 ///
 /// ```
-/// use thalweg_core::base::rng::Key;
+/// use thalweg_core::base::rng::RandomKey;
 /// use thalweg_core::{Grid, Height, MassBalance, Result, Terrain, params};
 /// use thalweg_models::model::{About, Model, Stepper, Tick};
 /// use thalweg_models::models::Models;
@@ -245,17 +248,17 @@ impl Clone for Box<dyn Model> {
 /// }
 ///
 /// impl Stepper for Lift {
-///     fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
-///         let (before, height) = (terrain.solid(), self.height);
-///         terrain.ground = terrain.ground.map(|ground| Height::saturating(ground.metres() + height));
-///         Ok(MassBalance { added: terrain.solid() - before, ..MassBalance::default() })
+///     fn run_step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
+///         let (before, height) = (terrain.sum_solid(), self.height);
+///         terrain.ground = terrain.ground.map(|ground| Height::from_metres_clamped(ground.metres() + height));
+///         Ok(MassBalance { added: terrain.sum_solid() - before, ..MassBalance::default() })
 ///     }
 /// }
 ///
-/// let models = Models::default().with::<Lift>()?;
+/// let models = Models::default().with_model::<Lift>()?;
 /// let lift = models.find("lift")?;
 /// let mut terrain = Terrain::new(Grid::new([2, 2], 30.0)?);
-/// lift.start(&terrain.grid)?.step(&mut terrain, Tick { key: Key::ZERO, step: 0 })?;
+/// lift.start(&terrain.grid)?.run_step(&mut terrain, Tick { key: RandomKey::ZERO, step: 0 })?;
 /// assert_eq!(terrain.ground[(0, 0)].metres(), 10.0);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
@@ -277,18 +280,18 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
 
     /// Returns the defaults that depend on other parameters. They apply where a stage or a call gives parameters,
     /// through [`set_parameters`].
-    fn beside(&self) -> &'static [Beside] {
+    fn dependent_defaults(&self) -> &'static [DependentDefault] {
         &[]
     }
 
     /// Returns the roles that the model plays; each role is played by one model.
-    fn parts(&self) -> &'static [PlayedRole] {
+    fn roles(&self) -> &'static [PlayedRole] {
         &[]
     }
 
-    /// Returns true if the model plays a role, that is, if [`Model::parts`] contains it.
-    fn plays(&self, role: Role) -> bool {
-        self.parts().iter().any(|part| part.role == role)
+    /// Returns true if the model plays a role, that is, if [`Model::roles`] contains it.
+    fn plays_role(&self, role: Role) -> bool {
+        self.roles().iter().any(|part| part.role == role)
     }
 
     /// Returns true if land must stay land when a base model's finer octaves are added to terrain that rivers have
@@ -299,7 +302,7 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
 
     /// Tells the model that its map is at a different place in a larger world, shifted by the given metres eastward
     /// and southward. Values that depend on latitude move accordingly.
-    fn moved(&mut self, _by: [f64; 2]) {}
+    fn shift_map_origin(&mut self, _by: [f64; 2]) {}
 
     /// Returns how a base model's values are combined with the ground. Only models that add may continue to add on
     /// finer levels after erosion; the values of a model that multiplies are no heights.
@@ -321,25 +324,28 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
         1
     }
 
-    /// Returns how far one step reaches on this grid.
+    /// Returns how far one step reaches on this grid. For example, a model that reads only the eight neighbours returns
+    /// `StepReach::Cells(1)`.
     fn reach(&self, _grid: &Grid) -> StepReach {
         StepReach::Whole
     }
 
-    /// Returns the simulated years after this many steps on this grid; `None` if the model has no notion of time.
-    fn years(&self, _grid: &Grid, _step: u32) -> Option<f64> {
+    /// Returns the simulated years after this many steps on this grid; `None` if the model has no notion of time. For
+    /// example, a model whose steps take 1000 years returns 5000 for 5 steps.
+    fn simulated_years(&self, _grid: &Grid, _step: u32) -> Option<f64> {
         None
     }
 
-    /// Returns the bytes of temporary memory that a stepper needs on this grid, in addition to the terrain.
+    /// Returns the bytes of temporary memory that a stepper needs on this grid, in addition to the terrain. For
+    /// example, a stepper that stores one `f32` per cell returns four times the number of cells.
     fn scratch(&self, _grid: &Grid) -> u64 {
         0
     }
 
     /// Defines the model's local form: sets its effect in the rules of local levels, or adds an operator of its own
-    /// ([`Local::join`]), and returns a description in words. Returns `None` if the model has no local form and ends
-    /// at the global level.
-    fn local(&self, _local: &mut Local) -> Option<&'static str> {
+    /// ([`Local::add_refinement_operator`]), and returns a description in words. Returns `None` if the model has no
+    /// local form and ends at the global level.
+    fn define_refinement(&self, _local: &mut Local) -> Option<&'static str> {
         None
     }
 
@@ -350,7 +356,7 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>>;
 }
 
-/// Sets all given parameters of a model; the others follow [`Model::beside`].
+/// Sets all given parameters of a model; the others follow [`Model::dependent_defaults`].
 ///
 /// # Errors
 /// Returns the error of [`Parameters::set`], under the model's name; the parameters before the failing one have then
@@ -381,7 +387,8 @@ pub fn set_parameters<'a>(
         model.set(owner, name, value)?;
         names.push(name);
     }
-    for Beside { with, name, value } in model.beside() {
+    for DependentDefault { with, name, value } in model.dependent_defaults() {
+        // A parameter that was given keeps its value, even if it equals the usual default.
         let is_on = matches!(model.get(with), Some(Value::Number(x)) if x > 0.0);
         if is_on && !names.contains(name) {
             model.set(owner, name, &(*value).into())?;
@@ -394,7 +401,7 @@ pub fn set_parameters<'a>(
 #[derive(Debug, Clone, Copy)]
 pub struct Tick {
     /// The key of the stage, derived from the world's seed and the stage's label.
-    pub key: Key,
+    pub key: RandomKey,
     /// The number of the step, from 0 on.
     pub step: u32,
 }
@@ -406,20 +413,20 @@ pub struct Tick {
 /// Runs a model without a recipe and checks its mass balance:
 ///
 /// ```
-/// use thalweg_core::base::rng::Key;
+/// use thalweg_core::base::rng::RandomKey;
 /// use thalweg_core::{Grid, MassBalance, Terrain};
 /// use thalweg_models::model::{Model, Tick};
 /// use thalweg_models::models::thermal::Thermal;
 ///
 /// let mut terrain = Terrain::from_metres(Grid::new([1, 2], 10.0)?, &[100.0, 0.0])?;
-/// let (model, before) = (Thermal::default(), terrain.solid());
+/// let (model, before) = (Thermal::default(), terrain.sum_solid());
 /// let mut stepper = model.start(&terrain.grid)?;
 /// let mut total = MassBalance::default();
 /// for step in 0..model.steps(&terrain.grid) {
-///     total += stepper.step(&mut terrain, Tick { key: Key::new(1, "scree"), step })?;
+///     total += stepper.run_step(&mut terrain, Tick { key: RandomKey::new(1, "scree"), step })?;
 /// }
 /// assert!(terrain.ground[(0, 0)].metres() < 100.0);
-/// assert_eq!(terrain.solid() - before, total.solid_change());
+/// assert_eq!(terrain.sum_solid() - before, total.solid_change());
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub trait Stepper: Send {
@@ -428,5 +435,5 @@ pub trait Stepper: Send {
     /// # Errors
     /// Returns an error if a layer that the model needs is missing, or if a layer or table contains values that the
     /// model cannot work with.
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance>;
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance>;
 }

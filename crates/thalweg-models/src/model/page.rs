@@ -35,11 +35,11 @@ pub fn model_page(model: &dyn Model) -> String {
         let _ = writeln!(page, "{}", line.strip_prefix(' ').unwrap_or(line).trim_end());
     }
     let _ = write!(page, "\nFamily: {family}. Source: {}.\n", about.source.trim_end_matches('.'));
-    let form = model.local(&mut Local::new(CELL)).unwrap_or("none; the model ends at the global level");
+    let form = model.define_refinement(&mut Local::new(CELL)).unwrap_or("none; the model ends at the global level");
     let _ = writeln!(page, "\nOn refinement levels: {form}.");
     let loops = if about.loops { "supported, without a seam" } else { "not supported" };
     let _ = writeln!(page, "\nLooped edges: {loops}.");
-    let _ = write!(page, "\n## Parameters\n\n{}", parameters(model));
+    let _ = write!(page, "\n## Parameters\n\n{}", format_parameters(model));
     page.push_str("\n## Layers\n\n");
     let groups = [("needs", about.needs), ("uses", about.uses), ("writes", about.writes)];
     if groups.iter().all(|(_, specs)| specs.is_empty()) {
@@ -57,7 +57,7 @@ pub fn model_page(model: &dyn Model) -> String {
 }
 
 /// Returns the parameters as Markdown: a table of default, unit, range and source, then a description of each.
-pub fn parameters(model: &dyn Model) -> String {
+pub fn format_parameters(model: &dyn Model) -> String {
     let declared = model.declared();
     if declared.is_empty() {
         return "None.\n".to_string();
@@ -67,7 +67,7 @@ pub fn parameters(model: &dyn Model) -> String {
         let allowed = p.kind.to_string();
         rows.push([p.name.into(), p.default.to_string(), p.unit.into(), allowed, p.source.into()]);
     }
-    let mut text = table(&rows);
+    let mut text = format_markdown_table(&rows);
     text.push('\n');
     for p in &declared {
         let _ = writeln!(text, "- `{}`: {}", p.name, p.meaning);
@@ -81,7 +81,7 @@ pub fn parameters(model: &dyn Model) -> String {
 }
 
 /// Formats a Markdown table whose columns also align in a terminal; the first row is the header.
-fn table(rows: &[[String; 5]]) -> String {
+fn format_markdown_table(rows: &[[String; 5]]) -> String {
     let width = |c: usize| rows.iter().map(|row| row[c].chars().count()).max().unwrap_or(0);
     let widths: [usize; 5] = std::array::from_fn(width);
     let mut text = String::new();

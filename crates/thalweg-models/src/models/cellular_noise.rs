@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::model::{About, Blend, Family, Model};
 use crate::process::base::{AMOUNT, Base, STEP_CELLS, laid_in_bands};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Grid, params};
 use thalweg_noise::cellular::{Cellular, Distance};
 use thalweg_noise::fractal::Warp;
@@ -71,21 +71,23 @@ impl Model for CellularNoise {
 }
 
 impl Base for CellularNoise {
-    fn span(&self) -> [f64; 2] {
+    fn value_range(&self) -> [f64; 2] {
         [self.offset, self.offset + self.amplitude]
     }
 
     fn step_cells(&self) -> u64 {
+        // The time per cell grows with the number of octaves, so a step covers fewer cells.
         STEP_CELLS / u64::from(self.octaves.max(1))
     }
 
-    fn values(&self, grid: &Grid, key: Key, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
-        let octaves = Cellular::octaves(self.octaves, self.wavelength, self.gain, key.and(0), grid);
-        let warp = Warp::new(self.warp, self.warp_wavelength, key.and(1), grid);
+    fn prepare_row_values(&self, grid: &Grid, key: RandomKey, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
+        // Noise and warp have keys of their own, so that a warp does not change the points.
+        let octaves = Cellular::octaves(self.octaves, self.wavelength, self.gain, key.derive_key(0), grid);
+        let warp = Warp::new(self.warp, self.warp_wavelength, key.derive_key(1), grid);
         let noise = Cellular::new(self.distance, self.jitter, octaves, warp);
         let [amplitude, offset] = [self.amplitude as f32, self.offset as f32];
         move |i, row| {
-            noise.row(grid, i, row);
+            noise.fill_row(grid, i, row);
             for value in row {
                 *value = offset + amplitude * *value;
             }
@@ -96,7 +98,9 @@ impl Base for CellularNoise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::base::testing::{assert_windows_agree, coarsen, metres, relative_difference, square};
+    use crate::process::base::testing::{
+        assert_windows_agree, average_blocks, make_square_grid, relative_difference, run_to_metres,
+    };
 
     #[test]
     fn one_octave_without_jitter_is_the_distance_to_a_lattice() {
@@ -112,8 +116,9 @@ mod tests {
             offset: 0.0,
             ..Default::default()
         };
-        let grid = square(200, 10_000.0);
-        let [f1, f2, between] = [Distance::F1, Distance::F2, Distance::Difference].map(|d| metres(&model(d), &grid, 1));
+        let grid = make_square_grid(200, 10_000.0);
+        let [f1, f2, between] =
+            [Distance::F1, Distance::F2, Distance::Difference].map(|d| run_to_metres(&model(d), &grid, 1));
         for ((a, b), c) in f1.as_slice().iter().zip(f2.as_slice()).zip(between.as_slice()) {
             assert!((0.0..=707.2).contains(a) && (500.0 - 1e-2..=1000.01).contains(b), "{a}, {b}");
             assert!((b - a - c).abs() < 1e-3); // three roundings of f32 under 1000
@@ -135,8 +140,9 @@ mod tests {
     fn finer_grids_of_one_world_only_add_detail() {
         // Octaves of 70 and 140 m, which 60 m cells show in part or not at all, weigh 0.4⁵ = 1 % and 2.6 % of the
         // first.
-        let [coarse, fine] = [256, 512].map(|n| metres(&CellularNoise::default(), &square(n, 15_360.0), 9));
-        let difference = relative_difference(&coarsen(&coarse, 2), &coarsen(&fine, 4));
+        let [coarse, fine] =
+            [256, 512].map(|n| run_to_metres(&CellularNoise::default(), &make_square_grid(n, 15_360.0), 9));
+        let difference = relative_difference(&average_blocks(&coarse, 2), &average_blocks(&fine, 4));
         assert!(difference < 0.03, "{difference}");
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::model::{About, Blend, Family, Model};
 use crate::process::base::{AMOUNT, Base, STEP_CELLS, laid_in_bands};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Grid, params};
 use thalweg_noise::lattice::{self, Lattice, LatticeRule};
 
@@ -104,16 +104,22 @@ macro_rules! subdivided {
         }
 
         impl Base for $type {
-            fn span(&self) -> [f64; 2] {
+            fn value_range(&self) -> [f64; 2] {
                 let most = self.corners + self.amplitude;
                 [self.offset - most, self.offset + most]
             }
 
-            fn values(&self, grid: &Grid, key: Key, rows: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
+            fn prepare_row_values(
+                &self,
+                grid: &Grid,
+                key: RandomKey,
+                rows: Range<usize>,
+            ) -> impl Fn(usize, &mut [f32]) + Sync {
                 let lattice = Lattice {
                     rule: LatticeRule::$rule,
                     corners: self.corners,
                     amplitude: self.amplitude,
+                    // Displacements shrink by this factor with each halving of the lattice.
                     falling: libm::exp2(-self.roughness),
                     key,
                 };
@@ -139,7 +145,9 @@ subdivided!(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::base::testing::{assert_windows_agree, coarsen, metres, relative_difference, square};
+    use crate::process::base::testing::{
+        assert_windows_agree, average_blocks, make_square_grid, relative_difference, run_to_metres,
+    };
     use thalweg_core::CellRect;
 
     #[test]
@@ -157,18 +165,19 @@ mod tests {
         // below 10⁻³.
         let model =
             DiamondSquare { corners: 300.0, amplitude: 100.0, roughness: 0.5, offset: 7.0, ..Default::default() };
-        let ground = metres(&model, &square(4, 120.0), 2);
+        let ground = run_to_metres(&model, &make_square_grid(4, 120.0), 2);
         let lattice = Lattice {
             rule: LatticeRule::DiamondSquare,
             corners: 300.0,
             amplitude: 100.0,
             falling: 0.5f64.sqrt(),
-            key: Key::new(2, "base"),
+            key: RandomKey::new(2, "base"),
         };
         let points = lattice.patch(2, CellRect::new([0, 0], [5, 5]));
         for i in 0..4 {
             for j in 0..4 {
-                let around = [(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)].map(|(a, b)| f64::from(points.at(a, b)));
+                let around =
+                    [(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)].map(|(a, b)| f64::from(points.value_at(a, b)));
                 let mean = around.iter().sum::<f64>() / 4.0 + 7.0;
                 assert!((ground[(i as usize, j as usize)] - mean).abs() < 1e-3);
             }
@@ -179,10 +188,10 @@ mod tests {
     fn a_finer_grid_only_adds_a_level() {
         // The added level displaces by ±0.3 m (800 · 2⁻⁹ · …), and linear interpolation is within the last level's ±6
         // m over 1 m cells, in a relief with a standard deviation of about 300 m: 2 %.
-        let grids = [128, 256].map(|n| square(n, 15_360.0));
+        let grids = [128, 256].map(|n| make_square_grid(n, 15_360.0));
         for model in [&DiamondSquare::default() as &dyn Model, &MidpointDisplacement::default()] {
-            let [coarse, fine] = grids.each_ref().map(|grid| metres(model, grid, 4));
-            let difference = relative_difference(&coarsen(&coarse, 2), &coarsen(&fine, 4));
+            let [coarse, fine] = grids.each_ref().map(|grid| run_to_metres(model, grid, 4));
+            let difference = relative_difference(&average_blocks(&coarse, 2), &average_blocks(&fine, 4));
             assert!(difference < 0.02, "{difference}");
         }
     }

@@ -5,7 +5,7 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, DISCHARGE, Hue, LayerOverlay, LayerSpec, POOL, RAIN};
 use thalweg_core::{Field, Grid, Height, Result, Terrain, choice, params};
 use thalweg_flow as flow;
-use thalweg_flow::accumulate::{SHARES, shares};
+use thalweg_flow::accumulate::{SHARES, quantize_rain};
 use thalweg_flow::{Land, basins, infinity, multiple, streams};
 
 choice! {
@@ -107,7 +107,8 @@ impl Model for DrainageLayers {
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        // The filled ground, directions, streams, and the accumulated flow: with weights for rain, or along angles.
+        // The memory per cell is that of the filled ground, directions, streams, and the accumulated flow, with weights
+        // for rain or along angles.
         let gathered = match self.routing {
             Routing::D8 => 17,
             Routing::Multiple => 14,
@@ -116,7 +117,7 @@ impl Model for DrainageLayers {
         (6 + gathered) * grid.len() as u64
     }
 
-    fn local(&self, local: &mut Local) -> Option<&'static str> {
+    fn define_refinement(&self, local: &mut Local) -> Option<&'static str> {
         if self.runoff > 0.0 {
             local.runoff = self.runoff;
         }
@@ -124,57 +125,65 @@ impl Model for DrainageLayers {
     }
 
     fn start(&self, _grid: &Grid) -> Result<Box<dyn Stepper>> {
-        Ok(Box::new(Look(self.clone())))
+        Ok(Box::new(DrainageStepper(self.clone())))
     }
 }
 
 impl DrainageLayers {
     /// Returns the drainage area of each cell in m², weighted by rain, and the cells that are streams.
-    fn gathered(
+    fn compute_drainage_area(
         &self,
         land: &Land<'_>,
         drainage: &flow::FlowGraph,
         rain: Option<&Field<f32>>,
     ) -> Result<(Field<f32>, Field<bool>)> {
         let (area, directions) = (land.grid.cell_area(), drainage.directions());
-        // The stream threshold in fixed-point parts of a cell.
+        // The stream threshold is in fixed-point parts of a cell, as the weights are.
         let least = (self.threshold / area * SHARES).ceil().max(1.0) as i64;
         let weights = || match rain {
-            Some(rain) => rain.map(|share| shares(*share)),
-            None => Field::new(land.grid.size, shares(1.0)),
+            Some(rain) => rain.map(|share| quantize_rain(*share)),
+            None => Field::new(land.grid.size, quantize_rain(1.0)),
         };
         let sums = match self.routing {
             Routing::D8 if rain.is_none() => {
                 // Without rain whole cells are counted, which takes half the memory.
-                let least = u32::try_from(least.div_euclid(shares(1.0)) + i64::from(least % shares(1.0) > 0));
-                let streams = streams::streams(land, drainage.upstream_cells(), least.unwrap_or(u32::MAX))?;
-                return Ok((drainage.yields(area), streams));
+                let least =
+                    // The threshold in parts is rounded up to whole cells.
+                    u32::try_from(least.div_euclid(quantize_rain(1.0)) + i64::from(least % quantize_rain(1.0) > 0));
+                let streams = streams::find_stream_cells(land, drainage.upstream_cells(), least.unwrap_or(u32::MAX))?;
+                return Ok((drainage.accumulate_uniform_yield(area), streams));
             }
+            // Integer weights make the sums exact, whatever the order in which cells are visited.
             Routing::D8 => drainage.accumulate_weights(&weights())?,
             Routing::Infinity => {
                 infinity::accumulate_d_infinity(directions, &infinity::route_d_infinity(land, directions), &weights())?
             }
             Routing::Multiple => multiple::accumulate_multiple(land, directions, EXPONENT, weights())?.sums,
         };
-        let streams = streams::streams(land, &sums, least)?;
+        let streams = streams::find_stream_cells(land, &sums, least)?;
         Ok((sums.map(|sum| (*sum as f64 / SHARES * area) as f32), streams))
     }
 }
 
-struct Look(DrainageLayers);
+struct DrainageStepper(DrainageLayers);
 
-impl Stepper for Look {
-    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
-        let land = Land::of(terrain);
+impl Stepper for DrainageStepper {
+    fn run_step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
+        let land = Land::from_terrain(terrain);
         let drainage = flow::FlowGraph::new(&land);
         let area = terrain.grid.cell_area();
-        let (accumulation, streams) = self.0.gathered(&drainage.surface(&land), &drainage, terrain.float(&RAIN))?;
+        let (accumulation, streams) = self.0.compute_drainage_area(
+            &drainage.with_filled_surface(&land),
+            &drainage,
+            terrain.float_layer(&RAIN),
+        )?;
         // One field after another, so that few are in memory at once.
         let (mut filled, directions) = drainage.into_parts();
-        let order = streams::strahler(&directions, &streams)?;
+        let order = streams::compute_strahler_orders(&directions, &streams)?;
         drop(streams);
-        let basins = basins::basins(&land, &directions)?;
+        let basins = basins::label_basins(&land, &directions)?;
         drop(directions);
+        // The filled surface becomes the depth of lakes in place.
         for (level, ground) in filled.as_mut_slice().iter_mut().zip(terrain.ground.as_slice()) {
             level.0 -= ground.0;
         }
@@ -182,21 +191,22 @@ impl Stepper for Look {
         let mut budget = MassBalance::default();
         if self.0.runoff > 0.0 {
             let flow = self.0.runoff / YEAR;
-            terrain.insert(&DISCHARGE, Cells::Float(accumulation.map(|area| (f64::from(*area) * flow) as f32)))?;
+            terrain
+                .insert_layer(&DISCHARGE, Cells::Float(accumulation.map(|area| (f64::from(*area) * flow) as f32)))?;
         }
         if self.0.runoff > 0.0 || self.0.lakes {
             let volume = |pool: &Field<Height>| {
                 pool.as_slice().iter().map(|depth| i128::from(depth.0)).sum::<i128>() as f64 / UNITS * area
             };
-            let before = terrain.heights(&POOL).map_or(0.0, volume);
+            let before = terrain.height_layer(&POOL).map_or(0.0, volume);
             let change = volume(&lakes) - before;
             (budget.poured, budget.drained) = (change.max(0.0), (-change).max(0.0));
-            terrain.insert(&POOL, Cells::Height(lakes.clone()))?;
+            terrain.insert_layer(&POOL, Cells::Height(lakes.clone()))?;
         }
-        terrain.insert(&ACCUMULATION, Cells::Float(accumulation))?;
-        terrain.insert(&BASIN, Cells::Count(basins))?;
-        terrain.insert(&STREAM_ORDER, Cells::Count(order))?;
-        terrain.insert(&LAKE_DEPTH, Cells::Height(lakes))?;
+        terrain.insert_layer(&ACCUMULATION, Cells::Float(accumulation))?;
+        terrain.insert_layer(&BASIN, Cells::Count(basins))?;
+        terrain.insert_layer(&STREAM_ORDER, Cells::Count(order))?;
+        terrain.insert_layer(&LAKE_DEPTH, Cells::Height(lakes))?;
         Ok(budget)
     }
 }
@@ -205,15 +215,15 @@ impl Stepper for Look {
 mod tests {
     use super::*;
     use thalweg_core::Edge;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
 
     /// Returns a valley along row 2 that falls to the east, its only outlet, with a pit in its bed.
     fn valley() -> Terrain {
         let mut grid = Grid::new([5, 10], 100.0).unwrap();
         grid.edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
-        let ground = Field::generate([5, 10], |i, j| {
+        let ground = Field::from_fn([5, 10], |i, j| {
             let pit = if (i, j) == (2, 4) { 30.0 } else { 0.0 };
-            Height::saturating(100.0 * i.abs_diff(2) as f64 + 10.0 * (9 - j) as f64 - pit)
+            Height::from_metres_clamped(100.0 * i.abs_diff(2) as f64 + 10.0 * (9 - j) as f64 - pit)
         });
         Terrain::from_ground(grid, ground).unwrap()
     }
@@ -221,8 +231,8 @@ mod tests {
     fn surveyed(mut terrain: Terrain, threshold: f64) -> Terrain {
         let model = DrainageLayers { threshold, ..DrainageLayers::default() };
         let mut stepper = model.start(&terrain.grid).unwrap();
-        let tick = Tick { key: Key::new(1, "drainage"), step: 0 };
-        assert_eq!(stepper.step(&mut terrain, tick).unwrap(), MassBalance::default());
+        let tick = Tick { key: RandomKey::new(1, "drainage"), step: 0 };
+        assert_eq!(stepper.run_step(&mut terrain, tick).unwrap(), MassBalance::default());
         terrain
     }
 
@@ -236,7 +246,7 @@ mod tests {
     #[test]
     fn a_valley_gathers_its_sides() {
         let terrain = surveyed(valley(), 100_000.0);
-        let accumulation = terrain.float(&ACCUMULATION).unwrap();
+        let accumulation = terrain.float_layer(&ACCUMULATION).unwrap();
         // The sides are ten times as steep as the bed, so each column of five cells drains straight into it.
         assert!((0..10).all(|j| accumulation[(2, j)] == 50_000.0 * (j + 1) as f32), "{accumulation:?}");
         let order = count(&terrain, &STREAM_ORDER);
@@ -244,7 +254,7 @@ mod tests {
         assert!(order[(2, 8)] == 1 && order[(0, 0)] == 0);
         let Cells::Height(lakes) = &terrain.layers[LAKE_DEPTH.name].cells else { panic!("heights") };
         // The pit fills to its eastern neighbour, which is 10 m below the original bed at the pit: 20 m deep.
-        assert_eq!(lakes[(2, 4)], Height::saturating(20.0));
+        assert_eq!(lakes[(2, 4)], Height::from_metres_clamped(20.0));
         assert_eq!(lakes.as_slice().iter().filter(|depth| depth.0 > 0).count(), 1);
         assert!(count(&terrain, &BASIN).as_slice().iter().all(|n| *n >= 1));
     }
@@ -255,25 +265,25 @@ mod tests {
         // One metre per year on the 0.5 km² of the valley; a pit of one cell, 20 m deep to its rim; and the previous
         // water.
         let model = DrainageLayers { runoff: 1.0, ..DrainageLayers::default() };
-        terrain.insert(&POOL, Cells::Height(Field::new([5, 10], Height::saturating(0.5)))).unwrap();
-        let tick = Tick { key: Key::new(1, "drainage"), step: 0 };
-        let budget = model.start(&terrain.grid).unwrap().step(&mut terrain, tick).unwrap();
-        let mouth = terrain.float(&DISCHARGE).unwrap()[(2, 9)];
+        terrain.insert_layer(&POOL, Cells::Height(Field::new([5, 10], Height::from_metres_clamped(0.5)))).unwrap();
+        let tick = Tick { key: RandomKey::new(1, "drainage"), step: 0 };
+        let budget = model.start(&terrain.grid).unwrap().run_step(&mut terrain, tick).unwrap();
+        let mouth = terrain.float_layer(&DISCHARGE).unwrap()[(2, 9)];
         assert!((f64::from(mouth) - 500_000.0 / YEAR).abs() < 1e-6, "{mouth}");
-        assert_eq!(terrain.heights(&POOL).unwrap()[(2, 4)], Height::saturating(20.0));
+        assert_eq!(terrain.height_layer(&POOL).unwrap()[(2, 4)], Height::from_metres_clamped(20.0));
         assert_eq!(budget.water_change(), 20.0 * 1e4 - 0.5 * 50.0 * 1e4);
     }
 
     #[test]
     fn lakes_alone_stand_and_rivers_stay_as_they_were() {
         let mut terrain = valley();
-        let river = Field::generate([5, 10], |i, _| if i == 2 { 7.0 } else { 0.0 });
-        terrain.insert(&DISCHARGE, Cells::Float(river.clone())).unwrap();
-        let tick = Tick { key: Key::new(1, "drainage"), step: 0 };
+        let river = Field::from_fn([5, 10], |i, _| if i == 2 { 7.0 } else { 0.0 });
+        terrain.insert_layer(&DISCHARGE, Cells::Float(river.clone())).unwrap();
+        let tick = Tick { key: RandomKey::new(1, "drainage"), step: 0 };
         let model = DrainageLayers { lakes: true, ..DrainageLayers::default() };
-        let budget = model.start(&terrain.grid).unwrap().step(&mut terrain, tick).unwrap();
-        assert_eq!(terrain.float(&DISCHARGE), Some(&river));
-        assert_eq!(terrain.heights(&POOL).unwrap()[(2, 4)], Height::saturating(20.0));
+        let budget = model.start(&terrain.grid).unwrap().run_step(&mut terrain, tick).unwrap();
+        assert_eq!(terrain.float_layer(&DISCHARGE), Some(&river));
+        assert_eq!(terrain.height_layer(&POOL).unwrap()[(2, 4)], Height::from_metres_clamped(20.0));
         assert_eq!(budget.water_change(), 20.0 * 1e4);
     }
 
@@ -283,9 +293,9 @@ mod tests {
         for routing in [Routing::D8, Routing::Infinity, Routing::Multiple] {
             let mut terrain = valley();
             let model = DrainageLayers { routing, ..DrainageLayers::default() };
-            let tick = Tick { key: Key::new(1, "drainage"), step: 0 };
-            model.start(&terrain.grid).unwrap().step(&mut terrain, tick).unwrap();
-            let accumulation = terrain.float(&ACCUMULATION).unwrap();
+            let tick = Tick { key: RandomKey::new(1, "drainage"), step: 0 };
+            model.start(&terrain.grid).unwrap().run_step(&mut terrain, tick).unwrap();
+            let accumulation = terrain.float_layer(&ACCUMULATION).unwrap();
             assert_eq!(accumulation[(2, 9)], 500_000.0, "{routing:?}: {accumulation:?}");
         }
     }
@@ -295,15 +305,15 @@ mod tests {
         let plain = surveyed(valley(), 100_000.0);
         let with = |share: f32| {
             let mut terrain = valley();
-            terrain.insert(&RAIN, Cells::Float(Field::new([5, 10], share))).unwrap();
+            terrain.insert_layer(&RAIN, Cells::Float(Field::new([5, 10], share))).unwrap();
             surveyed(terrain, 100_000.0)
         };
         let whole = with(1.0);
-        assert_eq!(whole.float(&ACCUMULATION), plain.float(&ACCUMULATION));
+        assert_eq!(whole.float_layer(&ACCUMULATION), plain.float_layer(&ACCUMULATION));
         assert_eq!(count(&whole, &STREAM_ORDER), count(&plain, &STREAM_ORDER));
         let half = with(0.5);
-        let halved = plain.float(&ACCUMULATION).unwrap().map(|a| a / 2.0);
-        assert_eq!(half.float(&ACCUMULATION), Some(&halved));
+        let halved = plain.float_layer(&ACCUMULATION).unwrap().map(|a| a / 2.0);
+        assert_eq!(half.float_layer(&ACCUMULATION), Some(&halved));
         for nothing in [0.0, f32::NAN, -3.0] {
             assert!(count(&with(nothing), &STREAM_ORDER).as_slice().iter().all(|order| *order == 0));
         }
@@ -312,13 +322,13 @@ mod tests {
     #[test]
     fn sea_and_missing_data_hold_no_streams() {
         let mut terrain = valley();
-        terrain.grid.sea_level = Some(Height::saturating(20.0));
-        terrain.nodata = Some(Field::generate([5, 10], |i, _| i == 0));
+        terrain.grid.sea_level = Some(Height::from_metres_clamped(20.0));
+        terrain.nodata = Some(Field::from_fn([5, 10], |i, _| i == 0));
         let terrain = surveyed(terrain, 0.0);
         let (order, basin) = (count(&terrain, &STREAM_ORDER), count(&terrain, &BASIN));
         for i in 0..5 {
             for j in 0..10 {
-                let dry = i > 0 && terrain.ground[(i, j)] > Height::saturating(20.0);
+                let dry = i > 0 && terrain.ground[(i, j)] > Height::from_metres_clamped(20.0);
                 assert_eq!((order[(i, j)] > 0, basin[(i, j)] > 0), (dry, dry), "{i}, {j}");
             }
         }

@@ -61,20 +61,24 @@ impl Model for Elevation {
     }
 
     fn start(&self, _: &Grid) -> Result<Box<dyn Stepper>> {
-        Ok(Box::new(Laying(self.clone())))
+        Ok(Box::new(ElevationStepper(self.clone())))
     }
 }
 
-struct Laying(Elevation);
+struct ElevationStepper(Elevation);
 
-impl Stepper for Laying {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+impl Stepper for ElevationStepper {
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let Self(model) = self;
-        match terrain.float(&ELEVATION) {
+        match terrain.float_layer(&ELEVATION) {
             None => return Err(Error::missing_layer(ELEVATION.name, "elevation", ELEVATION.meaning)),
+            // The layer may come from a caller, so its size is checked in every step.
             Some(field) if field.size() != terrain.grid.size => {
                 let [rows, cols] = terrain.grid.size;
-                return Err(Error::layer(ELEVATION.name, format!("does not have the terrain's {rows} × {cols} cells")));
+                return Err(Error::invalid_layer(
+                    ELEVATION.name,
+                    format!("does not have the terrain's {rows} × {cols} cells"),
+                ));
             }
             Some(_) => {}
         }
@@ -98,23 +102,23 @@ impl Stepper for Laying {
 mod tests {
     use super::*;
     use thalweg_core::Field;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
 
     fn step(model: &Elevation, terrain: &mut Terrain) -> Result<MassBalance> {
         let mut stepper = model.start(&terrain.grid)?;
-        stepper.step(terrain, Tick { key: Key::new(0, "e"), step: 0 })
+        stepper.run_step(terrain, Tick { key: RandomKey::new(0, "e"), step: 0 })
     }
 
     #[test]
     fn elevations_are_scaled_laid_and_left() {
         let mut terrain = Terrain::new(Grid::new([1, 3], 30.0).unwrap());
         let layer = Cells::Float(Field::from_vec([1, 3], vec![100.0, f32::NAN, -20.0]).unwrap());
-        terrain.insert(&ELEVATION, layer.clone()).unwrap();
+        terrain.insert_layer(&ELEVATION, layer.clone()).unwrap();
         let model = Elevation { scale: 2.0, offset: 5.0, ..Default::default() };
         let budget = step(&model, &mut terrain).unwrap();
-        assert_eq!(terrain.metres().as_slice(), [205.0, 0.0, -35.0]);
-        assert_eq!(budget.added, terrain.solid());
-        assert!(terrain.float(&ELEVATION).is_some());
+        assert_eq!(terrain.ground_metres().as_slice(), [205.0, 0.0, -35.0]);
+        assert_eq!(budget.added, terrain.sum_solid());
+        assert!(terrain.float_layer(&ELEVATION).is_some());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::model::{About, Blend, Family, Model};
 use crate::process::base::{AMOUNT, Base, STEP_CELLS, laid_in_bands};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Grid, Point, params};
 use thalweg_noise::chunk::{CHUNK, Chunk, for_chunks};
 
@@ -58,23 +58,27 @@ impl Model for FaultFormation {
 }
 
 impl Base for FaultFormation {
-    fn span(&self) -> [f64; 2] {
-        let most = (0..self.count).map(|k| self.height(k).powi(2)).sum::<f64>().sqrt();
+    fn value_range(&self) -> [f64; 2] {
+        // Each fault adds plus or minus half its height, so this is two standard deviations of the sum; single cells
+        // may exceed it.
+        let most = (0..self.count).map(|k| self.scarp_height(k).powi(2)).sum::<f64>().sqrt();
         [self.offset - most, self.offset + most]
     }
 
     fn step_cells(&self) -> u64 {
+        // Each cell visits every fault, so with more than 16 faults a step covers fewer cells.
         STEP_CELLS * 16 / u64::from(self.count.max(16))
     }
 
-    fn values(&self, grid: &Grid, key: Key, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
-        let faults: Vec<Fault> = (0..self.count).map(|k| self.fault(k, key.and(k.into()), grid)).collect();
+    fn prepare_row_values(&self, grid: &Grid, key: RandomKey, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
+        let faults: Vec<FaultLine> =
+            (0..self.count).map(|k| self.draw_fault(k, key.derive_key(k.into()), grid)).collect();
         let (width, offset) = (self.width, self.offset as f32);
         move |i, row| {
             for_chunks(grid, i, row, |anchor, chunk| {
                 chunk.fill(offset);
                 for fault in &faults {
-                    fault.lay(anchor, grid.cell, width, chunk);
+                    fault.add_to_chunk(anchor, grid.cell, width, chunk);
                 }
             });
         }
@@ -83,30 +87,31 @@ impl Base for FaultFormation {
 
 impl FaultFormation {
     /// Returns the scarp height of fault `k` in metres.
-    fn height(&self, k: u32) -> f64 {
+    fn scarp_height(&self, k: u32) -> f64 {
         self.step * (1.0 - self.decay * f64::from(k) / f64::from((self.count - 1).max(1)))
     }
 
     /// Returns fault `k`, with a random direction through a random point.
-    fn fault(&self, k: u32, key: Key, grid: &Grid) -> Fault {
-        let (sin, cos) = libm::sincos(std::f64::consts::TAU * key.unit());
-        let [u, v] = key.and(1).pair();
+    fn draw_fault(&self, k: u32, key: RandomKey, grid: &Grid) -> FaultLine {
+        let (sin, cos) = libm::sincos(std::f64::consts::TAU * key.uniform_unit());
+        let [u, v] = key.derive_key(1).uniform_pair();
         let point = grid.point_at_shares(Point { x: u, y: v });
-        Fault { normal: [cos, sin], through: cos * point.x + sin * point.y, height: self.height(k) }
+        FaultLine { normal: [cos, sin], through: cos * point.x + sin * point.y, height: self.scarp_height(k) }
     }
 }
 
 /// A line given by its unit normal (x, y) and its distance from the origin along it, with the height of the scarp; all
 /// in metres.
-struct Fault {
+struct FaultLine {
     normal: [f64; 2],
     through: f64,
     height: f64,
 }
 
-impl Fault {
+impl FaultLine {
     /// Adds this fault to a chunk of samples, the first of which is at `anchor`.
-    fn lay(&self, Point { x, y }: Point, cell: f64, width: f64, chunk: &mut Chunk) {
+    fn add_to_chunk(&self, Point { x, y }: Point, cell: f64, width: f64, chunk: &mut Chunk) {
+        // The distance from the line grows linearly along a row, so its two ends decide for the whole chunk.
         let start = self.normal[0] * x + (self.normal[1] * y - self.through);
         let slope = self.normal[0] * cell;
         let end = start + (CHUNK - 1) as f64 * slope;
@@ -120,13 +125,13 @@ impl Fault {
         }
         for (k, value) in chunk.iter_mut().enumerate() {
             let distance = start + k as f64 * slope;
-            *value += 2.0 * half * (profile(distance, width) - 0.5) as f32;
+            *value += 2.0 * half * (scarp_profile(distance, width) - 0.5) as f32;
         }
     }
 }
 
 /// Returns the profile of a scarp: 0 on the low side to 1 on the high side (smoothstep).
-fn profile(distance: f64, width: f64) -> f64 {
+fn scarp_profile(distance: f64, width: f64) -> f64 {
     if width == 0.0 {
         return if distance > 0.0 { 1.0 } else { 0.0 };
     }
@@ -137,13 +142,15 @@ fn profile(distance: f64, width: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::base::testing::{assert_windows_agree, coarsen, metres, moments, relative_difference, square};
+    use crate::process::base::testing::{
+        assert_windows_agree, average_blocks, make_square_grid, measure_moments, relative_difference, run_to_metres,
+    };
 
     #[test]
     fn one_sheer_fault_has_two_levels_a_step_apart() {
         let model = FaultFormation { count: 1, step: 80.0, width: 0.0, offset: 10.0, ..Default::default() };
         for seed in 0..5 {
-            let ground = metres(&model, &square(300, 3000.0), seed);
+            let ground = run_to_metres(&model, &make_square_grid(300, 3000.0), seed);
             let [low, high] = [-30.0, 50.0].map(|level| ground.as_slice().iter().filter(|z| **z == level).count());
             assert_eq!(low + high, ground.len());
             assert!(low > 0 && high > 0, "the line runs through the world");
@@ -152,37 +159,37 @@ mod tests {
 
     #[test]
     fn a_broad_fault_rises_by_its_profile() {
-        assert_eq!([-60.0, -50.0, 0.0, 50.0, 60.0].map(|d| profile(d, 100.0)), [0.0, 0.0, 0.5, 1.0, 1.0]);
-        assert_eq!(profile(-25.0, 100.0), 0.15625); // t = 1/4: 1/16 · 5/2
-        assert_eq!([-1e-9, 1e-9].map(|d| profile(d, 0.0)), [0.0, 1.0]);
+        assert_eq!([-60.0, -50.0, 0.0, 50.0, 60.0].map(|d| scarp_profile(d, 100.0)), [0.0, 0.0, 0.5, 1.0, 1.0]);
+        assert_eq!(scarp_profile(-25.0, 100.0), 0.15625); // t = 1/4: 1/16 · 5/2
+        assert_eq!([-1e-9, 1e-9].map(|d| scarp_profile(d, 0.0)), [0.0, 1.0]);
     }
 
     #[test]
     fn steps_fall_from_first_to_last() {
         let model = FaultFormation { count: 5, step: 100.0, decay: 0.8, ..Default::default() };
-        let heights: Vec<f64> = (0..5).map(|k| model.height(k)).collect();
+        let heights: Vec<f64> = (0..5).map(|k| model.scarp_height(k)).collect();
         assert!(heights.iter().zip([100.0, 80.0, 60.0, 40.0, 20.0]).all(|(a, b)| (a - b).abs() < 1e-12));
-        assert_eq!(FaultFormation { count: 1, ..model }.height(0), 100.0);
+        assert_eq!(FaultFormation { count: 1, ..model }.scarp_height(0), 100.0);
     }
 
     #[test]
     fn chunks_aside_hold_what_the_profile_says() {
         // Adds each fault sample by sample in the same order, which gives the same bits.
         let model = FaultFormation { count: 40, width: 130.0, ..Default::default() };
-        let grid = square(260, 5200.0);
-        let key = Key::new(2, "faults");
-        let values = model.values(&grid, key, 0..260);
-        let faults: Vec<Fault> = (0..40).map(|k| model.fault(k, key.and(k.into()), &grid)).collect();
+        let grid = make_square_grid(260, 5200.0);
+        let key = RandomKey::new(2, "faults");
+        let values = model.prepare_row_values(&grid, key, 0..260);
+        let faults: Vec<FaultLine> = (0..40).map(|k| model.draw_fault(k, key.derive_key(k.into()), &grid)).collect();
         let mut row = vec![0.0; 260];
         for i in [0, 77, 259] {
             values(i, &mut row);
             for (j, found) in row.iter().enumerate() {
                 let first = ((j - j % CHUNK) as f64 + 0.5) * grid.cell;
                 let mut sum = 0.0f32;
-                for Fault { normal, through, height } in &faults {
-                    let start = normal[0] * first + (normal[1] * grid.y(i) - through);
+                for FaultLine { normal, through, height } in &faults {
+                    let start = normal[0] * first + (normal[1] * grid.row_center_y(i) - through);
                     let distance = start + (j % CHUNK) as f64 * (normal[0] * grid.cell);
-                    sum += (height * 0.5) as f32 * 2.0 * (profile(distance, 130.0) - 0.5) as f32;
+                    sum += (height * 0.5) as f32 * 2.0 * (scarp_profile(distance, 130.0) - 0.5) as f32;
                 }
                 assert_eq!(*found, sum, "{i}, {j}");
             }
@@ -195,8 +202,8 @@ mod tests {
         assert_windows_agree(&model, &Grid::new([40, 300], 50.0).unwrap());
         // Cells are samples of scarps 1200 m wide. A mean over 60 m differs by the curvature, (60/1200)²/4 of a step:
         // less than 0.1 % of it.
-        let [coarse, fine] = [256, 512].map(|n| metres(&model, &square(n, 15_360.0), 8));
-        assert!(relative_difference(&coarse, &coarsen(&fine, 2)) < 1e-3);
-        assert!(moments(coarse.as_slice())[1] > 10.0);
+        let [coarse, fine] = [256, 512].map(|n| run_to_metres(&model, &make_square_grid(n, 15_360.0), 8));
+        assert!(relative_difference(&coarse, &average_blocks(&fine, 2)) < 1e-3);
+        assert!(measure_moments(coarse.as_slice())[1] > 10.0);
     }
 }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::model::{About, Blend, Family, MassBalance, Model, Stepper, Tick};
 use crate::process::base::{AMOUNT, add_to_ground};
 use thalweg_core::base::fourier::{Fourier, Wave};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Cell, Field, Grid, Result, Terrain, choice, params};
 
 choice! {
@@ -56,7 +56,7 @@ params! {
 
 /// Number of waves along the longer side up to which waves count for the standard deviation `amplitude`. Fixed, so that
 /// a finer grid changes no wave.
-const COUNTED: f64 = 128.0;
+const MAX_COUNTED_WAVES: f64 = 128.0;
 
 impl Model for FourierSynthesis {
     fn about(&self) -> About {
@@ -88,9 +88,9 @@ impl Model for FourierSynthesis {
 struct Synthesis(FourierSynthesis);
 
 impl Stepper for Synthesis {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let Self(model) = self;
-        let values = model.surface(&terrain.grid, tick.key);
+        let values = model.synthesize_elevation(&terrain.grid, tick.key);
         let span = [-3.0, 3.0].map(|deviations| model.offset + deviations * model.amplitude);
         let rows = 0..terrain.grid.rows();
         Ok(add_to_ground(terrain, rows, model.blend, span, |i, out| out.copy_from_slice(values.row(i))))
@@ -99,18 +99,18 @@ impl Stepper for Synthesis {
 
 impl FourierSynthesis {
     /// Returns the elevation in metres of the window's cells.
-    fn surface(&self, grid: &Grid, key: Key) -> Field<f32> {
+    fn synthesize_elevation(&self, grid: &Grid, key: RandomKey) -> Field<f32> {
         // A looped world whose window begins at another cell is the same world, cyclically shifted.
         if grid.topology().is_looped() && grid.origin != Cell::new(0, 0) && grid.size == grid.world {
-            let whole = self.surface(&Grid { origin: Cell::new(0, 0), ..grid.clone() }, key);
-            return Field::generate(grid.size, |i, j| {
+            let whole = self.synthesize_elevation(&Grid { origin: Cell::new(0, 0), ..grid.clone() }, key);
+            return Field::from_fn(grid.size, |i, j| {
                 let Cell { row, col } = grid.world_cell(i, j).map(|line| line as usize);
                 whole[(row, col)]
             });
         }
         let [rows, cols] = grid.world;
-        let columns = self.columns(grid, key);
-        let fft = Fourier::inverse(cols);
+        let columns = self.transform_columns(grid, key);
+        let fft = Fourier::plan_inverse(cols);
         let offset = self.offset;
         let mut values = Field::new(grid.size, 0.0f32);
         // Two real rows share one complex transform: the first is its real part, the second its imaginary part. Rows
@@ -122,12 +122,12 @@ impl FourierSynthesis {
         let pairs = tail.par_chunks_mut(2 * width.max(1)).enumerate().map(|(n, pair)| (2 * n + odd, pair));
         let first = (!head.is_empty()).then_some((0, head));
         first.into_par_iter().chain(pairs).for_each_init(
-            || (vec![Wave::default(); cols], vec![Wave::default(); fft.scratch()]),
+            || (vec![Wave::default(); cols], vec![Wave::default(); fft.scratch_len()]),
             |(line, scratch), (i, out)| {
                 let row = (origin[0] + i as i64).clamp(0, rows as i64 - 1) as usize;
                 let upper = row - row % 2;
                 pair_line(&columns, [rows, cols], upper, line);
-                fft.run(line, scratch);
+                fft.transform_line(line, scratch);
                 for (k, value) in out.iter_mut().enumerate() {
                     let column = (origin[1] + (k % width) as i64).clamp(0, cols as i64 - 1) as usize;
                     let metres = if (row + k / width).is_multiple_of(2) { line[column].re } else { line[column].im };
@@ -140,23 +140,23 @@ impl FourierSynthesis {
 
     /// Returns the amplitudes of the waves kₓ, from 0 to below half the columns, in each of the world's rows: one run
     /// of all rows for each kₓ.
-    fn columns(&self, grid: &Grid, key: Key) -> Vec<Wave> {
+    fn transform_columns(&self, grid: &Grid, key: RandomKey) -> Vec<Wave> {
         let [rows, cols] = grid.world;
-        let fft = Fourier::inverse(rows);
-        let size = self.size(grid);
+        let fft = Fourier::plan_inverse(rows);
+        let size = self.unit_frequency_amplitude(grid);
         let mut columns = vec![Wave::default(); rows * cols.div_ceil(2)];
         columns.par_chunks_mut(rows).enumerate().for_each_init(
-            || vec![Wave::default(); fft.scratch()],
+            || vec![Wave::default(); fft.scratch_len()],
             |scratch, (kx, column)| {
                 // Only frequencies below half a wave per cell, so that no wave has an alias.
                 for ky in 0..rows.div_ceil(2) {
-                    let weight = size * self.law(grid, ky as f64, kx as f64);
-                    column[ky] = self.wave(grid, key, [ky as i64, kx as i64], weight);
+                    let weight = size * self.power_law_weight(grid, ky as f64, kx as f64);
+                    column[ky] = self.draw_wave(grid, key, [ky as i64, kx as i64], weight);
                     if ky > 0 {
-                        column[rows - ky] = self.wave(grid, key, [-(ky as i64), kx as i64], weight);
+                        column[rows - ky] = self.draw_wave(grid, key, [-(ky as i64), kx as i64], weight);
                     }
                 }
-                fft.run(column, scratch);
+                fft.transform_line(column, scratch);
             },
         );
         columns
@@ -164,42 +164,46 @@ impl FourierSynthesis {
 
     /// Returns the amplitude of wave (k_y, kₓ), kₓ ≥ 0, with its phase relative to the centre of the world's first
     /// cell.
-    fn wave(&self, grid: &Grid, key: Key, [ky, kx]: [i64; 2], weight: f64) -> Wave {
+    fn draw_wave(&self, grid: &Grid, key: RandomKey, [ky, kx]: [i64; 2], weight: f64) -> Wave {
         // Of two waves that are complex conjugates only one is drawn.
         let mirrored = kx == 0 && ky < 0;
-        let drawn = key.cell(if mirrored { [-ky, kx] } else { [ky, kx] });
+        let drawn = key.for_cell(if mirrored { [-ky, kx] } else { [ky, kx] });
         let size = match self.spectrum {
-            Spectrum::Normal => weight * (-libm::log(1.0 - drawn.unit())).sqrt(),
+            // The size of a complex normal number with a mean square of 1 has this (Rayleigh) distribution.
+            Spectrum::Normal => weight * (-libm::log(1.0 - drawn.uniform_unit())).sqrt(),
             Spectrum::Exact => weight,
         };
-        let turn = if mirrored { -drawn.and(1).unit() } else { drawn.and(1).unit() };
+        let turn = if mirrored { -drawn.derive_key(1).uniform_unit() } else { drawn.derive_key(1).uniform_unit() };
+        // The drawn phase refers to the world's corner and is shifted by half a cell to the centre of the first cell,
+        // so that finer grids sample the same waves.
         let middle = 0.5 * (ky as f64 / grid.world[0] as f64 + kx as f64 / grid.world[1] as f64);
         let (sin, cos) = libm::sincos(std::f64::consts::TAU * (turn + middle));
         Wave::new(size * cos, size * sin)
     }
 
     /// Returns |f|^−β, with f in waves along the longer side; 0 at f = 0.
-    fn law(&self, grid: &Grid, ky: f64, kx: f64) -> f64 {
+    fn power_law_weight(&self, grid: &Grid, ky: f64, kx: f64) -> f64 {
         let longer = grid.world[0].max(grid.world[1]) as f64;
         let [fy, fx] = [ky * longer / grid.world[0] as f64, kx * longer / grid.world[1] as f64];
         let square = fy * fy + fx * fx;
         if square > 0.0 { libm::pow(square, -0.5 * self.beta) } else { 0.0 }
     }
 
-    /// Returns the amplitude at |f| = 1 for which the counted waves (see [`COUNTED`]) have the requested standard
+    /// Returns the amplitude at |f| = 1 for which the counted waves (see [`MAX_COUNTED_WAVES`]) have the requested standard
     /// deviation.
-    fn size(&self, grid: &Grid) -> f64 {
+    fn unit_frequency_amplitude(&self, grid: &Grid) -> f64 {
         let longer = grid.world[0].max(grid.world[1]) as f64;
-        let [most_y, most_x] = grid.world.map(|side| (COUNTED * side as f64 / longer) as u32);
+        // A wave along the shorter side has fewer periods at the same frequency.
+        let [most_y, most_x] = grid.world.map(|side| (MAX_COUNTED_WAVES * side as f64 / longer) as u32);
         let mut sum = 0.0;
         for ky in 0..=most_y {
             for kx in 0..=most_x {
                 let [y, x] = [ky, kx].map(|k| f64::from(k) * longer);
                 let square = (y / grid.world[0] as f64).powi(2) + (x / grid.world[1] as f64).powi(2);
-                if square <= COUNTED * COUNTED {
-                    // Counts both signs of each number other than 0.
+                if square <= MAX_COUNTED_WAVES * MAX_COUNTED_WAVES {
+                    // A wave number other than 0 occurs with both signs.
                     let twins = f64::from((1 + u32::from(ky > 0)) * (1 + u32::from(kx > 0)));
-                    sum += twins * self.law(grid, ky.into(), kx.into()).powi(2);
+                    sum += twins * self.power_law_weight(grid, ky.into(), kx.into()).powi(2);
                 }
             }
         }
@@ -214,11 +218,11 @@ fn pair_line(columns: &[Wave], [rows, cols]: [usize; 2], upper: usize, line: &mu
     for (kx, column) in columns.chunks_exact(rows).enumerate() {
         let [a, b] = [column[upper], column[lower]];
         if kx == 0 {
-            // Real except for rounding.
+            // The sum of waves without columns is real, except for rounding.
             line[0] = Wave::new(a.re, b.re);
         } else {
             line[kx] = a + b.times_i();
-            line[cols - kx] = a.conj() + b.conj().times_i();
+            line[cols - kx] = a.conjugate() + b.conjugate().times_i();
         }
     }
 }
@@ -226,24 +230,30 @@ fn pair_line(columns: &[Wave], [rows, cols]: [usize; 2], upper: usize, line: &mu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::base::testing::{assert_windows_agree, coarsen, moments, relative_difference, run, square};
+    use crate::process::base::testing::{
+        assert_windows_agree, average_blocks, make_square_grid, measure_moments, relative_difference,
+        run_on_flat_ground,
+    };
 
     /// Returns the sizes of all waves in the surface, by transforming it back: [k_y, kₓ] with both signs, and the
     /// value.
     fn analysed(surface: &Field<f32>) -> Vec<([f64; 2], f64)> {
         let [rows, cols] = surface.size();
         let mut lines: Vec<Wave> = surface.as_slice().iter().map(|z| Wave::new(f64::from(*z), 0.0)).collect();
-        let [along, down] = [cols, rows].map(Fourier::forward);
-        let mut scratch = vec![Wave::default(); along.scratch()];
-        lines.chunks_exact_mut(cols).for_each(|row| along.run(row, &mut scratch));
-        let mut scratch = vec![Wave::default(); down.scratch()];
+        let [along, down] = [cols, rows].map(Fourier::plan_forward);
+        let mut scratch = vec![Wave::default(); along.scratch_len()];
+        lines.chunks_exact_mut(cols).for_each(|row| along.transform_line(row, &mut scratch));
+        let mut scratch = vec![Wave::default(); down.scratch_len()];
         let signed = |k: usize, n: usize| if 2 * k > n { k as f64 - n as f64 } else { k as f64 };
         let mut all = Vec::new();
         for kx in 0..cols {
             let mut column: Vec<Wave> = (0..rows).map(|i| lines[i * cols + kx]).collect();
-            down.run(&mut column, &mut scratch);
+            down.transform_line(&mut column, &mut scratch);
             for (ky, wave) in column.iter().enumerate() {
-                all.push(([signed(ky, rows), signed(kx, cols)], wave.square().sqrt() / (rows * cols) as f64));
+                all.push((
+                    [signed(ky, rows), signed(kx, cols)],
+                    wave.squared_magnitude().sqrt() / (rows * cols) as f64,
+                ));
             }
         }
         all
@@ -255,8 +265,8 @@ mod tests {
         let model = FourierSynthesis { spectrum: Spectrum::Exact, beta: 1.75, offset: 0.0, ..Default::default() };
         for size in [[48, 64], [45, 75], [64, 33]] {
             let grid = Grid::new(size, 20.0).unwrap();
-            let first = model.size(&grid);
-            for ([ky, kx], found) in analysed(&model.surface(&grid, Key::new(1, "f"))) {
+            let first = model.unit_frequency_amplitude(&grid);
+            for ([ky, kx], found) in analysed(&model.synthesize_elevation(&grid, RandomKey::new(1, "f"))) {
                 let [fy, fx] = [ky / (size[0] as f64 * 20.0), kx / (size[1] as f64 * 20.0)];
                 let longer = size[0].max(size[1]) as f64 * 20.0;
                 let nyquist = 2.0 * ky.abs() == size[0] as f64 || 2.0 * kx.abs() == size[1] as f64;
@@ -273,7 +283,7 @@ mod tests {
         // law, over ln f with a standard deviation of 0.5: standard error 0.64/(0.5·√8000) = 0.014. The tolerance is
         // four of those.
         let model = FourierSynthesis { beta: 1.6, ..Default::default() };
-        let waves = analysed(&model.surface(&square(128, 3840.0), Key::new(4, "f")));
+        let waves = analysed(&model.synthesize_elevation(&make_square_grid(128, 3840.0), RandomKey::new(4, "f")));
         let points: Vec<[f64; 2]> = waves
             .iter()
             .filter(|([ky, kx], _)| ky.hypot(*kx) > 0.0 && ky.abs() < 64.0 && kx.abs() < 64.0)
@@ -292,8 +302,8 @@ mod tests {
         // counted ones.
         let model =
             FourierSynthesis { spectrum: Spectrum::Exact, amplitude: 100.0, offset: 40.0, ..Default::default() };
-        let surface = model.surface(&square(256, 7680.0), Key::new(2, "f"));
-        let [mean, deviation] = moments(&surface.as_slice().iter().map(|z| f64::from(*z)).collect::<Vec<_>>());
+        let surface = model.synthesize_elevation(&make_square_grid(256, 7680.0), RandomKey::new(2, "f"));
+        let [mean, deviation] = measure_moments(&surface.as_slice().iter().map(|z| f64::from(*z)).collect::<Vec<_>>());
         assert!((mean - 40.0).abs() < 1e-3);
         assert!((deviation - 100.0).abs() < 0.02, "{deviation}");
     }
@@ -301,15 +311,17 @@ mod tests {
     #[test]
     fn a_finer_grid_only_adds_waves() {
         let model = FourierSynthesis::default();
-        let [coarse, fine] = [64, 128].map(|n| analysed(&model.surface(&square(n, 3840.0), Key::new(6, "f"))));
+        let [coarse, fine] = [64, 128]
+            .map(|n| analysed(&model.synthesize_elevation(&make_square_grid(n, 3840.0), RandomKey::new(6, "f"))));
         for (k, size) in coarse.iter().filter(|(k, _)| k.iter().all(|k| k.abs() < 32.0)) {
             let same = fine.iter().find(|(other, _)| other == k).unwrap().1;
             assert!((size - same).abs() < 2e-6); // as above
         }
         // The same in place, including phases: block means differ by the waves added (amplitude 1/32² of the first:
         // less than 1 %) and by the attenuation of short waves by the mean over a cell.
-        let [coarse, fine] = [256, 512].map(|n| run(&model, &square(n, 3840.0), 6).ground.map(|h| h.metres()));
-        let difference = relative_difference(&coarsen(&coarse, 2), &coarsen(&fine, 4));
+        let [coarse, fine] =
+            [256, 512].map(|n| run_on_flat_ground(&model, &make_square_grid(n, 3840.0), 6).ground.map(|h| h.metres()));
+        let difference = relative_difference(&average_blocks(&coarse, 2), &average_blocks(&fine, 4));
         assert!(difference < 0.01, "{difference}");
     }
 

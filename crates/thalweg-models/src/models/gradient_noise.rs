@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::model::{About, Blend, Family, Local, Model};
 use crate::process::base::{AMOUNT, Base, STEP_CELLS, laid_in_bands};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Grid, params};
 use thalweg_noise::fractal::{Fractal, FractalKind, FractalSettings, Warp};
 
@@ -83,7 +83,7 @@ impl Model for GradientNoise {
         }
     }
 
-    fn local(&self, local: &mut Local) -> Option<&'static str> {
+    fn define_refinement(&self, local: &mut Local) -> Option<&'static str> {
         // Other blend modes shape ground that is already there.
         (self.blend == Blend::Add).then(|| {
             // The model's own octaves are too rough on land that rivers have eroded: with them two levels of `hills`
@@ -97,16 +97,17 @@ impl Model for GradientNoise {
 }
 
 impl Base for GradientNoise {
-    fn span(&self) -> [f64; 2] {
+    fn value_range(&self) -> [f64; 2] {
         let low = if self.kind == FractalKind::Fbm { -self.amplitude } else { 0.0 };
         [self.offset + low, self.offset + self.amplitude]
     }
 
     fn step_cells(&self) -> u64 {
+        // The time per cell grows with the number of octaves; from nine octaves on a step covers fewer cells.
         STEP_CELLS * 8 / u64::from(self.octaves.max(8))
     }
 
-    fn values(&self, grid: &Grid, key: Key, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
+    fn prepare_row_values(&self, grid: &Grid, key: RandomKey, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
         let settings = FractalSettings {
             kind: self.kind,
             octaves: self.octaves,
@@ -117,11 +118,12 @@ impl Base for GradientNoise {
             ridge_gain: self.ridge_gain,
             damping: self.damping,
         };
-        let warp = Warp::new(self.warp, self.warp_wavelength, key.and(1), grid);
-        let noise = Fractal::new(&settings, warp, key.and(0), grid);
+        // Noise and warp have keys of their own, so that a warp does not change the noise itself.
+        let warp = Warp::new(self.warp, self.warp_wavelength, key.derive_key(1), grid);
+        let noise = Fractal::new(&settings, warp, key.derive_key(0), grid);
         let [amplitude, offset] = [self.amplitude as f32, self.offset as f32];
         move |i, row| {
-            noise.row(grid, i, row);
+            noise.fill_row(grid, i, row);
             for value in row {
                 *value = offset + amplitude * *value;
             }
@@ -132,7 +134,9 @@ impl Base for GradientNoise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::base::testing::{assert_windows_agree, coarsen, metres, moments, relative_difference, square};
+    use crate::process::base::testing::{
+        assert_windows_agree, average_blocks, make_square_grid, measure_moments, relative_difference, run_to_metres,
+    };
 
     #[test]
     fn fbm_has_the_stated_deviation() {
@@ -147,8 +151,8 @@ mod tests {
             offset: 70.0,
             ..Default::default()
         };
-        let ground = metres(&model, &square(512, 15_360.0), 3);
-        let [mean, deviation] = moments(ground.as_slice());
+        let ground = run_to_metres(&model, &make_square_grid(512, 15_360.0), 3);
+        let [mean, deviation] = measure_moments(ground.as_slice());
         // Standard error of the mean: 100 m/√600 = 4 m, and less since gradient noise has almost no power in long
         // waves.
         assert!((mean - 70.0).abs() < 12.0, "{mean}");
@@ -159,7 +163,7 @@ mod tests {
     fn billow_and_ridged_lie_within_their_range() {
         for kind in [FractalKind::Billow, FractalKind::Ridged] {
             let model = GradientNoise { kind, amplitude: 1000.0, ..Default::default() };
-            let ground = metres(&model, &square(256, 15_360.0), 3);
+            let ground = run_to_metres(&model, &make_square_grid(256, 15_360.0), 3);
             let [low, high] = ground.as_slice().iter().fold([f64::MAX, f64::MIN], |[a, b], z| [a.min(*z), b.max(*z)]);
             assert!(low >= 0.0 && high > 500.0 && high < 1250.0, "{kind:?}: {low} to {high}");
         }
@@ -179,8 +183,8 @@ mod tests {
         // Their weights are below 0.47⁵ of the first octave's: 2.3 % in all for fbm, more where ridges make edges.
         for (kind, most) in [(FractalKind::Fbm, 0.02), (FractalKind::Billow, 0.03), (FractalKind::Ridged, 0.05)] {
             let model = GradientNoise { kind, ..Default::default() };
-            let [coarse, fine] = [256, 512].map(|n| metres(&model, &square(n, 15_360.0), 9));
-            let difference = relative_difference(&coarsen(&coarse, 2), &coarsen(&fine, 4));
+            let [coarse, fine] = [256, 512].map(|n| run_to_metres(&model, &make_square_grid(n, 15_360.0), 9));
+            let difference = relative_difference(&average_blocks(&coarse, 2), &average_blocks(&fine, 4));
             assert!(difference < most, "{kind:?}: {difference}");
         }
     }

@@ -4,9 +4,11 @@ use rayon::prelude::*;
 
 use crate::model::{About, Family, Local, MassBalance, Model, Stepper, Tick};
 use crate::process::slopes::SLOPE_LIMIT;
-use crate::process::slopes::diffuse::{PASS, passes};
-use crate::process::slopes::{Bounds, Guards, book_cut, carry_off, diffuse, factors, jittered, limit_slopes};
-use thalweg_core::base::cast::share_of;
+use crate::process::slopes::diffuse::{MAX_PASS_SPREAD, count_passes};
+use crate::process::slopes::{
+    Bounds, Guards, book_erosion, diffuse_ground, export_eroded, find_float_layer, limit_slopes, vary_slope_limit,
+};
+use thalweg_core::base::cast::clamp_share;
 use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
 use thalweg_core::{Cell, Edge, Error, Field, Grid, Height, Result, Terrain, Topology, params};
 
@@ -52,14 +54,14 @@ params! {
 }
 
 /// Maximum of diffusion·years/dx² in a run: material then spreads by about 450 cells, the standard deviation √(2·10⁵).
-const MOST_SPREAD: f64 = 1e5;
+const MAX_DIFFUSION_NUMBER: f64 = 1e5;
 
 /// Number of diffusion passes in a step.
 const STEP_PASSES: f64 = 8.0;
 
 impl Hillslope {
     /// Returns diffusion·years/dx², the dimensionless amount of diffusion of a run.
-    fn spread(&self, grid: &Grid) -> f64 {
+    fn diffusion_number(&self, grid: &Grid) -> f64 {
         self.diffusion * self.years / grid.cell_area()
     }
 }
@@ -79,34 +81,35 @@ impl Model for Hillslope {
     }
 
     fn check(&self, grid: &Grid) -> Result<()> {
-        if self.spread(grid) > MOST_SPREAD {
-            let most = MOST_SPREAD * grid.cell_area() / self.diffusion;
+        if self.diffusion_number(grid) > MAX_DIFFUSION_NUMBER {
+            let most = MAX_DIFFUSION_NUMBER * grid.cell_area() / self.diffusion;
             let allowed = format!(
                 "0 to {most:.0} a for {} m²/a on cells of {} m (with more, soil creeps further than 450 cells)",
                 self.diffusion, grid.cell
             );
-            return Err(Error::value("hillslope.years", format!("{} a", self.years), allowed));
+            return Err(Error::invalid_value("hillslope.years", format!("{} a", self.years), allowed));
         }
         Ok(())
     }
 
     fn steps(&self, grid: &Grid) -> u32 {
-        (self.spread(grid) / (PASS * STEP_PASSES)).ceil().max(1.0) as u32
+        // Each step has up to `STEP_PASSES` diffusion passes of the greatest spread that is stable.
+        (self.diffusion_number(grid) / (MAX_PASS_SPREAD * STEP_PASSES)).ceil().max(1.0) as u32
     }
 
-    fn years(&self, grid: &Grid, step: u32) -> Option<f64> {
+    fn simulated_years(&self, grid: &Grid, step: u32) -> Option<f64> {
         let steps = self.steps(grid);
         Some(self.years * f64::from(step.min(steps)) / f64::from(steps))
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        // The ground before the cut, the slope limit, and a mask; less during diffusion.
+        // The memory per cell is that of the ground before the cut, the slope limit, and a mask; diffusion needs less.
         (4 + 4 + 1) * grid.len() as u64
     }
 
-    fn local(&self, local: &mut Local) -> Option<&'static str> {
-        local.hold(self.angle);
-        // Diffusion length in cells of the global level.
+    fn define_refinement(&self, local: &mut Local) -> Option<&'static str> {
+        local.limit_slope(self.angle);
+        // This is the diffusion length in cells of the global level.
         let spread = (self.diffusion * self.years).sqrt() / local.cell;
         local.rules.creep = local.rules.creep.max(spread.min(1.0) as f32);
         Some("the steepest slope, creep")
@@ -116,17 +119,18 @@ impl Model for Hillslope {
         self.check(grid)?;
         let [rows, cols] = grid.size;
         let [north, east, south, west] = grid.edges.map(|edge| edge == Edge::Open);
+        // Without an open edge there is no mask, and diffusion takes its faster path.
         let held = grid.edges.contains(&Edge::Open).then(|| {
-            Field::generate(grid.size, |i, j| {
+            Field::from_fn(grid.size, |i, j| {
                 (i == 0 && north) || (j + 1 == cols && east) || (i + 1 == rows && south) || (j == 0 && west)
             })
         });
-        let spread = self.spread(grid) / f64::from(self.steps(grid));
-        Ok(Box::new(Slopes { model: self.clone(), spread, held }))
+        let spread = self.diffusion_number(grid) / f64::from(self.steps(grid));
+        Ok(Box::new(HillslopeStepper { model: self.clone(), spread, held }))
     }
 }
 
-struct Slopes {
+struct HillslopeStepper {
     model: Hillslope,
     /// Dimensionless amount of diffusion of one step.
     spread: f64,
@@ -134,25 +138,26 @@ struct Slopes {
     held: Option<Field<bool>>,
 }
 
-impl Stepper for Slopes {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+impl Stepper for HillslopeStepper {
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let mut budget = MassBalance::default();
+        // Slopes are cut once, in the first step, before soil creeps.
         if tick.step == 0 && self.model.angle < 90.0 {
-            let removed = self.cut(terrain, tick)?;
-            budget += carry_off(terrain, removed)?;
+            let removed = self.cut_steep_slopes(terrain, tick)?;
+            budget += export_eroded(terrain, removed)?;
         }
-        budget += self.creep(terrain)?;
+        budget += self.diffuse_soil(terrain)?;
         Ok(budget)
     }
 }
 
-impl Slopes {
+impl HillslopeStepper {
     /// Cuts slopes that are too steep. Returns the units removed.
-    fn cut(&self, terrain: &mut Terrain, tick: Tick) -> Result<i64> {
+    fn cut_steep_slopes(&self, terrain: &mut Terrain, tick: Tick) -> Result<i64> {
         let Terrain { grid, ground, loose, nodata, layers, .. } = terrain;
         let Hillslope { angle, jitter, jitter_wavelength, .. } = self.model;
-        let mut steepest = jittered(grid, libm::tan(angle.to_radians()), jitter, jitter_wavelength, tick.key);
-        if let Some(factors) = factors(layers, &SLOPE_LIMIT) {
+        let mut steepest = vary_slope_limit(grid, libm::tan(angle.to_radians()), jitter, jitter_wavelength, tick.key);
+        if let Some(factors) = find_float_layer(layers, &SLOPE_LIMIT) {
             steepest.par_rows_mut().for_each(|(i, row)| {
                 for (tan, factor) in row.iter_mut().zip(factors.row(i)) {
                     *tan *= factor;
@@ -168,40 +173,41 @@ impl Slopes {
             Bounds { looped: grid.topology().looped, nodata: nodata.as_ref(), held: None },
         )?;
         let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
-        book_cut(&before, ground, loose, Guards { protect: factors(layers, &PROTECT), hardness: None })
+        book_erosion(&before, ground, loose, Guards { protect: find_float_layer(layers, &PROTECT), hardness: None })
     }
 
     /// Applies hillslope diffusion for a step's share of the years.
-    fn creep(&self, terrain: &mut Terrain) -> Result<MassBalance> {
+    fn diffuse_soil(&self, terrain: &mut Terrain) -> Result<MassBalance> {
         let Terrain { grid, ground, loose, nodata, layers, .. } = terrain;
         let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
         let bounds = Bounds { looped: grid.topology().looped, nodata: nodata.as_ref(), held: self.held.as_ref() };
-        let [hardness, protect] = [HARDNESS, PROTECT].map(|spec| factors(layers, &spec));
+        let [hardness, protect] = [HARDNESS, PROTECT].map(|spec| find_float_layer(layers, &spec));
         let Some(hardness) = hardness else {
-            let share = protect.map(|protect| protect.map(|part| 1.0 - share_of(*part)));
-            return diffuse(ground, Some(loose), bounds, share.as_ref(), self.spread);
+            let share = protect.map(|protect| protect.map(|part| 1.0 - clamp_share(*part)));
+            return diffuse_ground(ground, Some(loose), bounds, share.as_ref(), self.spread);
         };
         // The contribution of bedrock depends on the thickness of sediment, which changes from pass to pass.
-        let passes = passes(self.spread);
+        let passes = count_passes(self.spread);
         let spread = self.spread / f64::from(passes);
         let mut budget = MassBalance::default();
         for _ in 0..passes {
-            let share = Field::generate(grid.size, |i, j| {
-                let due = spread * fall(ground, bounds, i, j);
-                let there_is = f64::from(loose[(i, j)].0) + due * (1.0 - f64::from(share_of(hardness[(i, j)])));
+            let share = Field::from_fn(grid.size, |i, j| {
+                // A cell whose sediment does not suffice takes the rest from bedrock, reduced by its hardness.
+                let due = spread * sum_downhill_drops(ground, bounds, i, j);
+                let there_is = f64::from(loose[(i, j)].0) + due * (1.0 - f64::from(clamp_share(hardness[(i, j)])));
                 let part = if there_is < due { (there_is / due) as f32 } else { 1.0 };
-                part * (1.0 - protect.map_or(0.0, |protect| share_of(protect[(i, j)])))
+                part * (1.0 - protect.map_or(0.0, |protect| clamp_share(protect[(i, j)])))
             });
-            budget += diffuse(ground, Some(loose), bounds, Some(&share), spread)?;
+            budget += diffuse_ground(ground, Some(loose), bounds, Some(&share), spread)?;
         }
         Ok(budget)
     }
 }
 
 /// Returns the sum of the height differences from cell (i, j) to its lower neighbours, in units.
-fn fall(ground: &Field<Height>, bounds: Bounds<'_>, i: usize, j: usize) -> f64 {
+fn sum_downhill_drops(ground: &Field<Height>, bounds: Bounds<'_>, i: usize, j: usize) -> f64 {
     let topology = Topology { size: ground.size(), looped: bounds.looped };
-    let down = |by: [isize; 2]| match topology.cell([i, j], by) {
+    let down = |by: [isize; 2]| match topology.offset_cell([i, j], by) {
         Some(Cell { row: r, col: c }) if bounds.nodata.is_none_or(|mask| !mask[(r, c)]) => {
             (i64::from(ground[(i, j)].0) - i64::from(ground[(r, c)].0)).max(0)
         }
@@ -213,7 +219,7 @@ fn fall(ground: &Field<Height>, bounds: Bounds<'_>, i: usize, j: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
     use thalweg_core::terrain::Cells;
     use thalweg_core::terrain::LayerSpec;
     use thalweg_core::terrain::height::UNITS;
@@ -222,14 +228,14 @@ mod tests {
         let mut stepper = model.start(&terrain.grid).unwrap();
         let mut budget = MassBalance::default();
         for step in 0..model.steps(&terrain.grid) {
-            budget += stepper.step(terrain, Tick { key: Key::new(1, "slopes"), step }).unwrap();
+            budget += stepper.run_step(terrain, Tick { key: RandomKey::new(1, "slopes"), step }).unwrap();
         }
         budget
     }
 
     fn terrain(size: [usize; 2], edge: Edge, z: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {
         let grid = Grid { edges: [edge; 4], ..Grid::new(size, 10.0).unwrap() };
-        let ground = Field::generate(size, |i, j| Height::from_metres(z(i as f64, j as f64)).unwrap());
+        let ground = Field::from_fn(size, |i, j| Height::from_metres(z(i as f64, j as f64)).unwrap());
         Terrain::from_ground(grid, ground).unwrap()
     }
 
@@ -244,7 +250,7 @@ mod tests {
             assert!((cliff.ground[(1, j)].metres() - (10.0 * (j as f64 - 19.0)).min(90.0)).abs() < 40.0 / UNITS);
         }
         assert_eq!((cut.exported, cut.deposited), (cut.eroded, 0));
-        soft.insert(&SLOPE_LIMIT, Cells::Float(Field::new([3, 40], 0.5))).unwrap();
+        soft.insert_layer(&SLOPE_LIMIT, Cells::Float(Field::new([3, 40], 0.5))).unwrap();
         run(&model, &mut soft);
         assert!((soft.ground[(1, 29)].metres() - 50.0).abs() < 40.0 / UNITS);
     }
@@ -254,7 +260,7 @@ mod tests {
         let years = Hillslope { angle: 90.0, diffusion: 0.01, years: 20_000.0, ..Hillslope::default() };
         let step = |j: f64| if j < 10.0 { 0.0 } else { 5.0 };
         let mut rock = terrain([3, 20], Edge::Closed, |_, j| step(j));
-        rock.insert(&HARDNESS, Cells::Float(Field::new([3, 20], 1.0))).unwrap();
+        rock.insert_layer(&HARDNESS, Cells::Float(Field::new([3, 20], 1.0))).unwrap();
         let before = rock.ground.clone();
         run(&years, &mut rock);
         assert_eq!(rock.ground, before, "the hardest rock stands");
@@ -265,7 +271,7 @@ mod tests {
         for (k, before) in before.as_slice().iter().enumerate() {
             // A share is rounded to `f32`, so a pass may remove one unit too many.
             let bedrock = rock.ground[k].0 - loose[k].0;
-            assert!((bedrock - before.0 + 16_384).abs() <= passes(2.0) as i32, "bedrock stands");
+            assert!((bedrock - before.0 + 16_384).abs() <= count_passes(2.0) as i32, "bedrock stands");
         }
     }
 
@@ -275,7 +281,7 @@ mod tests {
         let model = Hillslope { angle: 90.0, diffusion: 0.01, years: 1000.0, ..Hillslope::default() };
         let gone = |spec: &LayerSpec, factor: f32| {
             let mut slope = terrain([1, 2], Edge::Closed, |_, j| 5.0 * j);
-            slope.insert(spec, Cells::Float(Field::new([1, 2], factor))).unwrap();
+            slope.insert_layer(spec, Cells::Float(Field::new([1, 2], factor))).unwrap();
             run(&model, &mut slope);
             5.0 - slope.ground[(0, 1)].metres()
         };
@@ -290,10 +296,10 @@ mod tests {
     fn open_edges_are_base_level() {
         let model = Hillslope { angle: 90.0, ..Hillslope::default() };
         let mut hill = terrain([9, 9], Edge::Open, |i, j| if (i, j) == (4.0, 4.0) { 100.0 } else { 3.0 });
-        let before = hill.solid();
+        let before = hill.sum_solid();
         let budget = run(&model, &mut hill);
         assert!(budget.exported > 0 && budget.added >= 0);
-        assert_eq!(hill.solid() - before, budget.solid_change());
+        assert_eq!(hill.sum_solid() - before, budget.solid_change());
         assert!((0..9).all(|k| hill.ground[(0, k)].metres() == 3.0 && hill.ground[(k, 8)].metres() == 3.0));
     }
 

@@ -28,7 +28,7 @@ impl Model for Manual {
         }
     }
 
-    fn parts(&self) -> &'static [PlayedRole] {
+    fn roles(&self) -> &'static [PlayedRole] {
         &[PlayedRole { role: Role::Strokes, with: &[] }]
     }
 
@@ -44,7 +44,7 @@ impl Model for Manual {
 struct Idle;
 
 impl Stepper for Idle {
-    fn step(&mut self, _: &mut Terrain, _: Tick) -> Result<MassBalance> {
+    fn run_step(&mut self, _: &mut Terrain, _: Tick) -> Result<MassBalance> {
         Ok(MassBalance::default())
     }
 }

@@ -82,7 +82,7 @@ const MODELS: &[Make] = &[
 /// assert_eq!(models.find("thermal")?.about().name, "thermal");
 /// assert_eq!(models.layer("hardness").unwrap().unit, "1");
 /// // A second model of the same name is refused.
-/// assert!(models.with::<Thermal>().is_err());
+/// assert!(models.with_model::<Thermal>().is_err());
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -100,10 +100,10 @@ impl Models {
     ///
     /// # Errors
     /// Returns an error if a model of that name is already in the list.
-    pub fn with<M: Model + Default + 'static>(mut self) -> Result<Self> {
+    pub fn with_model<M: Model + Default + 'static>(mut self) -> Result<Self> {
         let name = M::default().about().name;
         if self.find(name).is_ok() {
-            return Err(Error::value("model", name, "a name that no other model has"));
+            return Err(Error::invalid_value("model", name, "a name that no other model has"));
         }
         self.0.push(|| Box::<M>::default());
         Ok(self)
@@ -116,7 +116,7 @@ impl Models {
     pub fn find(&self, name: &str) -> Result<Box<dyn Model>> {
         self.all().find(|model| model.about().name == name).ok_or_else(|| {
             let names: Vec<&str> = self.all().map(|model| model.about().name).collect();
-            Error::unknown("model", name, names)
+            Error::unknown_name("model", name, names)
         })
     }
 
@@ -141,10 +141,12 @@ impl Models {
     }
 
     /// Returns every layer that is declared, each name once: those of [`Models::layers`], then the rest of [`LAYERS`].
-    /// Code that treats some layers differently filters this list by their [traits](thalweg_core::terrain::LayerTraits).
+    /// Code that treats some layers differently filters this list by their
+    /// [traits](thalweg_core::terrain::LayerTraits).
     pub fn declared_layers(&self) -> Vec<LayerSpec> {
         let mut declared: Vec<LayerSpec> = Vec::new();
         for spec in self.layers().chain(LAYERS.iter().copied()) {
+            // The list is short, so a linear search is enough and keeps the order of declaration.
             if !declared.iter().any(|known| known.name == spec.name) {
                 declared.push(spec);
             }
@@ -183,11 +185,11 @@ pub fn find_model(name: &str) -> Result<Box<dyn Model>> {
 ///
 /// # Errors
 /// Returns an error if no model plays the role, or if the model rejects a value that it declares for it.
-pub fn playing(role: Role) -> Result<Box<dyn Model>> {
-    let part = |model: &dyn Model| model.parts().iter().find(|part| part.role == role);
+pub fn find_model_for_role(role: Role) -> Result<Box<dyn Model>> {
+    let part = |model: &dyn Model| model.roles().iter().find(|part| part.role == role);
     let mut model = all_models()
         .find(|model| part(&**model).is_some())
-        .ok_or_else(|| Error::value("role", format!("{role:?}"), "a role that a model has"))?;
+        .ok_or_else(|| Error::invalid_value("role", format!("{role:?}"), "a role that a model has"))?;
     let owner = model.about().name;
     for (name, value) in part(&*model).map_or(&[][..], |part| part.with) {
         model.set(owner, name, &(*value).into())?;

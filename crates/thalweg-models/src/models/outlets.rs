@@ -2,7 +2,7 @@
 
 use crate::model::{About, Family, MassBalance, Model, Stepper, Tick};
 use crate::process::forest::{Forest, TREES};
-use crate::process::slopes::reshape;
+use crate::process::slopes::replace_ground;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, LOOSE, POOL, TREE_DENSITY};
 use thalweg_core::{Field, Grid, Height, Result, Terrain, params};
@@ -60,24 +60,27 @@ impl Model for OpenOutlets {
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        // The surfaces, lakes, depressions, floors, indices and the cells reached while searching for an outlet.
+        // The memory per cell is that of the surfaces, lakes, depressions, floors, indices and the cells reached while
+        // searching for an outlet.
         48 * grid.len() as u64
     }
 
     fn start(&self, _grid: &Grid) -> Result<Box<dyn Stepper>> {
-        Ok(Box::new(Mender(self.clone())))
+        Ok(Box::new(OutletStepper(self.clone())))
     }
 }
 
-struct Mender(OpenOutlets);
+struct OutletStepper(OpenOutlets);
 
-impl Stepper for Mender {
-    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
+impl Stepper for OutletStepper {
+    fn run_step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
         let least = outlets::LakeLimits { depth: self.0.lake, area: self.0.lake_area };
-        let stood = terrain.heights(&POOL).cloned();
-        let outlets::Outlets { ground, mut pools } = outlets::open_outlets(&Land::of(terrain), stood.as_ref(), &least)?;
-        let levels = Field::generate(ground.size(), |i, j| Height(ground[(i, j)].0 + pools[(i, j)].0));
-        let mut budget = reshape(terrain, ground)?;
+        let stood = terrain.height_layer(&POOL).cloned();
+        let outlets::Outlets { ground, mut pools } =
+            outlets::open_outlets(&Land::from_terrain(terrain), stood.as_ref(), &least)?;
+        // The water levels are recorded before the ground is replaced, since replacing it may move sediment.
+        let levels = Field::from_fn(ground.size(), |i, j| Height(ground[(i, j)].0 + pools[(i, j)].0));
+        let mut budget = replace_ground(terrain, ground)?;
         // Sediment that was moved to the lowest ground may end up under water; the water level does not change.
         let settled = terrain.ground.as_slice().iter().zip(levels.as_slice());
         for (pool, (ground, level)) in pools.as_mut_slice().iter_mut().zip(settled).filter(|(pool, _)| pool.0 > 0) {
@@ -89,21 +92,22 @@ impl Stepper for Mender {
         };
         let change = volume(&pools) - stood.as_ref().map_or(0.0, volume);
         (budget.poured, budget.drained) = (change.max(0.0), (-change).max(0.0));
-        drown(terrain, stood.as_ref(), &pools)?;
-        terrain.insert(&POOL, Cells::Height(pools))?;
+        remove_flooded_plants(terrain, stood.as_ref(), &pools)?;
+        terrain.insert_layer(&POOL, Cells::Height(pools))?;
         Ok(budget)
     }
 }
 
 /// Removes the plants in cells that have been flooded.
-fn drown(terrain: &mut Terrain, before: Option<&Field<Height>>, after: &Field<Height>) -> Result<()> {
+fn remove_flooded_plants(terrain: &mut Terrain, before: Option<&Field<Height>>, after: &Field<Height>) -> Result<()> {
     if !terrain.tables.contains_key(TREES) {
         return Ok(());
     }
+    // Only new floods remove plants: those in cells that were under water before stay.
     let stands = |at: (usize, usize)| after[at].0 == 0 || before.is_some_and(|before| before[at].0 > 0);
     let forest = Forest::read(terrain)?;
     let alive = forest.trees().iter().filter(|tree| stands((tree.cell[0] as usize, tree.cell[1] as usize)));
-    Forest::of(alive.cloned().collect(), &terrain.grid)?.write(terrain)
+    Forest::from_trees(alive.cloned().collect(), &terrain.grid)?.write(terrain)
 }
 
 #[cfg(test)]
@@ -111,7 +115,7 @@ mod tests {
     use super::*;
     use crate::process::forest::Tree;
     use thalweg_core::Cell;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
 
     /// Returns 12 × 30 cells of 10 m that fall eastward by 1 m per cell, with a depression of 3 × 4 cells, 6 m deep,
     /// and a pit of one cell, 3 m deep, in a valley along row 9.
@@ -129,14 +133,14 @@ mod tests {
         };
         Terrain::from_ground(
             Grid::new([12, 30], 10.0).unwrap(),
-            Field::generate([12, 30], |i, j| Height::saturating(height(i, j))),
+            Field::from_fn([12, 30], |i, j| Height::from_metres_clamped(height(i, j))),
         )
         .unwrap()
     }
 
     fn run(terrain: &mut Terrain, model: &OpenOutlets) -> MassBalance {
-        let tick = Tick { key: Key::new(1, "outlets"), step: 0 };
-        model.start(&terrain.grid).unwrap().step(terrain, tick).unwrap()
+        let tick = Tick { key: RandomKey::new(1, "outlets"), step: 0 };
+        model.start(&terrain.grid).unwrap().run_step(terrain, tick).unwrap()
     }
 
     #[test]
@@ -144,7 +148,7 @@ mod tests {
         let start = slope();
         let mut terrain = start.clone();
         let budget = run(&mut terrain, &OpenOutlets { lake: 5.0, lake_area: 1200.0 });
-        let pool = terrain.heights(&POOL).unwrap();
+        let pool = terrain.height_layer(&POOL).unwrap();
         let wet: Vec<_> = (0..12).flat_map(|i| (0..30).map(move |j| (i, j))).filter(|at| pool[*at].0 > 0).collect();
         let lowest = (2..7).flat_map(|i| (7..13).map(move |j| (i, j))).filter(|at| !wet.contains(at));
         let spill = lowest.map(|at| start.ground[at].0).min().unwrap();
@@ -154,18 +158,24 @@ mod tests {
         );
         // Filling the pit to the height of the next cell (3 m) moves less than cutting that cell and the following
         // two.
-        assert_eq!((terrain.ground[(9, 20)], budget.eroded), (Height(start.ground[(9, 21)].0 + outlets::FALL), 0));
-        assert_eq!((budget.added, budget.deposited), (terrain.solid() - start.solid(), 0));
+        assert_eq!(
+            (terrain.ground[(9, 20)], budget.eroded),
+            (Height(start.ground[(9, 21)].0 + outlets::MIN_FALL_UNITS), 0)
+        );
+        assert_eq!((budget.added, budget.deposited), (terrain.sum_solid() - start.sum_solid(), 0));
         let lakes = pool.map(|depth| depth.0 > 0);
-        let drains = outlets::drains(&Land::of(&terrain), &lakes);
+        let drains = outlets::find_draining_cells(&Land::from_terrain(&terrain), &lakes);
         assert!(drains.as_slice().iter().all(|drains| *drains));
         assert!(
-            !outlets::drains(&Land::of(&start), &Field::new([12, 30], false)).as_slice().iter().all(|drains| *drains)
+            !outlets::find_draining_cells(&Land::from_terrain(&start), &Field::new([12, 30], false))
+                .as_slice()
+                .iter()
+                .all(|drains| *drains)
         );
         // A lake must also have the required area.
         let mut other = start;
         run(&mut other, &OpenOutlets { lake: 5.0, lake_area: 1201.0 });
-        assert!(other.heights(&POOL).unwrap().as_slice().iter().all(|depth| depth.0 == 0));
+        assert!(other.height_layer(&POOL).unwrap().as_slice().iter().all(|depth| depth.0 == 0));
     }
 
     #[test]
@@ -180,11 +190,12 @@ mod tests {
             age: 9,
             patch: 5.0,
         };
-        let forest = Forest::of(vec![tree(1, Cell::new(4, 9)), tree(2, Cell::new(1, 1))], &terrain.grid).unwrap();
+        let forest =
+            Forest::from_trees(vec![tree(1, Cell::new(4, 9)), tree(2, Cell::new(1, 1))], &terrain.grid).unwrap();
         forest.write(&mut terrain).unwrap();
         let model = OpenOutlets { lake: 5.0, lake_area: 1200.0 };
         let budget = run(&mut terrain, &model);
-        let pool = terrain.heights(&POOL).unwrap().clone();
+        let pool = terrain.height_layer(&POOL).unwrap().clone();
         let volume = pool.as_slice().iter().map(|depth| i64::from(depth.0)).sum::<i64>() as f64 / UNITS * 100.0;
         assert!(volume > 0.0 && budget.water_change() == volume, "{volume}");
         let left = |terrain: &Terrain| {
@@ -192,16 +203,17 @@ mod tests {
         };
         assert_eq!(left(&terrain), [2]);
         // Half of the water remains, and plants that stand in it remain as well.
-        terrain.insert(&POOL, Cells::Height(pool.map(|depth| Height(depth.0 / 2)))).unwrap();
-        let half = terrain.heights(&POOL).unwrap().clone();
-        Forest::of(vec![tree(1, Cell::new(4, 9))], &terrain.grid).unwrap().write(&mut terrain).unwrap();
+        terrain.insert_layer(&POOL, Cells::Height(pool.map(|depth| Height(depth.0 / 2)))).unwrap();
+        let half = terrain.height_layer(&POOL).unwrap().clone();
+        Forest::from_trees(vec![tree(1, Cell::new(4, 9))], &terrain.grid).unwrap().write(&mut terrain).unwrap();
         let budget = run(&mut terrain, &OpenOutlets { lake: 3.0, ..model });
-        assert_eq!((terrain.heights(&POOL), budget.water_change()), (Some(&half), 0.0));
+        assert_eq!((terrain.height_layer(&POOL), budget.water_change()), (Some(&half), 0.0));
         assert_eq!(left(&terrain), [1]);
         // Water that does not count as a lake drains.
         let budget = run(&mut terrain, &OpenOutlets { lake: 1e4, ..model });
         assert!(
-            budget.water_change() < 0.0 && terrain.heights(&POOL).unwrap().as_slice().iter().all(|depth| depth.0 == 0)
+            budget.water_change() < 0.0
+                && terrain.height_layer(&POOL).unwrap().as_slice().iter().all(|depth| depth.0 == 0)
         );
     }
 
@@ -209,11 +221,11 @@ mod tests {
     fn a_closed_world_keeps_what_is_cut() {
         let mut terrain = slope();
         terrain.grid.edges = [thalweg_core::terrain::grid::Edge::Closed; 4];
-        let before = terrain.solid();
+        let before = terrain.sum_solid();
         let budget = run(&mut terrain, &OpenOutlets { lake: 1e4, lake_area: 0.0 });
-        assert_eq!((budget.exported, terrain.solid() - before), (0, budget.solid_change()));
+        assert_eq!((budget.exported, terrain.sum_solid() - before), (0, budget.solid_change()));
         assert!(budget.eroded + budget.added > 0);
-        let drains = outlets::drains(&Land::of(&terrain), &Field::new([12, 30], false));
+        let drains = outlets::find_draining_cells(&Land::from_terrain(&terrain), &Field::new([12, 30], false));
         assert!(drains.as_slice().iter().all(|drains| *drains));
     }
 }

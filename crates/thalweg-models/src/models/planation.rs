@@ -2,7 +2,7 @@
 
 use crate::model::{About, Family, Local, MassBalance, Model, Stepper, Tick};
 use crate::process::floors::{Valley, carve_floors};
-use crate::process::slopes::{Guards, book_cut, carry_off, factors};
+use crate::process::slopes::{Guards, book_erosion, export_eroded, find_float_layer};
 use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
 use thalweg_core::{Field, Grid, Height, Result, Terrain, params};
 use thalweg_flow::{FlowGraph, Land};
@@ -36,7 +36,7 @@ params! {
         /// Half the floor's width in metres, divided by the square root of the drainage area in m².
         width: f64 = 0.035, within 0.0..=1.0, unit "1", scales Erodibility^0.25, source "ours";
         /// Greatest half width of a floor, before its unevenness.
-        widest: f64 = Valley::WIDEST, within 0.0..=1e5, unit "m", scales Size, source "ours";
+        widest: f64 = Valley::DEFAULT_MAX_HALF_WIDTH_M, within 0.0..=1e5, unit "m", scales Size, source "ours";
         /// Slope of the floor away from the river, as rise over run.
         rise: f64 = 0.015, within 0.0..=1.0, unit "1", source "ours";
         /// Outer part of the half width over which the cut eases out; a small value leaves steep banks.
@@ -53,7 +53,7 @@ params! {
 }
 
 impl Planation {
-    fn valley(&self) -> Valley {
+    fn valley_shape(&self) -> Valley {
         Valley {
             threshold: self.threshold * 1e6,
             width: self.width,
@@ -94,7 +94,7 @@ impl Model for Planation {
         (4 + 1 + 4 + 4) * grid.len() as u64
     }
 
-    fn local(&self, local: &mut Local) -> Option<&'static str> {
+    fn define_refinement(&self, local: &mut Local) -> Option<&'static str> {
         // Foot slopes of finer refinement levels reach beyond a floor, and each level adds its own.
         (local.rules.floor, local.rules.rise) = (0.5 * self.width as f32, self.rise as f32);
         Some("valley floors")
@@ -102,30 +102,33 @@ impl Model for Planation {
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
         self.check(grid)?;
-        Ok(Box::new(Cut(self.valley())))
+        Ok(Box::new(PlanationStepper(self.valley_shape())))
     }
 }
 
-struct Cut(Valley);
+struct PlanationStepper(Valley);
 
-impl Stepper for Cut {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
-        let drainage = FlowGraph::new(&Land::of(terrain));
+impl Stepper for PlanationStepper {
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+        // Each step routes the water anew, over the floors of the step before.
+        let drainage = FlowGraph::new(&Land::from_terrain(terrain));
         let Terrain { grid, ground, loose, nodata, layers, .. } = &mut *terrain;
         let before = ground.clone();
+        // The kernel lowers the ground regardless of guards; `book_cut` then restores protected and hard cells.
         carve_floors(
             ground,
             nodata.as_ref(),
             grid,
-            (drainage.filled(), drainage.directions(), drainage.upstream_cells()),
+            (drainage.filled_surface(), drainage.directions(), drainage.upstream_cells()),
             &self.0,
             tick.key,
             &|_| 1.0,
         );
         let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
-        let guards = Guards { protect: factors(layers, &PROTECT), hardness: factors(layers, &HARDNESS) };
-        let removed = book_cut(&before, ground, loose, guards)?;
-        carry_off(terrain, removed)
+        let guards =
+            Guards { protect: find_float_layer(layers, &PROTECT), hardness: find_float_layer(layers, &HARDNESS) };
+        let removed = book_erosion(&before, ground, loose, guards)?;
+        export_eroded(terrain, removed)
     }
 }
 
@@ -133,17 +136,17 @@ impl Stepper for Cut {
 mod tests {
     use super::*;
     use thalweg_core::Edge;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
     use thalweg_core::terrain::height::UNITS;
 
     fn run(model: &Planation, terrain: &mut Terrain) -> MassBalance {
-        let tick = Tick { key: Key::new(5, "floors"), step: 0 };
-        model.start(&terrain.grid).unwrap().step(terrain, tick).unwrap()
+        let tick = Tick { key: RandomKey::new(5, "floors"), step: 0 };
+        model.start(&terrain.grid).unwrap().run_step(terrain, tick).unwrap()
     }
 
     /// Builds a V-shaped valley with 10 m cells; `frame` maps a position to metres along and across the river.
     fn vee(size: [usize; 2], frame: impl Fn(f64, f64) -> [f64; 2] + Sync) -> Terrain {
-        let ground = Field::generate(size, |i, j| {
+        let ground = Field::from_fn(size, |i, j| {
             let [along, across] = frame(i as f64 * 10.0, j as f64 * 10.0);
             Height::from_metres(500.0 - 0.01 * along + 0.3 * across.abs()).unwrap()
         });
@@ -159,7 +162,7 @@ mod tests {
         // A river along row 40 flows eastward: some (j + 1) · 81 cells drain through column j, except for those at
         // the corners.
         let mut valley = vee([81, 400], |y, x| [x, y - 400.0]);
-        let counts = |terrain: &Terrain| FlowGraph::new(&Land::of(terrain)).take_upstream_cells();
+        let counts = |terrain: &Terrain| FlowGraph::new(&Land::from_terrain(terrain)).take_upstream_cells();
         let (before, cells) = (valley.clone(), counts(&valley));
         let budget = run(&even(), &mut valley);
         for j in [150, 250, 350] {
@@ -179,7 +182,7 @@ mod tests {
             }
         }
         assert!(budget.exported > 0 && budget.exported == budget.eroded);
-        assert_eq!(before.solid() - valley.solid(), budget.exported);
+        assert_eq!(before.sum_solid() - valley.sum_solid(), budget.exported);
     }
 
     #[test]
@@ -260,7 +263,7 @@ mod tests {
         let mut walled = start.clone();
         walled.grid.edges = [Edge::Closed; 4];
         let budget = run(&even(), &mut walled);
-        assert_eq!((budget.exported, budget.deposited, walled.solid()), (0, budget.eroded, start.solid()));
+        assert_eq!((budget.exported, budget.deposited, walled.sum_solid()), (0, budget.eroded, start.sum_solid()));
         assert_eq!(run(&Planation { threshold: 1e9, ..even() }, &mut start.clone()).eroded, 0);
     }
 }

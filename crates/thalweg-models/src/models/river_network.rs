@@ -1,15 +1,15 @@
 //! Rivers that are planned and carved into a terrain: see [`RiverNetwork`].
 
 use crate::model::{About, Family, MassBalance, Model, Stepper, Tick};
-use crate::process::slopes::reshape;
-use thalweg_core::base::rng::Key;
+use crate::process::slopes::replace_ground;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::{Cells, Column, DISCHARGE, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, Table, WATER};
 use thalweg_core::{Field, Grid, Result, Terrain, choice, params};
 use thalweg_flow::Land;
 use thalweg_flow::breach::BreachLimits;
-use thalweg_noise::given::springs::{self, SPRINGS};
+use thalweg_noise::input_tables::springs::{self, SPRINGS};
 use thalweg_rivers as rivers;
-use thalweg_rivers::sampled::{self, Rule, Sampling};
+use thalweg_rivers::sampled::{self, RiverSampling, SourceRule};
 use thalweg_rivers::waypoints::{self, MOUTHS, PASSES};
 use thalweg_rivers::{Carved, Design, Network, Site, distance};
 
@@ -126,7 +126,7 @@ params! {
         /// Number of sampled points at which rivers begin, in addition to springs; 0 takes all.
         sources: u32 = 0, within 0..=1_000_000, unit "1", source "ours";
         /// Which sampled points rivers begin at, if `sources` is not 0.
-        source: Rule = Rule::Any, within .., unit "1", source "ours";
+        source: SourceRule = SourceRule::Any, within .., unit "1", source "ours";
     }
 }
 
@@ -177,8 +177,8 @@ impl RiverNetwork {
     }
 
     /// Returns the parameters of the method `sampled`, which follows the report of Eymard & Peurière.
-    pub fn sampling(&self) -> Sampling {
-        Sampling {
+    pub fn sampling(&self) -> RiverSampling {
+        RiverSampling {
             spacing: self.spacing,
             relief: self.closeness,
             climb: self.climb,
@@ -190,22 +190,22 @@ impl RiverNetwork {
     /// Plans and carves the rivers of a terrain without changing the terrain. `key` is that of the stage.
     ///
     /// # Errors
-    /// Returns the errors of [`rivers::plan_rivers`], or of [`sampled::make`] if that is the method. Also returns an
-    /// error if one of the tables `springs`, `mouths` or `passes` has wrong columns or contains cells outside the
-    /// terrain.
-    pub fn make(&self, terrain: &Terrain, key: Key) -> Result<(Network, Carved)> {
+    /// Returns the errors of [`rivers::plan_rivers`], or of [`sampled::make_network`] if that is the method. Also
+    /// returns an error if one of the tables `springs`, `mouths` or `passes` has wrong columns or contains cells
+    /// outside the terrain.
+    pub fn plan_and_carve(&self, terrain: &Terrain, key: RandomKey) -> Result<(Network, Carved)> {
         let (springs, mouths, passes) =
-            (springs::spring_sources(terrain)?, waypoints::mouths(terrain)?, waypoints::passes(terrain)?);
+            (springs::spring_sources(terrain)?, waypoints::read_mouths(terrain)?, waypoints::read_passes(terrain)?);
         let site = Site {
-            land: Land { outlets: &mouths, ..Land::of(terrain) },
-            rain: terrain.float(&RAIN),
-            hardness: terrain.float(&HARDNESS),
-            protect: terrain.float(&PROTECT),
+            land: Land { outlets: &mouths, ..Land::from_terrain(terrain) },
+            rain: terrain.float_layer(&RAIN),
+            hardness: terrain.float_layer(&HARDNESS),
+            protect: terrain.float_layer(&PROTECT),
             springs: &springs,
             passes: &passes,
         };
         if self.method == Method::Sampled {
-            return sampled::make(&site, &self.sampling(), key);
+            return sampled::make_network(&site, &self.sampling(), key);
         }
         let design = self.design();
         let mut network = rivers::plan_rivers(&site, &design, key)?;
@@ -233,46 +233,48 @@ impl Model for RiverNetwork {
     }
 
     fn start(&self, _grid: &Grid) -> Result<Box<dyn Stepper>> {
-        Ok(Box::new(Maker(self.clone())))
+        Ok(Box::new(RiverNetworkStepper(self.clone())))
     }
 }
 
-struct Maker(RiverNetwork);
+struct RiverNetworkStepper(RiverNetwork);
 
-impl Stepper for Maker {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
-        let (network, carved) = self.0.make(terrain, tick.key)?;
+impl Stepper for RiverNetworkStepper {
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+        let (network, carved) = self.0.plan_and_carve(terrain, tick.key)?;
         let Carved { ground, water, river, .. } = carved;
         // Levees consist of the material that the rivers have eroded.
-        let mut budget = reshape(terrain, ground)?;
+        let mut budget = replace_ground(terrain, ground)?;
         let extent = terrain.grid.extent();
         let sides = extent.height + extent.width;
-        let near = distance::to_set(&river.map(|river| *river > 0), terrain.grid.cell);
+        let near = distance::distances_to_set(&river.map(|river| *river > 0), terrain.grid.cell);
+        // Without a river the distance is infinite; the sum of the map's sides takes its place.
         let near = near.map(|metres| if metres.is_finite() { *metres } else { sides as f32 });
-        let discharge = discharges(&network, &river);
-        terrain.insert(&RIVER_DISTANCE, Cells::Float(near))?;
-        terrain.insert(&RIVER, Cells::Count(river))?;
-        let stood = standing(terrain);
-        terrain.insert(&WATER, Cells::Float(water.map(|depth| depth.metres_f32())))?;
+        let discharge = rasterize_discharges(&network, &river);
+        terrain.insert_layer(&RIVER_DISTANCE, Cells::Float(near))?;
+        terrain.insert_layer(&RIVER, Cells::Count(river))?;
+        // The volume is measured before and after, as the layer may already have water.
+        let stood = sum_water_volume(terrain);
+        terrain.insert_layer(&WATER, Cells::Float(water.map(|depth| depth.metres_f32())))?;
         // Rivers and lakes are full from the start, so their water is booked as poured in.
-        let more = standing(terrain) - stood;
+        let more = sum_water_volume(terrain) - stood;
         budget.poured += more.max(0.0);
         budget.drained += (-more).max(0.0);
-        terrain.insert(&DISCHARGE, Cells::Float(discharge))?;
-        terrain.tables.insert(RIVERS.to_string(), table(&network, &terrain.grid));
-        terrain.insert(&LAKE, Cells::Count(network.lake))?;
+        terrain.insert_layer(&DISCHARGE, Cells::Float(discharge))?;
+        terrain.tables.insert(RIVERS.to_string(), build_rivers_table(&network, &terrain.grid));
+        terrain.insert_layer(&LAKE, Cells::Count(network.lake))?;
         Ok(budget)
     }
 }
 
 /// Returns the volume of water on the terrain in m³.
-fn standing(terrain: &Terrain) -> f64 {
-    let depth = terrain.float(&WATER).map_or(&[][..], |depth| depth.as_slice());
+fn sum_water_volume(terrain: &Terrain) -> f64 {
+    let depth = terrain.float_layer(&WATER).map_or(&[][..], |depth| depth.as_slice());
     depth.iter().map(|depth| f64::from(*depth)).sum::<f64>() * terrain.grid.cell_area()
 }
 
 /// Returns the discharge in m³/s in each cell of the rivers' paths, and 0 elsewhere.
-fn discharges(network: &Network, river: &Field<u32>) -> Field<f32> {
+fn rasterize_discharges(network: &Network, river: &Field<u32>) -> Field<f32> {
     let mut discharge = Field::new(river.size(), 0.0);
     for river in &network.rivers {
         for (k, vertex) in &river.path {
@@ -283,7 +285,8 @@ fn discharges(network: &Network, river: &Field<u32>) -> Field<f32> {
 }
 
 /// Builds the table [`RIVERS`] of the rivers' vertices.
-fn table(network: &Network, grid: &Grid) -> Table {
+fn build_rivers_table(network: &Network, grid: &Grid) -> Table {
+    // One closure lists the vertices of all rivers in order, so that every column has the same rows.
     let points =
         || network.rivers.iter().zip(1i64..).flat_map(|(river, id)| river.vertices.iter().map(move |v| (id, river, v)));
     let ints = |name: &str, unit: &str, of: &dyn Fn((i64, &rivers::River, &rivers::Vertex)) -> i64| {
@@ -293,6 +296,7 @@ fn table(network: &Network, grid: &Grid) -> Table {
         (name.to_string(), unit.to_string(), Column::Float(points().map(|(_, _, v)| of(v) as f32).collect()))
     };
     let cell = |v: &rivers::Vertex, axis: usize| v.cell(network.size)[axis] as i64 + grid.origin[axis];
+    // Positions are in the window's cells; the table counts from the map's north-western corner.
     let metres = |v: &rivers::Vertex, axis: usize| (v.place[axis] + grid.origin[axis] as f64) * grid.cell;
     Table {
         columns: vec![

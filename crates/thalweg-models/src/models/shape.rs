@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::model::{About, Blend, Family, Model};
 use crate::process::base::{AMOUNT, Base, laid_in_bands};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Grid, choice, params};
 
 choice! {
@@ -96,7 +96,7 @@ impl Model for Shape {
 }
 
 impl Base for Shape {
-    fn span(&self) -> [f64; 2] {
+    fn value_range(&self) -> [f64; 2] {
         let low = if matches!(self.kind, ShapeKind::Crater | ShapeKind::Island | ShapeKind::Outlet) {
             -self.depth
         } else {
@@ -105,28 +105,30 @@ impl Base for Shape {
         [self.offset + low, self.offset + self.height]
     }
 
-    fn values(&self, grid: &Grid, key: Key, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
+    fn prepare_row_values(&self, grid: &Grid, key: RandomKey, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
         let extent = grid.map_extent();
-        let turned = 180.0 * self.turn * key.signed();
-        let [x, y] = around([self.centre_x, self.centre_y], turned);
+        // With `turn` 1 the shape may face any direction; with 0 the seed has no influence.
+        let turned = 180.0 * self.turn * key.uniform_signed();
+        let [x, y] = rotate_around_centre([self.centre_x, self.centre_y], turned);
         let centre = [x * extent.width, y * extent.height];
-        let radius = if self.radius > 0.0 { self.radius } else { 0.5 * extent.shorter() };
+        // With a radius of 0 the shape just fits into the map.
+        let radius = if self.radius > 0.0 { self.radius } else { 0.5 * extent.shorter_side() };
         let (sin, cos) = libm::sincos((self.azimuth + turned).to_radians());
         let rise = libm::tan(self.tilt.to_radians());
         move |i, row| {
-            let y = grid.y(i) - centre[1];
+            let y = grid.row_center_y(i) - centre[1];
             for (j, value) in row.iter_mut().enumerate() {
-                let x = grid.x(j) - centre[0];
+                let x = grid.col_center_x(j) - centre[0];
                 // Rows run southward, while azimuths are measured clockwise from north.
                 let [along, across] = [x * sin - y * cos, x * cos + y * sin];
                 let metres = match self.kind {
                     ShapeKind::Plane => self.height + rise * along,
-                    ShapeKind::Ridge => self.profile(across.abs() / radius),
+                    ShapeKind::Ridge => self.elevation_at_radius(across.abs() / radius),
                     ShapeKind::Outlet => {
                         let distance = (x * x + y * y).sqrt();
-                        rise * distance + self.profile(distance / radius)
+                        rise * distance + self.elevation_at_radius(distance / radius)
                     }
-                    _ => self.profile((x * x + y * y).sqrt() / radius),
+                    _ => self.elevation_at_radius((x * x + y * y).sqrt() / radius),
                 };
                 *value = (self.offset + metres) as f32;
             }
@@ -136,7 +138,7 @@ impl Base for Shape {
 
 /// Rotates a position, given in shares of the extent, clockwise around the centre (0.5, 0.5), along the sides of a
 /// square instead of a circle. A shape on the rim of the map therefore stays on the rim.
-fn around(place: [f64; 2], degrees: f64) -> [f64; 2] {
+fn rotate_around_centre(place: [f64; 2], degrees: f64) -> [f64; 2] {
     let greater = |[x, y]: [f64; 2]| x.abs().max(y.abs());
     let [x, y] = place.map(|share| share - 0.5);
     let (sin, cos) = libm::sincos(degrees.to_radians());
@@ -147,13 +149,14 @@ fn around(place: [f64; 2], degrees: f64) -> [f64; 2] {
 
 impl Shape {
     /// Returns the elevation at a distance of `r` radii from the centre or the axis.
-    fn profile(&self, r: f64) -> f64 {
+    fn elevation_at_radius(&self, r: f64) -> f64 {
         let Self { height, depth, .. } = *self;
         let inside = r.min(1.0);
         match self.kind {
             ShapeKind::Plane => height,
             ShapeKind::Cone => height * (1.0 - inside),
             ShapeKind::Dome => height * (1.0 - inside * inside).powi(2),
+            // The bowl is a paraboloid, and the ejecta thin with the cube of the distance.
             ShapeKind::Crater if r < 1.0 => -depth + (height + depth) * r * r,
             ShapeKind::Crater => height / (r * r * r),
             ShapeKind::Island => -depth + (height + depth) * (1.0 - inside * inside * (3.0 - 2.0 * inside)),
@@ -166,7 +169,7 @@ impl Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::base::testing::{assert_windows_agree, metres};
+    use crate::process::base::testing::{assert_windows_agree, run_to_metres};
 
     #[test]
     fn profiles_at_centre_half_way_edge_and_beyond() {
@@ -180,11 +183,11 @@ mod tests {
         ];
         for (kind, expected) in cases {
             let shape = Shape { kind, height: 800.0, depth: 200.0, ..Default::default() };
-            assert_eq!([0.0, 0.5, 1.0, 2.0].map(|r| shape.profile(r)), expected, "{kind:?}");
+            assert_eq!([0.0, 0.5, 1.0, 2.0].map(|r| shape.elevation_at_radius(r)), expected, "{kind:?}");
         }
         let ridge = Shape { kind: ShapeKind::Ridge, height: 1.0, ..Default::default() };
-        assert_eq!(ridge.profile(0.0), 1.0);
-        assert!((ridge.profile(1.0) - 1.0 / std::f64::consts::E).abs() < 1e-15);
+        assert_eq!(ridge.elevation_at_radius(0.0), 1.0);
+        assert!((ridge.elevation_at_radius(1.0) - 1.0 / std::f64::consts::E).abs() < 1e-15);
     }
 
     #[test]
@@ -192,12 +195,12 @@ mod tests {
         // With 101 cells of 10 m, cell (50, 50) is the centre, and a radius of 250 m ends 25 cells from it.
         let grid = Grid::new([101, 101], 10.0).unwrap();
         let cone = Shape { kind: ShapeKind::Cone, height: 100.0, radius: 250.0, ..Default::default() };
-        let ground = metres(&cone, &grid, 0);
+        let ground = run_to_metres(&cone, &grid, 0);
         assert_eq!([ground[(50, 50)], ground[(25, 50)], ground[(50, 80)]], [100.0, 0.0, 0.0]);
         assert!((ground[(50, 60)] - 60.0).abs() < 1e-4);
         // A radius of 0 means half the extent, 505 m; the centre is moved to the north-western corner cell.
         let corner = Shape { radius: 0.0, centre_x: 0.5 / 101.0, centre_y: 0.5 / 101.0, ..cone };
-        let ground = metres(&corner, &grid, 0);
+        let ground = run_to_metres(&corner, &grid, 0);
         assert!((ground[(0, 0)] - 100.0).abs() < 1e-4);
         assert!((ground[(0, 10)] - 100.0 * (1.0 - 100.0 / 505.0)).abs() < 1e-4);
     }
@@ -208,9 +211,9 @@ mod tests {
         // round by less than 10⁻⁴.
         let grid = Grid::new([11, 11], 10.0).unwrap();
         let plane = Shape { kind: ShapeKind::Plane, height: 5.0, tilt: 45.0, azimuth: 90.0, ..Default::default() };
-        let east = metres(&plane, &grid, 0);
-        let north = metres(&Shape { azimuth: 0.0, ..plane }, &grid, 0);
-        let outlet = metres(&Shape { kind: ShapeKind::Outlet, depth: 3.0, radius: 20.0, ..plane }, &grid, 0);
+        let east = run_to_metres(&plane, &grid, 0);
+        let north = run_to_metres(&Shape { azimuth: 0.0, ..plane }, &grid, 0);
+        let outlet = run_to_metres(&Shape { kind: ShapeKind::Outlet, depth: 3.0, radius: 20.0, ..plane }, &grid, 0);
         for (a, b) in [(outlet[(5, 5)], 2.0), (outlet[(4, 5)], 13.5), (outlet[(5, 0)], 55.0)] {
             assert!((a - b).abs() < 1e-4, "{a}, {b}");
         }
@@ -218,7 +221,7 @@ mod tests {
             assert!((a - b).abs() < 1e-4, "{a}, {b}");
         }
         let ridge = Shape { kind: ShapeKind::Ridge, height: 50.0, azimuth: 90.0, radius: 20.0, ..Default::default() };
-        let ridge = metres(&ridge, &grid, 0);
+        let ridge = run_to_metres(&ridge, &grid, 0);
         assert!((ridge[(5, 0)] - 50.0).abs() < 1e-4);
         assert!((ridge[(3, 4)] - 50.0 * (-1.0f64).exp()).abs() < 1e-4);
     }
@@ -228,10 +231,10 @@ mod tests {
         // A quarter turn clockwise (rows run southward) moves a place from the southern rim to the western one; an
         // eighth moves it to the corner.
         for (degrees, [x, y]) in [(0.0, [0.5, 1.1]), (90.0, [-0.1, 0.5]), (-90.0, [1.1, 0.5]), (45.0, [-0.1, 1.1])] {
-            let place = around([0.5, 1.1], degrees);
+            let place = rotate_around_centre([0.5, 1.1], degrees);
             assert!((place[0] - x).abs() + (place[1] - y).abs() < 1e-12, "{degrees}: {place:?}");
         }
-        assert_eq!(around([0.5; 2], 30.0), [0.5; 2]);
+        assert_eq!(rotate_around_centre([0.5; 2], 30.0), [0.5; 2]);
         // Every seed puts the shape at another place, and all directions occur.
         let grid = Grid::new([65, 65], 10.0).unwrap();
         let pit = Shape {
@@ -243,7 +246,7 @@ mod tests {
             ..Default::default()
         };
         let sides = (0..40).map(|seed| {
-            let ground = metres(&pit, &grid, seed);
+            let ground = run_to_metres(&pit, &grid, seed);
             let lowest = ground.as_slice().iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)).unwrap().0;
             let [row, col] = [lowest / 65, lowest % 65];
             [row > 60, col < 4, row < 4, col > 60]

@@ -4,13 +4,13 @@ use multiversion::multiversion;
 use rayon::prelude::*;
 
 use crate::model::{About, Family, Local, MassBalance, Model, StepReach, Stepper, Tick};
-use crate::process::slopes::factors;
-use thalweg_core::base::cast::{self, share_of};
+use crate::process::slopes::find_float_layer;
+use thalweg_core::base::cast::{self, clamp_share};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
 use thalweg_core::{Error, Field, Grid, Height, Result, Terrain, params};
 use thalweg_flow::D8;
-use thalweg_flow::near::{BLOCK, Block, HERE, NEIGHBOURS, Near, block, whole};
+use thalweg_flow::padded_rows::{BLOCK, Block, HERE, NEIGHBOURS, Near, read_block, round_up_to_blocks};
 
 params! {
     /// Moves material that is steeper than its angle of repose to its lower neighbours: scree under cliffs, slopes of
@@ -64,7 +64,7 @@ impl Model for Thermal {
     fn check(&self, _grid: &Grid) -> Result<()> {
         if self.rock_talus < self.talus {
             let allowed = format!("the talus angle, {}°, to 90°: rock stands at least as steep as scree", self.talus);
-            return Err(Error::value("thermal.rock_talus", format!("{}°", self.rock_talus), allowed));
+            return Err(Error::invalid_value("thermal.rock_talus", format!("{}°", self.rock_talus), allowed));
         }
         Ok(())
     }
@@ -82,13 +82,14 @@ impl Model for Thermal {
         8 * grid.len() as u64
     }
 
-    fn local(&self, local: &mut Local) -> Option<&'static str> {
-        local.hold(self.rock_talus);
+    fn define_refinement(&self, local: &mut Local) -> Option<&'static str> {
+        local.limit_slope(self.rock_talus);
         Some("the angle that rock stands at")
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
         self.check(grid)?;
+        // A vertical limit, or one beyond the range of heights, becomes infinite: nothing exceeds it.
         let limit = |degrees: f64, distance: f64| {
             let drop = libm::tan(degrees.to_radians()) * distance * grid.cell * UNITS;
             if degrees >= 90.0 || drop > f64::from(i32::MAX) { f32::INFINITY } else { drop as f32 }
@@ -97,6 +98,7 @@ impl Model for Thermal {
         Ok(Box::new(Slide {
             talus: drops(self.talus),
             rock: drops(self.rock_talus),
+            // Eight neighbours may all be lower, so each one gets an eighth of the rate.
             share: (self.rate / 8.0) as f32,
             given: Field::new(grid.size, 0.0),
             next: Field::new(grid.size, Height::ZERO),
@@ -119,17 +121,17 @@ struct Slide {
 /// The number of rows per parallel task; consecutive rows reuse the loaded neighbours.
 const BAND: usize = 32;
 
-/// The height used beyond edges and for cells without data: higher than any terrain, so nothing slides there, and
-/// such cells give nothing. It is lower than the wall of [`near`](thalweg_flow::near), because differences from it
-/// must fit into an `i32`.
+/// The height used beyond edges and for cells without data: higher than any terrain, so nothing slides there, and such
+/// cells give nothing. It is lower than the wall of [`thalweg_flow::near`], because differences from it must fit into
+/// an `i32`.
 const WALL: i32 = 1 << 30;
 
 impl Stepper for Slide {
-    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
+    fn run_step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
         let size = terrain.grid.size;
         let loose = terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
         let layers = &terrain.layers;
-        let (hardness, protect) = (factors(layers, &HARDNESS), factors(layers, &PROTECT));
+        let (hardness, protect) = (find_float_layer(layers, &HARDNESS), find_float_layer(layers, &PROTECT));
         let (ground, nodata) = (&terrain.ground, terrain.nodata.as_ref());
         let (talus, rock, share) = (self.talus, self.rock, self.share);
         let (cols, topology) = (size[1], terrain.grid.topology());
@@ -138,24 +140,26 @@ impl Stepper for Slide {
         // material.
         self.given.as_mut_slice().par_chunks_mut(BAND * cols).enumerate().for_each(|(band, given)| {
             let mut near = Near::new(topology, WALL);
-            let count = whole(cols);
+            // Rows are padded to whole blocks; the padding keeps the softness 1 and the thickness 0 and is not copied
+            // back.
+            let count = round_up_to_blocks(cols);
             let (mut softness, mut thickness, mut parts) = (vec![1.0; count], vec![0; count], vec![0.0; count]);
             for (r, given) in given.chunks_mut(cols).enumerate() {
                 let i = band * BAND + r;
-                near.advance(i, r == 0, |i, row| heights(ground, nodata, i, row));
+                near.advance_to_row(i, r == 0, |i, row| read_heights(ground, nodata, i, row));
                 for (to, from) in thickness.iter_mut().zip(loose.row(i)) {
                     *to = from.0;
                 }
                 if let Some(hardness) = hardness {
                     for (soft, hard) in softness.iter_mut().zip(hardness.row(i)) {
-                        *soft = 1.0 - share_of(*hard);
+                        *soft = 1.0 - clamp_share(*hard);
                     }
                 }
-                give(&near.rows, &thickness, &softness, talus, rock, share, &mut parts);
+                compute_outflow_shares(&near.rows, &thickness, &softness, talus, rock, share, &mut parts);
                 given.copy_from_slice(&parts[..cols]);
                 if let Some(protect) = protect {
                     for (given, protect) in given.iter_mut().zip(protect.row(i)) {
-                        *given *= 1.0 - share_of(*protect);
+                        *given *= 1.0 - clamp_share(*protect);
                     }
                 }
                 if let Some(nodata) = nodata {
@@ -175,13 +179,13 @@ impl Stepper for Slide {
             .map(|(band, (next, loose))| {
                 let mut near = Near::new(topology, WALL);
                 let mut gives = Near::new(topology, 0.0);
-                let (mut out, mut come) = (vec![0; whole(cols)], vec![0; whole(cols)]);
+                let (mut out, mut come) = (vec![0; round_up_to_blocks(cols)], vec![0; round_up_to_blocks(cols)]);
                 let mut moved = 0;
                 for (r, (next, loose)) in next.chunks_mut(cols).zip(loose.chunks_mut(cols)).enumerate() {
                     let i = band * BAND + r;
-                    near.advance(i, r == 0, |i, row| heights(ground, nodata, i, row));
-                    gives.advance(i, r == 0, |i, row| row.copy_from_slice(given.row(i)));
-                    flows(&near.rows, &gives.rows, talus, &mut out, &mut come);
+                    near.advance_to_row(i, r == 0, |i, row| read_heights(ground, nodata, i, row));
+                    gives.advance_to_row(i, r == 0, |i, row| row.copy_from_slice(given.row(i)));
+                    compute_flows(&near.rows, &gives.rows, talus, &mut out, &mut come);
                     for (j, ground) in ground.row(i).iter().enumerate() {
                         next[j] = Height(ground.0 - out[j] + come[j]);
                         loose[j] = Height((loose[j].0 - out[j]).max(0) + come[j]);
@@ -191,13 +195,14 @@ impl Stepper for Slide {
                 moved
             })
             .sum();
+        // The new heights are in a second field, since neighbours still read the old ones; the fields change places.
         std::mem::swap(&mut terrain.ground, &mut self.next);
         Ok(MassBalance { eroded: moved.into(), deposited: moved.into(), ..MassBalance::default() })
     }
 }
 
 /// Reads a row's heights, with walls where there is no data.
-fn heights(ground: &Field<Height>, nodata: Option<&Field<bool>>, i: usize, row: &mut [i32]) {
+fn read_heights(ground: &Field<Height>, nodata: Option<&Field<bool>>, i: usize, row: &mut [i32]) {
     for (to, from) in row.iter_mut().zip(ground.row(i)) {
         *to = from.0;
     }
@@ -209,15 +214,18 @@ fn heights(ground: &Field<Height>, nodata: Option<&Field<bool>>, i: usize, row: 
 }
 
 /// The neighbours in opposite pairs, straight ones first, instead of in the order of their direction codes.
-/// [`paired`] adds floating-point numbers in this order, so that a rotated or mirrored terrain gives the same bits.
+/// [`sum_in_pairs`] adds floating-point numbers in this order, so that a rotated or mirrored terrain gives the same
+/// bits.
 const PAIRS: [D8; 8] =
     [D8::North, D8::South, D8::West, D8::East, D8::NorthWest, D8::SouthEast, D8::NorthEast, D8::SouthWest];
 
 /// Returns the amount by which the drop to a neighbour exceeds the stable drop `stands`, at least 0.
 #[inline(always)]
-fn excess(z: &Block<i32>, neighbour: &Block<i32>, stands: f32) -> Block<f32> {
+fn compute_excess(z: &Block<i32>, neighbour: &Block<i32>, stands: f32) -> Block<f32> {
     let mut excess = [0.0; BLOCK];
     for x in 0..BLOCK {
+        // All differences fit into an `i32`, also those from a `WALL`, so a wrapping subtraction only saves the
+        // overflow check.
         excess[x] = (z[x].wrapping_sub(neighbour[x]) as f32 - stands).max(0.0);
     }
     excess
@@ -225,10 +233,10 @@ fn excess(z: &Block<i32>, neighbour: &Block<i32>, stands: f32) -> Block<f32> {
 
 /// Returns `part` of each excess, rounded down.
 #[inline(always)]
-fn units(part: &Block<f32>, excess: &Block<f32>) -> Block<i32> {
+fn scale_to_units(part: &Block<f32>, excess: &Block<f32>) -> Block<i32> {
     let mut units = [0; BLOCK];
     for x in 0..BLOCK {
-        units[x] = cast::floor(part[x] * excess[x]);
+        units[x] = cast::floor_to_int(part[x] * excess[x]);
     }
     units
 }
@@ -236,7 +244,7 @@ fn units(part: &Block<f32>, excess: &Block<f32>) -> Block<i32> {
 /// Returns the sum over the eight neighbours, added in opposite pairs, so that a rotated or mirrored terrain gives
 /// the same bits.
 #[inline(always)]
-fn paired(mut of: impl FnMut(usize) -> Block<f32>) -> Block<f32> {
+fn sum_in_pairs(mut of: impl FnMut(usize) -> Block<f32>) -> Block<f32> {
     let mut total = [[0.0; BLOCK]; 2];
     for k in [0, 4] {
         let pairs = [[of(k), of(k + 1)], [of(k + 2), of(k + 3)]];
@@ -253,7 +261,7 @@ fn paired(mut of: impl FnMut(usize) -> Block<f32>) -> Block<f32> {
 
 /// Computes the share of each excess that the cells of a row give. Rows and results are whole blocks.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn give(
+fn compute_outflow_shares(
     near: &[Vec<i32>; 3],
     loose: &[i32],
     softness: &[f32],
@@ -263,9 +271,11 @@ fn give(
     given: &mut [f32],
 ) {
     for j in (0..given.len()).step_by(BLOCK) {
-        let z = block(near, HERE, j);
-        let wanted = paired(|k| excess(&z, &block(near, NEIGHBOURS[PAIRS[k].index()], j), talus[k / 4]));
-        let crumbling = paired(|k| excess(&z, &block(near, NEIGHBOURS[PAIRS[k].index()], j), rock[k / 4]));
+        let z = read_block(near, HERE, j);
+        let wanted =
+            sum_in_pairs(|k| compute_excess(&z, &read_block(near, NEIGHBOURS[PAIRS[k].index()], j), talus[k / 4]));
+        let crumbling =
+            sum_in_pairs(|k| compute_excess(&z, &read_block(near, NEIGHBOURS[PAIRS[k].index()], j), rock[k / 4]));
         // Available material: loose sediment, plus rock that exceeds the rock's own angle, scaled by its softness.
         for x in 0..BLOCK {
             let wanted = share * wanted[x];
@@ -278,16 +288,16 @@ fn give(
 
 /// Computes what each cell of a row loses and receives, in height units.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn flows(near: &[Vec<i32>; 3], gives: &[Vec<f32>; 3], talus: Drops, out: &mut [i32], come: &mut [i32]) {
+fn compute_flows(near: &[Vec<i32>; 3], gives: &[Vec<f32>; 3], talus: Drops, out: &mut [i32], come: &mut [i32]) {
     for j in (0..out.len()).step_by(BLOCK) {
-        let (z, give) = (block(near, HERE, j), block(gives, HERE, j));
+        let (z, give) = (read_block(near, HERE, j), read_block(gives, HERE, j));
         let (mut lost, mut got) = ([0; BLOCK], [0; BLOCK]);
         for k in 0..8 {
             let (neighbour, given) =
-                (block(near, NEIGHBOURS[PAIRS[k].index()], j), block(gives, NEIGHBOURS[PAIRS[k].index()], j));
+                (read_block(near, NEIGHBOURS[PAIRS[k].index()], j), read_block(gives, NEIGHBOURS[PAIRS[k].index()], j));
             // Each flow is rounded down separately, so the giver and the receiver compute the same number.
-            let down = units(&give, &excess(&z, &neighbour, talus[k / 4]));
-            let up = units(&given, &excess(&neighbour, &z, talus[k / 4]));
+            let down = scale_to_units(&give, &compute_excess(&z, &neighbour, talus[k / 4]));
+            let up = scale_to_units(&given, &compute_excess(&neighbour, &z, talus[k / 4]));
             for x in 0..BLOCK {
                 lost[x] += down[x];
                 got[x] += up[x];
@@ -301,10 +311,10 @@ fn flows(near: &[Vec<i32>; 3], gives: &[Vec<f32>; 3], talus: Drops, out: &mut [i
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
     use thalweg_core::terrain::LayerSpec;
 
-    const TICK: Tick = Tick { key: Key::ZERO, step: 0 };
+    const TICK: Tick = Tick { key: RandomKey::ZERO, step: 0 };
 
     fn metres(rows: &[&[f64]]) -> Terrain {
         let grid = Grid::new([rows.len(), rows[0].len()], 1.0).unwrap();
@@ -315,7 +325,7 @@ mod tests {
     fn run(model: &Thermal, terrain: &mut Terrain, steps: u32) {
         let mut stepper = model.start(&terrain.grid).unwrap();
         for _ in 0..steps {
-            stepper.step(terrain, TICK).unwrap();
+            stepper.run_step(terrain, TICK).unwrap();
         }
     }
 
@@ -331,7 +341,7 @@ mod tests {
         for (got, want) in got.iter().zip([0.5, 4.0, 0.5]) {
             assert!((got - want).abs() < 2.0 / UNITS, "{got} {want}");
         }
-        assert_eq!(terrain.solid(), 5 * 65_536);
+        assert_eq!(terrain.sum_solid(), 5 * 65_536);
     }
 
     #[test]
@@ -386,7 +396,7 @@ mod tests {
         let fall = |name: &LayerSpec, factor: f32| {
             let mut terrain = metres(&[&[0.0, 5.0, 0.0]]);
             let cells = thalweg_core::terrain::Cells::Float(Field::new([1, 3], factor));
-            terrain.insert(name, cells).unwrap();
+            terrain.insert_layer(name, cells).unwrap();
             run(&model, &mut terrain, 1);
             5.0 - terrain.ground[(0, 1)].metres()
         };

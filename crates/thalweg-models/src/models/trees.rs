@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::model::{About, Family, Growth, Local, MassBalance, Model, Stepper, Tick, YEAR};
-use crate::process::forest::{FERTILITY, Forest, ForestRules, KINDS, PlantSite, TREES, stand, stand_reach};
-use thalweg_core::base::rng::Key;
+use crate::process::forest::{FERTILITY, Forest, ForestRules, KINDS, PlantSite, TREES, generate_stand, stand_reach};
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::{DISCHARGE, POOL, RAIN, TREE_DENSITY, Table, WATER};
 use thalweg_core::{CellRect, Field, Grid, Height, Result, Terrain, params};
-use thalweg_flow::accumulate::{SHARES, shares};
+use thalweg_flow::accumulate::{SHARES, quantize_rain};
 use thalweg_flow::{FlowGraph, Land};
 
 params! {
@@ -89,7 +89,7 @@ const YEARS: u32 = 10;
 
 impl Trees {
     /// Returns the parameters in the form that the forest takes.
-    fn rules(&self) -> ForestRules {
+    fn forest_rules(&self) -> ForestRules {
         let shares = [self.conifer, self.broadleaf, self.willow, self.dwarf_pine, self.shrub, self.reed];
         ForestRules {
             spawn: self.spawn,
@@ -123,25 +123,25 @@ impl Model for Trees {
     }
 
     fn check(&self, grid: &Grid) -> Result<()> {
-        self.rules().check_for(["trees.patch", "trees.spawn"], grid)
+        self.forest_rules().check_with_names(["trees.patch", "trees.spawn"], grid)
     }
 
     fn steps(&self, _grid: &Grid) -> u32 {
         self.years.div_ceil(YEARS)
     }
 
-    fn years(&self, _grid: &Grid, step: u32) -> Option<f64> {
+    fn simulated_years(&self, _grid: &Grid, step: u32) -> Option<f64> {
         Some(step.saturating_mul(YEARS).min(self.years).into())
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        // Per cell: the peak memory of the drainage, the discharge and the pools, and the density twice. Per plant:
-        // the plant and its row in the table.
-        44 * grid.len() as u64 + (112.0 * self.rules().most(grid)).min(1e15) as u64
+        // Each cell takes the peak memory of the drainage, the discharge and the pools, and the density twice. Each
+        // plant takes its own memory and that of its row in the table.
+        44 * grid.len() as u64 + (112.0 * self.forest_rules().estimate_capacity(grid)).min(1e15) as u64
     }
 
-    fn local(&self, local: &mut Local) -> Option<&'static str> {
-        local.growth = Some(Arc::new(Standing { rules: self.rules(), years: self.years, key: local.key }));
+    fn define_refinement(&self, local: &mut Local) -> Option<&'static str> {
+        local.growth = Some(Arc::new(Standing { rules: self.forest_rules(), years: self.years, key: local.key }));
         Some(
             "it grows on the finished ground of any level; in a tile that is made alone plants are drawn by what lies some metres around",
         )
@@ -149,7 +149,7 @@ impl Model for Trees {
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
         self.check(grid)?;
-        Ok(Box::new(Growing { model: self.clone(), rules: self.rules(), waters: None }))
+        Ok(Box::new(ForestStepper { model: self.clone(), rules: self.forest_rules(), waters: None }))
     }
 }
 
@@ -158,16 +158,17 @@ impl Model for Trees {
 struct Standing {
     rules: ForestRules,
     years: u32,
-    key: Key,
+    key: RandomKey,
 }
 
 impl Growth for Standing {
-    fn reach(&self, width: f64) -> f64 {
+    fn influence_radius(&self, width: f64) -> f64 {
         stand_reach(&self.rules, width)
     }
 
-    fn grow(&self, land: &Terrain, within: CellRect) -> Result<Option<(&'static str, Table)>> {
+    fn grow_plants(&self, land: &Terrain, within: CellRect) -> Result<Option<(&'static str, Table)>> {
         let part = land.grid.window(within);
+        // A tile may have cells too wide or too narrow for the rules; it then has no plants.
         if self.rules.check(&part).is_err() {
             return Ok(None);
         }
@@ -175,71 +176,76 @@ impl Growth for Standing {
             grid: &land.grid,
             ground: &land.ground,
             nodata: None,
-            pool: land.heights(&POOL),
+            pool: land.height_layer(&POOL),
             water: None,
-            discharge: land.float(&DISCHARGE),
+            discharge: land.float_layer(&DISCHARGE),
             fertility: None,
         };
-        let trees = stand(&site, &self.rules, self.years, self.key, within);
-        Ok(Some((TREES, Forest::of(trees, &part)?.table(&part))))
+        let trees = generate_stand(&site, &self.rules, self.years, self.key, within);
+        Ok(Some((TREES, Forest::from_trees(trees, &part)?.to_table(&part))))
     }
 }
 
 /// The stepper of a forest. The ground does not change, so its water is computed once.
-struct Growing {
+struct ForestStepper {
     model: Trees,
     rules: ForestRules,
-    waters: Option<Waters>,
+    waters: Option<ComputedWater>,
 }
 
 /// The water that no layer provides.
-struct Waters {
+struct ComputedWater {
     pool: Option<Field<Height>>,
     discharge: Option<Field<f32>>,
 }
 
-impl Stepper for Growing {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+impl Stepper for ForestStepper {
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let mut forest = Forest::read(terrain)?;
         let waters = match &self.waters {
             Some(waters) => waters,
-            None => self.waters.insert(Waters::of(terrain, &self.model)?),
+            None => self.waters.insert(ComputedWater::from_terrain(terrain, &self.model)?),
         };
         let site = PlantSite {
             grid: &terrain.grid,
             ground: &terrain.ground,
             nodata: terrain.nodata.as_ref(),
-            pool: terrain.heights(&POOL).or(waters.pool.as_ref()),
-            water: terrain.float(&WATER),
-            discharge: terrain.float(&DISCHARGE).or(waters.discharge.as_ref()),
-            fertility: terrain.float(&FERTILITY),
+            pool: terrain.height_layer(&POOL).or(waters.pool.as_ref()),
+            water: terrain.float_layer(&WATER),
+            discharge: terrain.float_layer(&DISCHARGE).or(waters.discharge.as_ref()),
+            fertility: terrain.float_layer(&FERTILITY),
         };
+        // Years are numbered over the whole run, so the random numbers do not depend on how years are grouped into
+        // steps.
         let first = u64::from(tick.step) * u64::from(YEARS);
         for year in first..(first + u64::from(YEARS)).min(self.model.years.into()) {
-            forest.step(&site, &self.rules, tick.key.and(year));
+            forest.advance_step(&site, &self.rules, tick.key.derive_key(year));
         }
         forest.write(terrain)?;
         Ok(MassBalance::default())
     }
 }
 
-impl Waters {
+impl ComputedWater {
     /// Computes pools and discharge from steady rain, if the terrain has no layers for them.
-    fn of(terrain: &Terrain, model: &Trees) -> Result<Self> {
-        let (no_pool, no_discharge) = (terrain.heights(&POOL).is_none(), terrain.float(&DISCHARGE).is_none());
+    fn from_terrain(terrain: &Terrain, model: &Trees) -> Result<Self> {
+        let (no_pool, no_discharge) =
+            (terrain.height_layer(&POOL).is_none(), terrain.float_layer(&DISCHARGE).is_none());
         if !no_pool && !no_discharge {
             return Ok(Self { pool: None, discharge: None });
         }
-        let drainage = FlowGraph::new(&Land::of(terrain));
+        // Only the missing layers are computed; the routing serves both.
+        let drainage = FlowGraph::new(&Land::from_terrain(terrain));
+        // Shallower depressions do not count as lakes, so plants may grow in them.
         let lake = |depth: &Height| if depth.metres() > model.lake_depth { *depth } else { Height::ZERO };
-        let pool = no_pool.then(|| drainage.depths(&terrain.ground).map(lake));
+        let pool = no_pool.then(|| drainage.fill_depths(&terrain.ground).map(lake));
         let rate = terrain.grid.cell_area() * model.rain / YEAR;
-        let discharge = match terrain.float(&RAIN).filter(|_| no_discharge) {
+        let discharge = match terrain.float_layer(&RAIN).filter(|_| no_discharge) {
             Some(rain) => {
-                let sums = drainage.accumulate_weights(&rain.map(|share| shares(*share)))?;
+                let sums = drainage.accumulate_weights(&rain.map(|share| quantize_rain(*share)))?;
                 Some(sums.map(|sum| (*sum as f64 / SHARES * rate) as f32))
             }
-            None => no_discharge.then(|| drainage.yields(rate)),
+            None => no_discharge.then(|| drainage.accumulate_uniform_yield(rate)),
         };
         Ok(Self { pool, discharge })
     }
@@ -257,10 +263,10 @@ mod tests {
     fn valley(cells: usize) -> Terrain {
         let cell = 900.0 / (3 * cells) as f64;
         let size = [2 * cells, 3 * cells];
-        let ground = Field::generate(size, |i, j| {
+        let ground = Field::from_fn(size, |i, j| {
             let (y, x) = ((i as f64 + 0.5) * cell - 300.0, (j as f64 + 0.5) * cell);
             let hollow = 25.0 - ((y + 150.0) * (y + 150.0) + (x - 300.0) * (x - 300.0)).sqrt() * 0.5;
-            Height::saturating(400.0 + 0.1 * y.abs() - 0.04 * x - hollow.max(0.0))
+            Height::from_metres_clamped(400.0 + 0.1 * y.abs() - 0.04 * x - hollow.max(0.0))
         });
         Terrain::from_ground(Grid::new(size, cell).unwrap(), ground).unwrap()
     }
@@ -271,8 +277,8 @@ mod tests {
             if restart {
                 stepper = model.start(&terrain.grid).unwrap();
             }
-            let tick = Tick { key: Key::new(1, "trees"), step };
-            assert_eq!(stepper.step(&mut terrain, tick).unwrap(), MassBalance::default());
+            let tick = Tick { key: RandomKey::new(1, "trees"), step };
+            assert_eq!(stepper.run_step(&mut terrain, tick).unwrap(), MassBalance::default());
         }
         terrain
     }
@@ -286,7 +292,7 @@ mod tests {
     fn without_layers_the_ground_says_where_water_is() {
         let terrain = grown(&model(), valley(60), false);
         let forest = Forest::read(&terrain).unwrap();
-        let waters = Waters::of(&terrain, &model()).unwrap();
+        let waters = ComputedWater::from_terrain(&terrain, &model()).unwrap();
         let (pool, discharge) = (waters.pool.unwrap(), waters.discharge.unwrap());
         let wet = (0..pool.len()).filter(|k| pool[*k].0 > 0 || discharge[*k] > 0.01).count();
         assert!(forest.trees().len() > 1000 && wet > 60, "{} {wet}", forest.trees().len());
@@ -313,7 +319,7 @@ mod tests {
         assert_eq!(whole.fingerprints(), grown(&model, valley(40), true).fingerprints());
         let on = grown(&model, whole.clone(), false);
         assert!(on.tables[TREES].len() > whole.tables[TREES].len());
-        let oldest = on.tables[TREES].ints("age").unwrap().iter().max().copied();
+        let oldest = on.tables[TREES].int_column("age").unwrap().iter().max().copied();
         assert!(oldest > Some(100), "{oldest:?}");
     }
 
@@ -321,7 +327,7 @@ mod tests {
     fn the_forest_is_the_same_on_other_cells() {
         let cover = |cells: usize| {
             let terrain = grown(&model(), valley(cells), false);
-            let density = terrain.float(&TREE_DENSITY).unwrap();
+            let density = terrain.float_layer(&TREE_DENSITY).unwrap();
             let sum: f64 = density.as_slice().iter().map(|d| f64::from(d.min(1.0))).sum();
             (sum / density.len() as f64, terrain.tables[TREES].len() as f64)
         };
@@ -344,11 +350,11 @@ mod tests {
     #[test]
     fn masks_keep_plants_out() {
         let mut terrain = valley(40);
-        let half = Field::generate(terrain.grid.size, |_, j| if j < 60 { 0.0 } else { 1.0 });
-        terrain.insert(&FERTILITY, Cells::Float(half)).unwrap();
+        let half = Field::from_fn(terrain.grid.size, |_, j| if j < 60 { 0.0 } else { 1.0 });
+        terrain.insert_layer(&FERTILITY, Cells::Float(half)).unwrap();
         let mut deep = Field::new(terrain.grid.size, 0.0);
         (0..80).for_each(|i| deep[(i, 100)] = 0.5);
-        terrain.insert(&WATER, Cells::Float(deep)).unwrap();
+        terrain.insert_layer(&WATER, Cells::Float(deep)).unwrap();
         let forest = Forest::read(&grown(&Trees { years: 100, ..model() }, terrain, false)).unwrap();
         assert!(forest.trees().len() > 100);
         assert!(forest.trees().iter().all(|tree| tree.cell[1] >= 60 && tree.cell[1] != 100));

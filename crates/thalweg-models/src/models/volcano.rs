@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::model::{About, Blend, Family, Model};
 use crate::process::base::{AMOUNT, Base, laid_in_bands};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Grid, Point, params};
 
 params! {
@@ -86,14 +86,14 @@ impl Model for Volcano {
 }
 
 /// A rift axis: its direction and its length in metres.
-struct Axis {
+struct RiftAxis {
     sin: f64,
     cos: f64,
     length: f64,
 }
 
 /// A volcanic cone.
-struct Cone {
+struct VolcanicCone {
     /// The centre, in metres from the summit.
     at: Point,
     radius: f64,
@@ -107,78 +107,88 @@ struct Scar {
 
 /// The features that are drawn from the seed.
 struct Built {
-    axes: Vec<Axis>,
-    cones: Vec<Cone>,
+    axes: Vec<RiftAxis>,
+    cones: Vec<VolcanicCone>,
     scar: Option<Scar>,
     /// The phases of the waves along the caldera's rim.
     phases: [f64; 2],
 }
 
 /// The slope of a scar's walls: tan 40°.
-const WALL: f64 = 0.84;
+const SCAR_WALL_SLOPE: f64 = 0.84;
 
-/// The bell b(s) of the model's documentation: (1 − s²)² for |s| < 1, and 0 otherwise.
-fn bell(s: f64) -> f64 {
+/// Returns the bell b(s) of the model's documentation: (1 − s²)² for |s| < 1, and 0 otherwise.
+fn bell_curve(s: f64) -> f64 {
     let inside = (1.0 - s * s).max(0.0);
     inside * inside
 }
 
-/// The flank profile f(s) of the model's documentation.
-fn flank(s: f64) -> f64 {
-    0.5 * bell(s) + 0.3 * bell(s / 0.55) + 0.2 * bell(s / 0.3)
+/// Returns the flank profile f(s) of the model's documentation: the height at the distance s, both as shares of the
+/// whole.
+fn flank_profile(s: f64) -> f64 {
+    0.5 * bell_curve(s) + 0.3 * bell_curve(s / 0.55) + 0.2 * bell_curve(s / 0.3)
 }
 
 impl Volcano {
-    fn built(&self, key: Key) -> Built {
+    fn draw_features(&self, key: RandomKey) -> Built {
         let Self { radius, wander, .. } = *self;
         let count = f64::from(self.rifts);
-        let turn = self.azimuth.to_radians() + wander * PI * key.and(1).signed();
+        // Keys from 100 on belong to rifts and from 10 000 on to vents, so their random numbers do not overlap.
+        let turn = self.azimuth.to_radians() + wander * PI * key.derive_key(1).uniform_signed();
         let mut angles = Vec::new();
         let axes: Vec<_> = (0..self.rifts)
             .map(|k| {
-                let own = key.and(100 + u64::from(k));
+                let own = key.derive_key(100 + u64::from(k));
                 // A gap between axes differs from an even share by at most a third, so the axes keep their order.
-                let angle = turn + TAU / count * (f64::from(k) + wander * own.signed() / 6.0);
+                let angle = turn + TAU / count * (f64::from(k) + wander * own.uniform_signed() / 6.0);
                 let (sin, cos) = libm::sincos(angle);
                 angles.push(angle);
-                Axis { sin, cos, length: self.stretch * radius * (1.0 - wander * own.and(1).unit() / 3.0) }
+                RiftAxis {
+                    sin,
+                    cos,
+                    length: self.stretch * radius * (1.0 - wander * own.derive_key(1).uniform_unit() / 3.0),
+                }
             })
             .collect();
         let cones = (0..self.vents)
             .map(|k| {
-                let own = key.and(10_000 + u64::from(k));
+                let own = key.derive_key(10_000 + u64::from(k));
                 let axis = &axes[k as usize % axes.len()];
-                let share = own.and(1).unit();
+                let share = own.derive_key(1).uniform_unit();
                 // Cones are denser near the summit, with none at the summit itself, and within 0.14 radii (a seventh)
                 // on either side of the axis.
                 let [along, across] =
-                    [axis.length * (0.15 + 0.95 * share * share), 0.14 * radius * own.and(2).signed()];
+                    [axis.length * (0.15 + 0.95 * share * share), 0.14 * radius * own.derive_key(2).uniform_signed()];
                 let at = Point { x: along * axis.sin + across * axis.cos, y: -along * axis.cos + across * axis.sin };
-                Cone { at, radius: self.vent * (0.5 + 0.5 * own.and(3).unit()) }
+                VolcanicCone { at, radius: self.vent * (0.5 + 0.5 * own.derive_key(3).uniform_unit()) }
             })
             .collect();
         let gap = |k: usize| angles.get(k + 1).copied().unwrap_or(angles[0] + TAU) - angles[k];
+        // The flank collapses between the two rifts that are farthest apart. The tolerance lets the first of equal gaps
+        // win, however they were rounded.
         let widest = (0..angles.len()).fold(0, |best, k| if gap(k) > gap(best) + 1e-9 { k } else { best });
         let scar = (self.collapse > 0.0).then(|| {
             let (sin, cos) = libm::sincos(angles[widest] + 0.5 * gap(widest));
             Scar { sin, cos }
         });
-        Built { axes, cones, scar, phases: [2, 3].map(|part| TAU * key.and(part).unit()) }
+        Built { axes, cones, scar, phases: [2, 3].map(|part| TAU * key.derive_key(part).uniform_unit()) }
     }
 
     /// Returns the height in metres above the foot at a point given in metres from the summit.
-    fn at(&self, built: &Built, point: Point) -> f64 {
+    fn height_at(&self, built: &Built, point: Point) -> f64 {
         let Self { height, radius, .. } = *self;
         let Point { x, y } = point;
         let mut sum = 0.0;
         for axis in &built.axes {
             let [along, across] = [x * axis.sin - y * axis.cos, x * axis.cos + y * axis.sin];
+            // The nearest point of the axis is at the share t of its length, from the summit to the end of the rift.
             let t = if axis.length > 0.0 { (along / axis.length).clamp(0.0, 1.0) } else { 0.0 };
             let off = along - t * axis.length;
             let s = (off * off + across * across).sqrt() / (radius * (1.0 - 0.45 * t));
-            let z = (1.0 - 0.62 * t) * flank(s);
+            let z = (1.0 - 0.62 * t) * flank_profile(s);
             sum += z * z * z * z;
         }
+        // The mean of fourth powers is close to the highest ridge and merges ridges without a crease.
         let mut z = height * (sum / built.axes.len() as f64).sqrt().sqrt();
         for cone in &built.cones {
             let r = ((x - cone.at.x).powi(2) + (y - cone.at.y).powi(2)).sqrt() / cone.radius;
@@ -199,6 +209,7 @@ impl Volcano {
     /// Returns the height `z` with the caldera sunk into it.
     fn caldera_at(&self, built: &Built, Point { x, y }: Point, z: f64) -> f64 {
         let axis = &built.axes[0];
+        // The caldera is an ellipse, longer along the first rift by the factor 1.35.
         let [along, across] = [x * axis.sin - y * axis.cos, (x * axis.cos + y * axis.sin) * 1.35];
         let far = (along * along + across * across).sqrt();
         if far > 1.2 * self.caldera {
@@ -207,6 +218,7 @@ impl Volcano {
         let angle = libm::atan2(across, along);
         let [two, three] = built.phases;
         let rim = self.caldera * (1.0 + 0.07 * libm::sin(2.0 * angle + two) + 0.06 * libm::sin(3.0 * angle + three));
+        // The wall rises smoothly over the outer 28 % of the radius.
         let out = ((far / rim - 0.72) / 0.28).clamp(0.0, 1.0);
         let floor = z.min(self.height - self.caldera_depth);
         floor + (z - floor) * out * out * (3.0 - 2.0 * out)
@@ -215,7 +227,7 @@ impl Volcano {
     /// Returns the surface of the scar, which cuts off everything above it.
     fn scar_at(&self, scar: &Scar, Point { x, y }: Point) -> f64 {
         let Self { height, radius, collapse, .. } = *self;
-        // Coordinates relative to the centre of the scar's round head.
+        // Coordinates are relative to the centre of the scar's round head.
         let [along, across] = [x * scar.sin - y * scar.cos - 0.16 * radius, x * scar.cos + y * scar.sin];
         let head = 0.2 * radius;
         let (behind, on) = (along.min(0.0), along.max(0.0));
@@ -223,23 +235,23 @@ impl Volcano {
         let wide = head + 0.53 * on / (1.0 + 0.7 * on / radius);
         let beside = ((behind * behind + across * across).sqrt() - wide).max(0.0);
         let floor = height * (1.0 - collapse) * (1.0 - (along + head) / (1.05 * radius));
-        floor + WALL * beside
+        floor + SCAR_WALL_SLOPE * beside
     }
 }
 
 impl Base for Volcano {
-    fn span(&self) -> [f64; 2] {
+    fn value_range(&self) -> [f64; 2] {
         [0.0, self.height]
     }
 
-    fn values(&self, grid: &Grid, key: Key, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
+    fn prepare_row_values(&self, grid: &Grid, key: RandomKey, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
         let extent = grid.extent();
         let centre = Point { x: self.centre_x * extent.width, y: self.centre_y * extent.height };
-        let built = self.built(key);
+        let built = self.draw_features(key);
         move |i, row| {
-            let y = grid.y(i) - centre.y;
+            let y = grid.row_center_y(i) - centre.y;
             for (j, value) in row.iter_mut().enumerate() {
-                *value = self.at(&built, Point { x: grid.x(j) - centre.x, y }).max(0.0) as f32;
+                *value = self.height_at(&built, Point { x: grid.col_center_x(j) - centre.x, y }).max(0.0) as f32;
             }
         }
     }
@@ -259,8 +271,8 @@ mod tests {
     #[test]
     fn it_is_high_along_its_rifts_and_ends_at_its_foot() {
         let volcano = plain();
-        let built = volcano.built(Key::new(KEY, "volcano"));
-        let at = |x: f64, y: f64| volcano.at(&built, Point { x, y });
+        let built = volcano.draw_features(RandomKey::new(KEY, "volcano"));
+        let at = |x: f64, y: f64| volcano.height_at(&built, Point { x, y });
         assert!((at(0.0, 0.0) - volcano.height).abs() < 1e-9, "all axes agree on the summit");
         // The first axis runs east, the second west; north and south of the summit the ground is lower.
         for far in [1000.0, 2500.0, 3600.0] {
@@ -274,10 +286,10 @@ mod tests {
     fn a_fallen_flank_opens_outward_between_the_rifts() {
         let whole = plain();
         let fallen = Volcano { collapse: 0.5, ..plain() };
-        let key = Key::new(KEY, "volcano");
+        let key = RandomKey::new(KEY, "volcano");
         let cut = |x: f64, y: f64| {
             let point = Point { x, y };
-            whole.at(&whole.built(key), point) - fallen.at(&fallen.built(key), point)
+            whole.height_at(&whole.draw_features(key), point) - fallen.height_at(&fallen.draw_features(key), point)
         };
         // The axes run east and west, so the first of the two equal gaps is to the south.
         assert!(cut(0.0, 1500.0) > 100.0 && cut(0.0, -2000.0) <= 0.0 && cut(3500.0, 0.0) <= 0.0);
@@ -286,11 +298,11 @@ mod tests {
     #[test]
     fn a_caldera_is_sunk_to_its_floor() {
         let volcano = Volcano { caldera: 700.0, ..plain() };
-        let built = volcano.built(Key::new(KEY, "volcano"));
-        assert_eq!(volcano.at(&built, Point::new(0.0, 0.0)), volcano.height - volcano.caldera_depth);
+        let built = volcano.draw_features(RandomKey::new(KEY, "volcano"));
+        assert_eq!(volcano.height_at(&built, Point::new(0.0, 0.0)), volcano.height - volcano.caldera_depth);
         assert_eq!(
-            volcano.at(&built, Point::new(850.0, 0.0)),
-            plain().at(&built, Point::new(850.0, 0.0)),
+            volcano.height_at(&built, Point::new(850.0, 0.0)),
+            plain().height_at(&built, Point::new(850.0, 0.0)),
             "beyond its rim nothing is sunk"
         );
     }
@@ -298,7 +310,9 @@ mod tests {
     #[test]
     fn every_seed_draws_another() {
         let volcano = Volcano::default();
-        let at = |seed: u64| volcano.at(&volcano.built(Key::new(seed, "volcano")), Point::new(2500.0, 1200.0));
+        let at = |seed: u64| {
+            volcano.height_at(&volcano.draw_features(RandomKey::new(seed, "volcano")), Point::new(2500.0, 1200.0))
+        };
         assert!(at(1) != at(2) && at(2) != at(3));
     }
 

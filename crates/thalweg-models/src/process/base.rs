@@ -9,8 +9,8 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::model::{Blend, MassBalance, Model, Stepper, Tick};
-use thalweg_core::base::cast::share_of;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::cast::clamp_share;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, LayerSpec};
 use thalweg_core::{Grid, Height, Result, Terrain};
@@ -25,7 +25,7 @@ pub const STEP_CELLS: u64 = 1 << 22;
 /// A base model whose values are a function of the cell's position in the world and of the stage's key.
 pub trait Base: Model {
     /// Returns the values in metres that `multiply` maps to the factors 0 and 1.
-    fn span(&self) -> [f64; 2];
+    fn value_range(&self) -> [f64; 2];
 
     /// Returns the number of cells that one step may cover.
     fn step_cells(&self) -> u64 {
@@ -33,18 +33,18 @@ pub trait Base: Model {
     }
 
     /// Returns a function that fills one of the window's rows (within `rows`) with values in metres.
-    fn values(&self, grid: &Grid, key: Key, rows: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync;
+    fn prepare_row_values(&self, grid: &Grid, key: RandomKey, rows: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync;
 }
 
 /// The stepper of every [`Base`] model.
 pub(crate) struct Banded<M>(pub M);
 
 impl<M: Base> Stepper for Banded<M> {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let rows = band_rows(&terrain.grid, self.0.step_cells(), tick.step);
         let grid = terrain.grid.clone();
-        let values = self.0.values(&grid, tick.key, rows.clone());
-        Ok(add_to_ground(terrain, rows, self.0.blend(), self.0.span(), values))
+        let values = self.0.prepare_row_values(&grid, tick.key, rows.clone());
+        Ok(add_to_ground(terrain, rows, self.0.blend(), self.0.value_range(), values))
     }
 }
 
@@ -104,6 +104,7 @@ pub fn band_rows(grid: &Grid, cells: u64, step: u32) -> Range<usize> {
 }
 
 fn rows_per_band(grid: &Grid, cells: u64) -> u64 {
+    // A band has at least one row, also in a world wider than a step's cells.
     (cells / (grid.world[1] as u64).max(1)).max(1)
 }
 
@@ -153,16 +154,17 @@ pub fn add_to_ground(
             |values, (i, ground)| {
                 row(i, values);
                 let skip = |j: usize| nodata.is_some_and(|mask| mask[(i, j)]);
-                let share = |j: usize| amount.map_or(1.0, |field| f64::from(share_of(field[(i, j)])));
+                let share = |j: usize| amount.map_or(1.0, |field| f64::from(clamp_share(field[(i, j)])));
                 match blend {
-                    Blend::Add => lay_row(ground, values, skip, share, |ground, value| ground + value),
-                    Blend::Replace => lay_row(ground, values, skip, share, |_, value| value),
-                    Blend::Multiply => lay_row(ground, values, skip, share, |ground, value| ground * factor(value)),
-                    Blend::Max => lay_row(ground, values, skip, share, f64::max),
-                    Blend::Min => lay_row(ground, values, skip, share, f64::min),
+                    Blend::Add => blend_row(ground, values, skip, share, |ground, value| ground + value),
+                    Blend::Replace => blend_row(ground, values, skip, share, |_, value| value),
+                    Blend::Multiply => blend_row(ground, values, skip, share, |ground, value| ground * factor(value)),
+                    Blend::Max => blend_row(ground, values, skip, share, f64::max),
+                    Blend::Min => blend_row(ground, values, skip, share, f64::min),
                 }
             },
         )
+        // Balances consist of whole numbers here, so their sum does not depend on the order of rows.
         .reduce(MassBalance::default, |mut sum, part| {
             sum += part;
             sum
@@ -171,7 +173,7 @@ pub fn add_to_ground(
 
 /// Changes one row: each cell moves by `share` of the way from its ground to the `target` of ground and value, all in
 /// height units.
-fn lay_row(
+fn blend_row(
     ground: &mut [Height],
     values: &[f32],
     skip: impl Fn(usize) -> bool,
@@ -182,6 +184,7 @@ fn lay_row(
     let (mut added, mut limited) = (0i64, 0);
     for (j, (height, value)) in ground.iter_mut().zip(values).enumerate() {
         let before = f64::from(height.0);
+        // The target is computed in `f64`, which represents every height in units exactly.
         let wanted = target(before, f64::from(*value) * UNITS);
         let share = share(j);
         // A share of exactly 1 skips the sum, which would round.
@@ -191,6 +194,7 @@ fn lay_row(
         }
         let held = wanted.clamp(lowest, highest);
         limited += u64::from(held != wanted);
+        // The value is rounded half away from zero, so that ground of opposite sign gets the opposite result.
         let after = (held + 0.5f64.copysign(held)) as i32;
         added += i64::from(after) - i64::from(height.0);
         *height = Height(after);
@@ -205,30 +209,30 @@ pub(crate) mod testing {
     use thalweg_core::{CellRect, Field};
 
     /// Returns a square map of `cells` cells per side that is `extent` metres wide.
-    pub fn square(cells: usize, extent: f64) -> Grid {
+    pub fn make_square_grid(cells: usize, extent: f64) -> Grid {
         Grid::new([cells, cells], extent / cells as f64).unwrap()
     }
 
     /// Returns the ground that `model` makes of flat ground.
-    pub fn run(model: &dyn Model, grid: &Grid, seed: u64) -> Terrain {
+    pub fn run_on_flat_ground(model: &dyn Model, grid: &Grid, seed: u64) -> Terrain {
         let mut terrain = Terrain::new(grid.clone());
         let mut budget = MassBalance::default();
         let mut stepper = model.start(grid).unwrap();
         for step in 0..model.steps(grid) {
-            budget += stepper.step(&mut terrain, Tick { key: Key::new(seed, "base"), step }).unwrap();
+            budget += stepper.run_step(&mut terrain, Tick { key: RandomKey::new(seed, "base"), step }).unwrap();
         }
-        assert_eq!(budget.added, terrain.solid());
+        assert_eq!(budget.added, terrain.sum_solid());
         terrain
     }
 
     /// Returns the same in metres.
-    pub fn metres(model: &dyn Model, grid: &Grid, seed: u64) -> Field<f64> {
-        run(model, grid, seed).ground.map(|h| h.metres())
+    pub fn run_to_metres(model: &dyn Model, grid: &Grid, seed: u64) -> Field<f64> {
+        run_on_flat_ground(model, grid, seed).ground.map(|h| h.metres())
     }
 
     /// Asserts that a window computed alone has the same bits as that window of the whole map.
     pub fn assert_windows_agree(model: &dyn Model, grid: &Grid) {
-        let whole = run(model, grid, 5).ground;
+        let whole = run_on_flat_ground(model, grid, 5).ground;
         let [rows, cols] = grid.size;
         let windows = [
             ([0, 0], [rows.div_ceil(2), cols.div_ceil(3)]),
@@ -237,21 +241,21 @@ pub(crate) mod testing {
         ];
         for (start, size) in windows {
             let window = CellRect::new(start, size);
-            let part = run(model, &grid.window(window), 5).ground;
-            assert_eq!(part, whole.window(window), "window at {start:?}");
+            let part = run_on_flat_ground(model, &grid.window(window), 5).ground;
+            assert_eq!(part, whole.copy_window(window), "window at {start:?}");
         }
     }
 
     /// Returns the means of blocks of `k` × `k` cells: the same map at a coarser resolution.
-    pub fn coarsen(field: &Field<f64>, k: usize) -> Field<f64> {
-        Field::generate([field.rows() / k, field.cols() / k], |i, j| {
+    pub fn average_blocks(field: &Field<f64>, k: usize) -> Field<f64> {
+        Field::from_fn([field.rows() / k, field.cols() / k], |i, j| {
             let block = (0..k).flat_map(|a| (0..k).map(move |b| (a, b)));
             block.map(|(a, b)| field[(i * k + a, j * k + b)]).sum::<f64>() / (k * k) as f64
         })
     }
 
     /// Returns the mean and the standard deviation.
-    pub fn moments(values: &[f64]) -> [f64; 2] {
+    pub fn measure_moments(values: &[f64]) -> [f64; 2] {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         [mean, (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt()]
@@ -260,7 +264,7 @@ pub(crate) mod testing {
     /// Returns the root mean square difference, divided by the standard deviation of `a`.
     pub fn relative_difference(a: &Field<f64>, b: &Field<f64>) -> f64 {
         let square: f64 = a.as_slice().iter().zip(b.as_slice()).map(|(x, y)| (x - y).powi(2)).sum();
-        (square / a.len() as f64).sqrt() / moments(a.as_slice())[1]
+        (square / a.len() as f64).sqrt() / measure_moments(a.as_slice())[1]
     }
 }
 
@@ -276,9 +280,9 @@ mod tests {
     }
 
     fn laid(terrain: &mut Terrain, blend: Blend, values: &[f32]) -> (Vec<f64>, MassBalance) {
-        let before = terrain.solid();
+        let before = terrain.sum_solid();
         let budget = add_to_ground(terrain, 0..1, blend, [-100.0, 100.0], |_, out| out.copy_from_slice(values));
-        assert_eq!(terrain.solid() - before, budget.added);
+        assert_eq!(terrain.sum_solid() - before, budget.added);
         (terrain.ground.as_slice().iter().map(|h| h.metres()).collect(), budget)
     }
 
@@ -303,7 +307,7 @@ mod tests {
         let mut land = terrain(&[100, 100, 100, 100, 100]);
         land.nodata = Some(Field::from_vec([1, 5], vec![false, false, true, false, false]).unwrap());
         let amount = Field::from_vec([1, 5], vec![0.0, 0.25, 1.0, 1.0, 7.0]).unwrap();
-        land.insert(&AMOUNT, Cells::Float(amount)).unwrap();
+        land.insert_layer(&AMOUNT, Cells::Float(amount)).unwrap();
         let (heights, _) = laid(&mut land, Blend::Replace, &[0.0, 0.0, 0.0, f32::NAN, 0.0]);
         assert_eq!(heights, [100.0, 75.0, 100.0, 100.0, 0.0]);
     }

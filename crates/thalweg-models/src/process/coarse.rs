@@ -19,7 +19,7 @@ pub struct Coarsened {
     pub rounds: u32,
     /// The total number of the inner stepper's steps.
     pub steps: u32,
-    /// The inner stepper, started on [`grid`] of the same factor.
+    /// The inner stepper, started on [`coarsen_grid`] of the same factor.
     pub inner: Box<dyn Stepper>,
 }
 
@@ -28,26 +28,26 @@ pub struct Coarsened {
 /// # Errors
 /// Returns an error if it does not, or if there are too few blocks; `name` and `value` identify the setting to
 /// change.
-pub fn check(grid: &Grid, factor: usize, name: &str, value: impl std::fmt::Display) -> Result<()> {
+pub fn check_blocks_fit(grid: &Grid, factor: usize, name: &str, value: impl std::fmt::Display) -> Result<()> {
     for (axis, looped) in grid.topology().looped.into_iter().enumerate() {
         let cells = grid.size[axis];
         let is_between = grid.origin[axis].rem_euclid(factor as i64) != 0;
-        if looped && (is_between || !cells.is_multiple_of(factor) || cells / factor < Topology::FEWEST) {
+        if looped && (is_between || !cells.is_multiple_of(factor) || cells / factor < Topology::MIN_LOOPED_CELLS) {
             let line = ["rows", "columns"][axis];
             let allowed = format!(
                 "0, or a width of which {} or more fit exactly into the {cells} looped {line}; here it is {factor} \
                  cells",
-                Topology::FEWEST
+                Topology::MIN_LOOPED_CELLS
             );
-            return Err(Error::value(name, value, allowed));
+            return Err(Error::invalid_value(name, value, allowed));
         }
     }
     Ok(())
 }
 
 /// Returns the grid of blocks over `grid`. Blocks are anchored to world cells. The blocks at the ends of the world
-/// may be partial, so along looped axes a whole number of blocks must fit ([`check`]).
-pub fn grid(grid: &Grid, factor: usize) -> Grid {
+/// may be partial, so along looped axes a whole number of blocks must fit ([`check_blocks_fit`]).
+pub fn coarsen_grid(grid: &Grid, factor: usize) -> Grid {
     let side = factor as i64;
     let origin = grid.origin.map(|o| o.div_euclid(side));
     let last = [0, 1].map(|a| (grid.origin[a] + grid.size[a] as i64 - 1).div_euclid(side));
@@ -65,22 +65,25 @@ pub fn grid(grid: &Grid, factor: usize) -> Grid {
 }
 
 impl Stepper for Coarsened {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
-        let mut small = reduced(terrain, self.factor);
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+        let mut small = coarsen_terrain(terrain, self.factor);
         let before = small.ground.clone();
         let mut budget = MassBalance::default();
         for round in 0..self.rounds {
+            // The inner stepper counts its own steps, so its random numbers do not depend on how many rounds a step
+            // has.
             let step = tick.step * self.rounds + round;
             if step < self.steps {
-                budget += self.inner.step(&mut small, Tick { step, ..tick })?;
+                budget += self.inner.run_step(&mut small, Tick { step, ..tick })?;
             }
         }
+        // A unit of height on a block is K² units on cells.
         let area = (self.factor * self.factor) as i128;
         let MassBalance { eroded, deposited, exported, added, rounded, .. } = &mut budget;
         for amount in [eroded, deposited, exported, added, rounded] {
             *amount *= area;
         }
-        let (made, limited) = lay_back(terrain, &small, &before, self.factor);
+        let (made, limited) = apply_coarse_changes(terrain, &small, &before, self.factor);
         budget.rounded += made;
         budget.limited += limited;
         Ok(budget)
@@ -88,13 +91,13 @@ impl Stepper for Coarsened {
 }
 
 /// Returns the first cell of block `b` along an axis, in the window's cells; it may be before the window.
-fn start(grid: &Grid, small: &Grid, factor: usize, axis: usize, b: usize) -> i64 {
+fn find_block_start(grid: &Grid, small: &Grid, factor: usize, axis: usize, b: usize) -> i64 {
     (small.origin[axis] + b as i64) * factor as i64 - grid.origin[axis]
 }
 
 /// Returns the cells of block `b` that are inside the window.
-fn span(grid: &Grid, small: &Grid, factor: usize, axis: usize, b: usize) -> std::ops::Range<usize> {
-    let from = start(grid, small, factor, axis, b);
+fn find_block_cells(grid: &Grid, small: &Grid, factor: usize, axis: usize, b: usize) -> std::ops::Range<usize> {
+    let from = find_block_start(grid, small, factor, axis, b);
     let bound = |x: i64| x.clamp(0, grid.size[axis] as i64) as usize;
     bound(from)..bound(from + factor as i64)
 }
@@ -102,15 +105,18 @@ fn span(grid: &Grid, small: &Grid, factor: usize, axis: usize, b: usize) -> std:
 /// Returns the terrain averaged over blocks: means of the ground and of the sediment, and for layers what their
 /// specification defines ([`Coarser`]). A block has no data if any cell in it or in the blocks around it has none,
 /// because the change of a block is spread one block beyond it.
-pub fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
+pub fn coarsen_terrain(terrain: &Terrain, factor: usize) -> Terrain {
     let fine = &terrain.grid;
-    let (grid, topology) = (grid(fine, factor), fine.topology());
-    let spans = |i: usize, j: usize| [span(fine, &grid, factor, 0, i), span(fine, &grid, factor, 1, j)];
+    let (grid, topology) = (coarsen_grid(fine, factor), fine.topology());
+    let spans =
+        |i: usize, j: usize| [find_block_cells(fine, &grid, factor, 0, i), find_block_cells(fine, &grid, factor, 1, j)];
     let mean = |field: &Field<Height>| {
-        Field::generate(grid.size, |i, j| {
+        Field::from_fn(grid.size, |i, j| {
             let [rows, cols] = spans(i, j);
             let count = (rows.len() * cols.len()) as i64;
             let sum: i64 = rows.flat_map(|r| &field.row(r)[cols.clone()]).map(|h| i64::from(h.0)).sum();
+            // The mean is rounded down, below zero as well; only changes of blocks are transferred back, so this
+            // rounding adds nothing to the balance.
             Height(sum.div_euclid(count) as i32)
         })
     };
@@ -118,7 +124,7 @@ pub fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
     let around = |i: usize, j: usize| {
         let widen = |span: std::ops::Range<usize>, axis: usize| {
             let wide = span.start as isize - factor as isize..(span.end + factor) as isize;
-            wide.filter_map(|at| topology.line(axis, at)).collect::<Vec<usize>>()
+            wide.filter_map(|at| topology.wrap_line(axis, at)).collect::<Vec<usize>>()
         };
         let [rows, cols] = spans(i, j);
         [widen(rows, 0), widen(cols, 1)]
@@ -139,17 +145,18 @@ pub fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
             Coarser::Empty => 0.0,
         };
         let is_read = layer.traits.coarser != Coarser::Empty;
-        is_read.then(|| (name.clone(), layer.with_cells(Cells::Float(Field::generate(grid.size, block)))))
+        is_read.then(|| (name.clone(), layer.with_cells(Cells::Float(Field::from_fn(grid.size, block)))))
     });
     let nodata = terrain.nodata.as_ref().map(|mask| {
-        Field::generate(grid.size, |i, j| {
+        Field::from_fn(grid.size, |i, j| {
             let [rows, cols] = around(i, j);
             rows.iter().any(|r| cols.iter().any(|c| mask[(*r, *c)]))
         })
     });
     let side = factor as i64;
     let tables = terrain.tables.iter().map(|(name, table)| {
-        (name.clone(), table.moved(|_, at| at.div_euclid(side), |carried| carried / (side * side)))
+        // A load is a height on a cell: on a block the same volume is K² times thinner.
+        (name.clone(), table.map_cells_and_loads(|_, at| at.div_euclid(side), |carried| carried / (side * side)))
     });
     Terrain {
         ground: mean(&terrain.ground),
@@ -163,7 +170,7 @@ pub fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
 
 /// Adds the changes of the coarse terrain to the fine one. Returns the units that clamping to the allowed elevations
 /// created or lost, and the number of clamped cells.
-fn lay_back(terrain: &mut Terrain, small: &Terrain, before: &Field<Height>, factor: usize) -> (i128, u64) {
+fn apply_coarse_changes(terrain: &mut Terrain, small: &Terrain, before: &Field<Height>, factor: usize) -> (i128, u64) {
     let fine = terrain.grid.clone();
     let spline = Spline::new(&fine, &small.grid, factor);
     let area = (factor * factor) as i64;
@@ -172,17 +179,19 @@ fn lay_back(terrain: &mut Terrain, small: &Terrain, before: &Field<Height>, fact
         .as_slice()
         .iter()
         .zip(before.as_slice())
+        // Amounts are in units of a fine cell, so that the distribution conserves the volume.
         .map(|(after, before)| i64::from(after.0 - before.0) * area)
         .collect();
     let mut loose = terrain.loose.as_mut().map(Field::as_mut_slice);
     let (mut made, mut limited) = (0, 0);
-    spline.spread(&change, |cell, part| {
+    spline.distribute_amounts(&change, |cell, part| {
         let ground = &mut terrain.ground[cell];
         let wanted = i64::from(ground.0) + part;
         let kept = wanted.clamp(Height::MIN.0.into(), Height::MAX.0.into());
         made += i128::from(kept - wanted);
         limited += u64::from(kept != wanted);
         if let Some(loose) = &mut loose {
+            // Sediment follows the ground: deposits add to it, and erosion removes it first.
             let left = i64::from(loose[cell].0) + kept - i64::from(ground.0);
             loose[cell] = Height(left.clamp(0, i32::MAX.into()) as i32);
         }
@@ -194,7 +203,7 @@ fn lay_back(terrain: &mut Terrain, small: &Terrain, before: &Field<Height>, fact
             (Cells::Height(from), Cells::Height(to)) => {
                 let amounts: Vec<i64> = from.as_slice().iter().map(|h| i64::from(h.0) * area).collect();
                 let to = to.as_mut_slice();
-                spline.spread(&amounts, |cell, part| {
+                spline.distribute_amounts(&amounts, |cell, part| {
                     to[cell] = Height((i64::from(to[cell].0) + part).clamp(0, i32::MAX.into()) as i32);
                 });
             }
@@ -215,7 +224,7 @@ fn lay_back(terrain: &mut Terrain, small: &Terrain, before: &Field<Height>, fact
         .tables
         .iter()
         .map(|(name, table)| {
-            let moved = table.moved(|_, at| at * side + side / 2, |carried| carried * side * side);
+            let moved = table.map_cells_and_loads(|_, at| at * side + side / 2, |carried| carried * side * side);
             (name.clone(), moved)
         })
         .collect();
@@ -240,8 +249,9 @@ impl Spline {
     fn new(fine: &Grid, small: &Grid, factor: usize) -> Self {
         let side = 3 * factor;
         let weight = |c: usize| {
-            // The distance from the block's centre, in blocks.
+            // `t` is the distance from the block's centre, in blocks.
             let t = ((c as f64 + 0.5) / factor as f64 - 1.5).abs();
+            // This is the quadratic B-spline, which is zero from one and a half blocks on.
             if t < 0.5 { 0.75 - t * t } else { 0.5 * (1.5 - t) * (1.5 - t) }
         };
         let line: Vec<f64> = (0..side).map(weight).collect();
@@ -255,6 +265,7 @@ impl Spline {
             })
             .collect();
         if let Some(last) = upto.last_mut() {
+            // The last total is set to the whole, so that rounding never loses a part.
             *last = 1 << 30;
         }
         let folded = |axis: usize| {
@@ -262,8 +273,8 @@ impl Spline {
             (0..small.size[axis])
                 .flat_map(|b| (0..side).map(move |c| (b, c)))
                 .map(|(b, c)| {
-                    let x = start(fine, small, factor, axis, b) + c as i64 - factor as i64;
-                    if let Some(line) = fine.topology().line(axis, x as isize) {
+                    let x = find_block_start(fine, small, factor, axis, b) + c as i64 - factor as i64;
+                    if let Some(line) = fine.topology().wrap_line(axis, x as isize) {
                         return line;
                     }
                     // Reflects at the edge; a terrain narrower than that is clamped to its other edge.
@@ -283,11 +294,12 @@ impl Spline {
 
     /// Distributes each block's amount: calls `add(cell, part)` for every cell that receives a part. The parts sum to
     /// the amount.
-    fn spread(&self, amounts: &[i64], mut add: impl FnMut(usize, i64)) {
+    fn distribute_amounts(&self, amounts: &[i64], mut add: impl FnMut(usize, i64)) {
         let side = 3 * self.factor;
         for (b, amount) in amounts.iter().enumerate().filter(|(_, amount)| **amount != 0) {
             let [i, j] = [b / self.blocks[1], b % self.blocks[1]];
             let cols = &self.cols[j * side..(j + 1) * side];
+            // The shift rounds down, so the low half is never negative, also for a negative amount.
             let (whole, grain) = (amount >> 30, amount & ((1 << 30) - 1));
             let mut before = 0;
             for (r, row) in self.rows[i * side..(i + 1) * side].iter().enumerate() {
@@ -308,13 +320,15 @@ impl Spline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
     use thalweg_core::terrain::PROTECT;
     use thalweg_core::{Cell, CellRect};
 
     fn terrain(size: [usize; 2]) -> Terrain {
-        let key = Key::new(5, "coarse");
-        let ground = Field::generate(size, |i, j| Height::saturating(key.cell([i as i64, j as i64]).signed() * 50.0));
+        let key = RandomKey::new(5, "coarse");
+        let ground = Field::from_fn(size, |i, j| {
+            Height::from_metres_clamped(key.for_cell([i as i64, j as i64]).uniform_signed() * 50.0)
+        });
         Terrain::from_ground(Grid::new(size, 10.0).unwrap(), ground).unwrap()
     }
 
@@ -323,17 +337,17 @@ mod tests {
         for factor in [2, 3, 5, 16] {
             for size in [[48, 64], [37, 29], [1, 40], [3, 3]] {
                 let mut terrain = terrain(size);
-                let solid = terrain.solid();
-                let mut small = reduced(&terrain, factor);
+                let solid = terrain.sum_solid();
+                let mut small = coarsen_terrain(&terrain, factor);
                 let before = small.ground.clone();
                 let mut change = 0;
                 for (k, height) in small.ground.as_mut_slice().iter_mut().enumerate() {
-                    let by = Key::new(k as u64, "by").signed() * 1e6;
+                    let by = RandomKey::new(k as u64, "by").uniform_signed() * 1e6;
                     height.0 += by as i32;
                     change += i128::from(by as i32) * (factor * factor) as i128;
                 }
-                let (made, _) = lay_back(&mut terrain, &small, &before, factor);
-                assert_eq!(terrain.solid() - solid, change + made, "factor {factor}, {size:?}");
+                let (made, _) = apply_coarse_changes(&mut terrain, &small, &before, factor);
+                assert_eq!(terrain.sum_solid() - solid, change + made, "factor {factor}, {size:?}");
                 assert_eq!(made, 0);
             }
         }
@@ -346,10 +360,10 @@ mod tests {
         for factor in [2, 3, 8] {
             let mut terrain = terrain([48, 48]);
             let ground = terrain.ground.clone();
-            let mut small = reduced(&terrain, factor);
+            let mut small = coarsen_terrain(&terrain, factor);
             let before = small.ground.clone();
             small.ground.as_mut_slice().iter_mut().for_each(|h| h.0 += 100_000);
-            lay_back(&mut terrain, &small, &before, factor);
+            apply_coarse_changes(&mut terrain, &small, &before, factor);
             for (after, before) in terrain.ground.as_slice().iter().zip(ground.as_slice()) {
                 assert!((after.0 - before.0 - 100_000).abs() <= 9, "{}", after.0 - before.0);
             }
@@ -359,8 +373,8 @@ mod tests {
     #[test]
     fn blocks_are_anchored_to_the_world() {
         let whole = terrain([64, 64]);
-        let part = whole.window(CellRect::new([10, 22], [40, 40]));
-        let (all, some) = (reduced(&whole, 8), reduced(&part, 8));
+        let part = whole.copy_window(CellRect::new([10, 22], [40, 40]));
+        let (all, some) = (coarsen_terrain(&whole, 8), coarsen_terrain(&part, 8));
         // Block row 2 begins at world row 16, which is row 6 of the window and in its second block.
         assert_eq!(some.grid.origin, Cell::new(1, 2));
         assert_eq!(some.ground[(1, 1)], all.ground[(2, 3)]);
@@ -371,15 +385,15 @@ mod tests {
         let mut terrain = terrain([32, 32]);
         let mut protect = Field::new([32, 32], 0.0);
         protect[(8, 8)] = 1.0;
-        terrain.insert(&PROTECT, Cells::Float(protect)).unwrap();
-        let mut small = reduced(&terrain, 4);
+        terrain.insert_layer(&PROTECT, Cells::Float(protect)).unwrap();
+        let mut small = coarsen_terrain(&terrain, 4);
         let ground = terrain.ground[(8, 8)];
-        let guard = small.float(&PROTECT).unwrap().clone();
+        let guard = small.float_layer(&PROTECT).unwrap().clone();
         let before = small.ground.clone();
         for (height, guard) in small.ground.as_mut_slice().iter_mut().zip(guard.as_slice()) {
             height.0 -= if *guard == 0.0 { 65_536 } else { 0 };
         }
-        lay_back(&mut terrain, &small, &before, 4);
+        apply_coarse_changes(&mut terrain, &small, &before, 4);
         assert_eq!(terrain.ground[(8, 8)], ground);
     }
 }

@@ -2,11 +2,11 @@
 //! finer cells. Models use these and never one another.
 
 pub mod base;
-pub mod between;
 pub mod brush;
 pub mod coarse;
 pub mod floors;
 pub mod forest;
+pub mod interpolation;
 pub(crate) mod particles;
 pub mod slopes;
 pub mod upsample;

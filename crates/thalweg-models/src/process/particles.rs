@@ -7,8 +7,8 @@
 //! before they run. The result is therefore the same for any number of threads, and a tile's ground stays in the
 //! fastest cache while its particles move over it.
 //!
-//! Each tile works on a copy of its part of the planes (a [`Patch`]: the tile and a halo), which is written back
-//! afterwards.
+//! Each tile works on a copy of its part of the planes (a [`ParticlePatch`]: the tile and a halo), which is written
+//! back afterwards.
 
 use rayon::prelude::*;
 
@@ -25,7 +25,7 @@ pub trait Particle: Copy + Send + Sync {
 }
 
 /// The behaviour of particles in a tile.
-pub trait Kernel: Sync {
+pub trait ParticleKernel: Sync {
     /// The type of particle that it moves.
     type Particle: Particle;
 
@@ -35,14 +35,14 @@ pub trait Kernel: Sync {
     /// Returns how many cells beyond its tile a particle may move before it is handed on. Without this margin, a
     /// particle that moves back and forth across a border, for example in a depression, would change tiles at every
     /// step and take one round for each.
-    fn margin(&self) -> usize;
+    fn tile_margin(&self) -> usize;
 
     /// Steps the particles of `queue`, in an order that depends on the queue alone, until each has ended or left the
     /// patch's tile; those that left remain in `queue`.
     ///
     /// # Errors
     /// Returns an error if the patch lacks a plane that the kernel needs.
-    fn run(&self, patch: &mut Patch, queue: &mut Vec<Self::Particle>) -> Result<MassBalance>;
+    fn run(&self, patch: &mut ParticlePatch, queue: &mut Vec<Self::Particle>) -> Result<MassBalance>;
 }
 
 /// A plane and the name by which a kernel finds it.
@@ -63,9 +63,9 @@ pub struct Planes<'a> {
 impl<'a> Planes<'a> {
     /// Returns a terrain's ground, its sediment if there is any, those of the given factor layers that it has, and
     /// its mask of cells without data.
-    pub fn of(terrain: &'a mut Terrain, factors: &[LayerSpec]) -> Self {
+    pub fn from_terrain(terrain: &'a mut Terrain, factors: &[LayerSpec]) -> Self {
         let Terrain { ground, loose, nodata, layers, .. } = terrain;
-        let factor = |spec: &LayerSpec| Some((spec.name, layers.get(spec.name)?.cells.float()?));
+        let factor = |spec: &LayerSpec| Some((spec.name, layers.get(spec.name)?.cells.as_float()?));
         Self {
             heights: [(GROUND.name, ground)]
                 .into_iter()
@@ -81,7 +81,7 @@ impl<'a> Planes<'a> {
 /// A tile with its halo, copied out of the planes. Rows have a fixed stride; all coordinates are relative to the
 /// patch.
 #[derive(Default)]
-pub struct Patch {
+pub struct ParticlePatch {
     /// The world cell of the patch's row 0, column 0.
     pub origin: Cell<i64>,
     /// The number of cells from one row to the next.
@@ -101,7 +101,7 @@ pub struct Patch {
 }
 
 /// The planes of a patch, borrowed separately so that several can be written at once; each is taken by its name.
-pub struct Apart<'p> {
+pub struct SplitPlanes<'p> {
     heights: Vec<Named<&'p mut [i32]>>,
     counts: Vec<Named<&'p mut [u32]>>,
     factors: &'p [Named<Vec<f32>>],
@@ -109,10 +109,10 @@ pub struct Apart<'p> {
     pub outside: Option<&'p [bool]>,
 }
 
-impl Patch {
+impl ParticlePatch {
     /// Returns the patch's planes.
-    pub fn planes(&mut self) -> Apart<'_> {
-        Apart {
+    pub fn split_planes(&mut self) -> SplitPlanes<'_> {
+        SplitPlanes {
             heights: self.heights.iter_mut().map(|(name, plane)| (*name, plane.as_mut_slice())).collect(),
             counts: self.counts.iter_mut().map(|(name, plane)| (*name, plane.as_mut_slice())).collect(),
             factors: &self.factors,
@@ -121,24 +121,24 @@ impl Patch {
     }
 }
 
-impl<'p> Apart<'p> {
+impl<'p> SplitPlanes<'p> {
     /// Takes the plane of heights of that name, or returns `None` if there is none.
-    pub fn height(&mut self, name: &str) -> Option<&'p mut [i32]> {
-        taken(&mut self.heights, name)
+    pub fn take_heights(&mut self, name: &str) -> Option<&'p mut [i32]> {
+        take_named(&mut self.heights, name)
     }
 
     /// Takes the plane of counts of that name, or returns `None` if there is none.
-    pub fn count(&mut self, name: &str) -> Option<&'p mut [u32]> {
-        taken(&mut self.counts, name)
+    pub fn take_counts(&mut self, name: &str) -> Option<&'p mut [u32]> {
+        take_named(&mut self.counts, name)
     }
 
     /// Returns the plane of factors of that name, or `None` if there is none.
-    pub fn factor(&self, name: &str) -> Option<&'p [f32]> {
+    pub fn factor_plane(&self, name: &str) -> Option<&'p [f32]> {
         self.factors.iter().find(|(is, _)| *is == name).map(|(_, plane)| plane.as_slice())
     }
 }
 
-fn taken<T>(planes: &mut Vec<Named<T>>, name: &str) -> Option<T> {
+fn take_named<T>(planes: &mut Vec<Named<T>>, name: &str) -> Option<T> {
     let at = planes.iter().position(|(is, _)| *is == name)?;
     Some(planes.swap_remove(at).1)
 }
@@ -148,17 +148,20 @@ fn taken<T>(planes: &mut Vec<Named<T>>, name: &str) -> Option<T> {
 /// # Errors
 /// Returns an error that names the plane if it is missing.
 pub fn require_layer<T>(name: &str, plane: Option<T>) -> Result<T> {
-    plane.ok_or_else(|| Error::layer(name, "is required by these particles and was not given to them"))
+    plane.ok_or_else(|| Error::invalid_layer(name, "is required by these particles and was not given to them"))
 }
 
 /// Returns the side of a tile in cells for a halo (the reach of a step plus the margin): a power of two, at least
 /// twice the halo.
 pub fn tile_side(halo: usize) -> usize {
+    // Tiles of one colour are a tile apart, so a width of two halos keeps their patches from overlapping. The minimum
+    // of 64 cells keeps the share of the halo in the copied cells small.
     (2 * halo).next_power_of_two().max(64)
 }
 
 /// Returns the distance in cells that one round can reach, through all four colours.
 pub fn round_reach(halo: usize) -> usize {
+    // A particle can cross one tile in each colour, so a round reaches at most four tiles and halos.
     4 * (tile_side(halo) + halo)
 }
 
@@ -166,20 +169,20 @@ pub fn round_reach(halo: usize) -> usize {
 /// sorted by number, and the mass balance.
 ///
 /// # Errors
-/// Returns the errors of [`Kernel::run`].
-pub fn round<K: Kernel>(
+/// Returns the errors of [`ParticleKernel::run`].
+pub fn run_round<K: ParticleKernel>(
     kernel: &K,
     grid: &Grid,
     planes: &mut Planes<'_>,
     particles: Vec<K::Particle>,
 ) -> Result<(Vec<K::Particle>, MassBalance)> {
-    let layout = Layout::new(grid, kernel.step_reach() + kernel.margin(), kernel.margin());
+    let layout = TileLayout::new(grid, kernel.step_reach() + kernel.tile_margin(), kernel.tile_margin());
     // Allocate each queue at its final length, because growing it item by item takes up to twice the memory.
     let mut lengths = vec![0; layout.count[0] * layout.count[1]];
-    particles.iter().for_each(|particle| lengths[layout.tile_of(particle.cell())] += 1);
+    particles.iter().for_each(|particle| lengths[layout.tile_index(particle.cell())] += 1);
     let mut queues: Vec<Vec<K::Particle>> = lengths.into_iter().map(Vec::with_capacity).collect();
     for particle in particles {
-        queues[layout.tile_of(particle.cell())].push(particle);
+        queues[layout.tile_index(particle.cell())].push(particle);
     }
     let mut budget = MassBalance::default();
     let names = Names {
@@ -187,11 +190,13 @@ pub fn round<K: Kernel>(
         counts: planes.counts.iter().map(|(name, _)| *name).collect(),
         factors: planes.factors.iter().map(|(name, _)| *name).collect(),
     };
+    // The four colours run one after another. A particle that crosses into a tile whose colour comes later goes on in
+    // the same round.
     for colour in [[0, 0], [0, 1], [1, 1], [1, 0]].map(Cell::from) {
-        let active = layout.active(colour, &queues);
-        let mut jobs: Vec<Job<'_, K::Particle>> = active
+        let active = layout.active_tiles(colour, &queues);
+        let mut jobs: Vec<TileJob<'_, K::Particle>> = active
             .iter()
-            .map(|tile| Job {
+            .map(|tile| TileJob {
                 tile: *tile,
                 queue: std::mem::take(&mut queues[layout.index(*tile)]),
                 heights: Vec::new(),
@@ -199,26 +204,32 @@ pub fn round<K: Kernel>(
             })
             .collect();
         for (_, plane) in &mut planes.heights {
-            layout.deal(plane, &mut jobs, |job| &mut job.heights);
+            // Each job borrows only its own rows of the planes, so the tiles of a colour can be written in parallel.
+            layout.split_plane(plane, &mut jobs, |job| &mut job.heights);
         }
         for (_, plane) in &mut planes.counts {
-            layout.deal(plane, &mut jobs, |job| &mut job.counts);
+            layout.split_plane(plane, &mut jobs, |job| &mut job.counts);
         }
         let (factors, outside) = (&planes.factors, planes.outside);
-        let work = |patch: &mut Patch, job: &mut Job<'_, K::Particle>| {
+        let work = |patch: &mut ParticlePatch, job: &mut TileJob<'_, K::Particle>| {
+            // Numbers are unique, so an unstable sort has one result, whatever order the particles arrived in.
             job.queue.sort_unstable_by_key(K::Particle::number);
-            layout.gather(job, &names, factors, outside, patch);
+            layout.load_patch(job, &names, factors, outside, patch);
             let budget = kernel.run(patch, &mut job.queue)?;
-            layout.scatter(patch, job);
+            // The changed planes are written back, and particles that left the tile stay in the job's queue.
+            layout.store_patch(patch, job);
             Ok(budget)
         };
         let budgets: Result<Vec<MassBalance>> =
-            jobs.par_iter_mut().with_max_len(4).map_init(Patch::default, work).collect();
+            // Each thread reuses one patch, so that its memory stays in the cache. Balances are collected in the order
+            // of tiles.
+            jobs.par_iter_mut().with_max_len(4).map_init(ParticlePatch::default, work).collect();
         budgets?.into_iter().for_each(|b| budget += b);
         for particle in jobs.into_iter().flat_map(|job| job.queue) {
-            queues[layout.tile_of(particle.cell())].push(particle);
+            queues[layout.tile_index(particle.cell())].push(particle);
         }
     }
+    // The survivors are sorted by number, so that their order does not depend on the tiles.
     let mut alive: Vec<K::Particle> = queues.into_iter().flatten().collect();
     alive.sort_unstable_by_key(K::Particle::number);
     Ok((alive, budget))
@@ -232,7 +243,7 @@ struct Names {
 }
 
 /// The work on one tile: its queue, and its rows of each plane.
-struct Job<'a, P> {
+struct TileJob<'a, P> {
     /// The row and column of the tile.
     tile: Cell,
     queue: Vec<P>,
@@ -241,7 +252,7 @@ struct Job<'a, P> {
 }
 
 /// The layout of tiles over a terrain's window.
-struct Layout {
+struct TileLayout {
     side: usize,
     halo: usize,
     margin: usize,
@@ -252,7 +263,7 @@ struct Layout {
     count: Size,
 }
 
-impl Layout {
+impl TileLayout {
     fn new(grid: &Grid, halo: usize, margin: usize) -> Self {
         let side = tile_side(halo);
         let origin = grid.origin;
@@ -262,9 +273,10 @@ impl Layout {
         Self { side, halo, margin, size: grid.size, origin, first, count }
     }
 
-    fn tile_of(&self, cell: Cell<i64>) -> usize {
+    fn tile_index(&self, cell: Cell<i64>) -> usize {
         self.index(Cell::from_axes(|a| {
             let tile = cell[a].div_euclid(self.side as i64) - self.first[a];
+            // A particle that has left the window is queued at the outermost tile.
             tile.clamp(0, self.count[a] as i64 - 1) as usize
         }))
     }
@@ -276,7 +288,7 @@ impl Layout {
 
     /// Returns the tiles of a colour (by parity of their world tile numbers) that contain particles, in row-major
     /// order.
-    fn active<P>(&self, colour: Cell<i64>, queues: &[Vec<P>]) -> Vec<Cell> {
+    fn active_tiles<P>(&self, colour: Cell<i64>, queues: &[Vec<P>]) -> Vec<Cell> {
         let first = Cell::from_axes(|a| (colour[a] - self.first[a]).rem_euclid(2) as usize);
         let rows = (first.row..self.count[0]).step_by(2);
         rows.flat_map(|row| (first.col..self.count[1]).step_by(2).map(move |col| Cell { row, col }))
@@ -285,7 +297,7 @@ impl Layout {
     }
 
     /// Returns the rows (axis 0) or columns (axis 1) of the terrain that tile number `t` and its halo cover.
-    fn span(&self, t: usize, axis: usize) -> std::ops::Range<usize> {
+    fn covered_range(&self, t: usize, axis: usize) -> std::ops::Range<usize> {
         let start = (self.first[axis] + t as i64) * self.side as i64 - self.origin[axis];
         let bound = |x: i64| x.clamp(0, self.size[axis] as i64) as usize;
         bound(start - self.halo as i64)..bound(start + (self.side + self.halo) as i64)
@@ -293,21 +305,22 @@ impl Layout {
 
     /// Splits a plane into the jobs' rows. Jobs of one colour do not overlap, so each cell belongs to at most one
     /// job.
-    fn deal<'a, T, P>(
+    fn split_plane<'a, T, P>(
         &self,
         plane: &'a mut Field<T>,
-        jobs: &mut [Job<'a, P>],
-        part: impl for<'j> Fn(&'j mut Job<'a, P>) -> &'j mut Vec<&'a mut [T]>,
+        jobs: &mut [TileJob<'a, P>],
+        part: impl for<'j> Fn(&'j mut TileJob<'a, P>) -> &'j mut Vec<&'a mut [T]>,
     ) {
         let mut rows = plane.as_mut_slice().chunks_mut(self.size[1]).enumerate();
         for band in jobs.chunk_by_mut(|a, b| a.tile.row == b.tile.row) {
-            let span = self.span(band[0].tile.row, 0);
+            let span = self.covered_range(band[0].tile.row, 0);
             // Bands are ordered from north to south and do not overlap, so the rows before this band belong to no
             // job.
             for (_, row) in rows.by_ref().skip_while(|(i, _)| *i < span.start).take(span.len()) {
                 let (mut rest, mut at) = (row, 0);
                 for job in band.iter_mut() {
-                    let cols = self.span(job.tile.col, 1);
+                    let cols = self.covered_range(job.tile.col, 1);
+                    // The columns between two jobs are skipped, since they belong to tiles of other colours.
                     let (_, after) = rest.split_at_mut(cols.start - at);
                     let (mine, after) = after.split_at_mut(cols.len());
                     part(job).push(mine);
@@ -318,13 +331,13 @@ impl Layout {
     }
 
     /// Copies a job's part of the planes into `patch`.
-    fn gather<P>(
+    fn load_patch<P>(
         &self,
-        job: &Job<'_, P>,
+        job: &TileJob<'_, P>,
         names: &Names,
         factors: &[Named<&Field<f32>>],
         outside: Option<&Field<bool>>,
-        patch: &mut Patch,
+        patch: &mut ParticlePatch,
     ) {
         // One column more than the tile and its halos, rounded up, because a kernel may read whole vectors past the
         // last column.
@@ -332,7 +345,8 @@ impl Layout {
         let stride = (side + 16).next_multiple_of(16);
         let cells = stride * (side + 1);
         let start = Cell::from_axes(|a| (self.first[a] + job.tile[a] as i64) * self.side as i64 - self.halo as i64);
-        let [rows, cols] = [self.span(job.tile.row, 0), self.span(job.tile.col, 1)];
+        let [rows, cols] = [self.covered_range(job.tile.row, 0), self.covered_range(job.tile.col, 1)];
+        // The tile begins one halo after the patch's corner; the margin widens it to all sides.
         let first = (self.halo - self.margin) as i32;
         let end = (self.halo + self.side + self.margin) as i32;
         // Patch coordinates of the first and of the past-the-end cell of the terrain that the patch covers.
@@ -348,7 +362,8 @@ impl Layout {
         let at = |r: usize| (top + r) * stride + left;
         let copy_rows = |r: usize| at(r)..at(r) + cols.len();
 
-        blank(&mut patch.heights, &names.heights);
+        // Cells of the patch outside the terrain keep values of earlier tiles; kernels must not use them (see `valid`).
+        prepare_planes(&mut patch.heights, &names.heights);
         for ((_, plane), source) in patch.heights.iter_mut().zip(job.heights.chunks(rows.len())) {
             plane.resize(cells, 0);
             for (r, row) in source.iter().enumerate() {
@@ -357,14 +372,14 @@ impl Layout {
                 }
             }
         }
-        blank(&mut patch.counts, &names.counts);
+        prepare_planes(&mut patch.counts, &names.counts);
         for ((_, plane), source) in patch.counts.iter_mut().zip(job.counts.chunks(rows.len())) {
             plane.resize(cells, 0);
             for (r, row) in source.iter().enumerate() {
                 plane[copy_rows(r)].copy_from_slice(row);
             }
         }
-        blank(&mut patch.factors, &names.factors);
+        prepare_planes(&mut patch.factors, &names.factors);
         for ((_, plane), (_, source)) in patch.factors.iter_mut().zip(factors) {
             plane.resize(cells, 0.0);
             for (r, i) in rows.clone().enumerate() {
@@ -380,7 +395,7 @@ impl Layout {
     }
 
     /// Copies the written planes back.
-    fn scatter<P>(&self, patch: &Patch, job: &mut Job<'_, P>) {
+    fn store_patch<P>(&self, patch: &ParticlePatch, job: &mut TileJob<'_, P>) {
         let rows = patch.valid.rows();
         let Cell { row: top, col: left } = patch.valid.start.map(|n| n as usize);
         let at = |r: usize| (top + r) * patch.stride + left;
@@ -401,7 +416,7 @@ impl Layout {
 }
 
 /// Prepares planes of these names. Planes that the patch already had keep their old content and memory.
-fn blank<T>(planes: &mut Vec<Named<Vec<T>>>, names: &[&'static str]) {
+fn prepare_planes<T>(planes: &mut Vec<Named<Vec<T>>>, names: &[&'static str]) {
     planes.resize_with(names.len(), Default::default);
     planes.iter_mut().zip(names).for_each(|(plane, name)| plane.0 = name);
 }

@@ -10,7 +10,7 @@ use thalweg_core::terrain::{Cells, Finer};
 use thalweg_core::{Field, Grid, Height, Size, Terrain, Topology};
 
 /// Returns the grid of the same map with cells of half the width.
-pub fn grid(grid: &Grid) -> Grid {
+pub fn upsample_grid(grid: &Grid) -> Grid {
     Grid {
         size: grid.size.map(|n| 2 * n),
         world: grid.world.map(|n| 2 * n),
@@ -31,47 +31,50 @@ pub fn grid(grid: &Grid) -> Grid {
 pub fn upsample_terrain(terrain: &Terrain) -> Terrain {
     let outside = terrain.nodata.as_ref();
     let topology = terrain.grid.topology();
-    let ground = ground(&terrain.ground, outside, topology);
+    let ground = upsample_ground(&terrain.ground, outside, topology);
     let layers = terrain.layers.iter().map(|(name, layer)| {
         let cells = match &layer.cells {
             Cells::Height(field) => Cells::Height(match layer.traits.finer {
-                Finer::Same => copied(field),
-                Finer::Smooth => thicknesses(field, outside, topology),
-                Finer::Level => pools(field, &ground),
-                Finer::Halved => copied(field).map(|h| Height(h.0 / 2)),
+                Finer::Same => repeat_cells(field),
+                Finer::Smooth => upsample_thicknesses(field, outside, topology),
+                Finer::Level => upsample_pools(field, &ground),
+                Finer::Halved => repeat_cells(field).map(|h| Height(h.0 / 2)),
             }),
             Cells::Float(field) => Cells::Float(match layer.traits.finer {
-                Finer::Same => copied(field),
-                Finer::Smooth | Finer::Level => depths(field, topology),
-                Finer::Halved => copied(field).map(|x| 0.5 * x),
+                Finer::Same => repeat_cells(field),
+                Finer::Smooth | Finer::Level => upsample_depths(field, topology),
+                Finer::Halved => repeat_cells(field).map(|x| 0.5 * x),
             }),
-            Cells::Count(field) => Cells::Count(copied(field)),
+            Cells::Count(field) => Cells::Count(repeat_cells(field)),
         };
         (name.clone(), layer.with_cells(cells))
     });
     Terrain {
-        grid: grid(&terrain.grid),
-        loose: terrain.loose.as_ref().map(|loose| thicknesses(loose, outside, topology)),
-        nodata: outside.map(copied),
+        grid: upsample_grid(&terrain.grid),
+        loose: terrain.loose.as_ref().map(|loose| upsample_thicknesses(loose, outside, topology)),
+        nodata: outside.map(repeat_cells),
         layers: layers.collect(),
         // Each item moves to the middle of its old cell.
         tables: terrain
             .tables
             .iter()
-            .map(|(name, table)| (name.clone(), table.moved(|_, at| 2 * at + 1, |carried| 4 * carried)))
+            // The load is a height: on a quarter of the area the same volume is four times as thick.
+            .map(|(name, table)| (name.clone(), table.map_cells_and_loads(|_, at| 2 * at + 1, |carried| 4 * carried)))
             .collect(),
         ground,
     }
 }
 
 /// Returns the ground on cells of half the width, within the allowed elevations.
-pub fn ground(field: &Field<Height>, outside: Option<&Field<bool>>, topology: Topology) -> Field<Height> {
-    heights(field, outside, topology, |h| (h.saturating_sub(Height::MIN.0)).min(Height::MAX.0.saturating_sub(h)))
+pub fn upsample_ground(field: &Field<Height>, outside: Option<&Field<bool>>, topology: Topology) -> Field<Height> {
+    upsample_heights(field, outside, topology, |h| {
+        (h.saturating_sub(Height::MIN.0)).min(Height::MAX.0.saturating_sub(h))
+    })
 }
 
 /// Returns heights on cells of half the width. A half differs from its cell by at most `room(height)`, both in units
 /// of [`Height`]. Cells that are `outside` are copied, and other cells ignore them.
-pub fn heights(
+pub fn upsample_heights(
     field: &Field<Height>,
     outside: Option<&Field<bool>>,
     topology: Topology,
@@ -79,39 +82,40 @@ pub fn heights(
 ) -> Field<Height> {
     let [rows, cols] = field.size();
     let is_out = |i: usize, j: usize| outside.is_some_and(|mask| mask[(i, j)]);
-    let wide = Field::generate([rows, 2 * cols], |i, j| {
+    let wide = Field::from_fn([rows, 2 * cols], |i, j| {
         let row = field.row(i);
         if is_out(i, j / 2) {
             return row[j / 2];
         }
-        let at = |k: isize| topology.line(1, k).filter(|k| !is_out(i, *k)).map(|k| row[k].0);
-        Height(half(&room, j, at, row[j / 2].0))
+        let at = |k: isize| topology.wrap_line(1, k).filter(|k| !is_out(i, *k)).map(|k| row[k].0);
+        Height(interpolate_half(&room, j, at, row[j / 2].0))
     });
-    Field::generate([2 * rows, 2 * cols], |i, j| {
+    Field::from_fn([2 * rows, 2 * cols], |i, j| {
         let own = wide[(i / 2, j)];
         if is_out(i / 2, j / 2) {
             return own;
         }
-        let at = |k: isize| topology.line(0, k).filter(|k| !is_out(*k, j / 2)).map(|k| wide[(k, j)].0);
-        Height(half(&room, i, at, own.0))
+        let at = |k: isize| topology.wrap_line(0, k).filter(|k| !is_out(*k, j / 2)).map(|k| wide[(k, j)].0);
+        Height(interpolate_half(&room, i, at, own.0))
     })
 }
 
 /// Returns the value of half number `k` of a line of cells. `at` returns the cells that exist; the half's own cell
 /// has the value `own`.
-fn half(room: &impl Fn(i32) -> i32, k: usize, at: impl Fn(isize) -> Option<i32>, own: i32) -> i32 {
+fn interpolate_half(room: &impl Fn(i32) -> i32, k: usize, at: impl Fn(isize) -> Option<i32>, own: i32) -> i32 {
     let cell = (k / 2) as isize;
     let before = |step: isize| at(cell - step).map(i64::from);
     let after = |step: isize| at(cell + step).map(i64::from);
     let rise = |from: Option<i64>, to: Option<i64>| Some(to? - from?);
     let sum = match [before(2), before(1), Some(i64::from(own)), after(1), after(2)] {
+        // These are the weights of the polynomial of degree four through five cell means, in 128ths.
         [Some(a), Some(b), _, Some(c), Some(d)] => 22 * (c - b) - 3 * (d - a),
         // At an edge and one cell from it, the polynomial would oscillate around a cell that is fixed there, more
         // with each level, and lower the ground behind it. A straight line is used instead, no steeper than the
         // flatter of the two adjacent rises.
-        [_, b @ Some(_), own, c @ Some(_), _] => 32 * flatter(rise(b, own), rise(own, c)),
-        [a, b @ Some(_), own, None, _] => 32 * flatter(rise(a, b), rise(b, own)),
-        [_, None, own, c @ Some(_), d] => 32 * flatter(rise(own, c), rise(c, d)),
+        [_, b @ Some(_), own, c @ Some(_), _] => 32 * choose_flatter_rise(rise(b, own), rise(own, c)),
+        [a, b @ Some(_), own, None, _] => 32 * choose_flatter_rise(rise(a, b), rise(b, own)),
+        [_, None, own, c @ Some(_), d] => 32 * choose_flatter_rise(rise(own, c), rise(c, d)),
         _ => 0,
     };
     // The bound keeps both halves within 32 bits, whatever `room` returns.
@@ -122,7 +126,7 @@ fn half(room: &impl Fn(i32) -> i32, k: usize, at: impl Fn(isize) -> Option<i32>,
 }
 
 /// Returns the smaller of two rises, and 0 if one goes up and the other down. If one is unknown, returns the other.
-fn flatter(a: Option<i64>, b: Option<i64>) -> i64 {
+fn choose_flatter_rise(a: Option<i64>, b: Option<i64>) -> i64 {
     match (a, b) {
         (Some(a), Some(b)) if a.signum() == b.signum() => a.signum() * a.abs().min(b.abs()),
         (Some(_), Some(_)) | (None, None) => 0,
@@ -131,12 +135,12 @@ fn flatter(a: Option<i64>, b: Option<i64>) -> i64 {
 }
 
 /// Returns thicknesses on cells of half the width; no part of a cell is negative.
-pub fn thicknesses(field: &Field<Height>, outside: Option<&Field<bool>>, topology: Topology) -> Field<Height> {
-    heights(field, outside, topology, |h| h.saturating_abs().min(i32::MAX - h.saturating_abs()))
+pub fn upsample_thicknesses(field: &Field<Height>, outside: Option<&Field<bool>>, topology: Topology) -> Field<Height> {
+    upsample_heights(field, outside, topology, |h| h.saturating_abs().min(i32::MAX - h.saturating_abs()))
 }
 
 /// Distributes the water of each cell over the four parts of its ground, as level as possible.
-fn pools(pool: &Field<Height>, fine: &Field<Height>) -> Field<Height> {
+fn upsample_pools(pool: &Field<Height>, fine: &Field<Height>) -> Field<Height> {
     let [rows, cols] = fine.size();
     let mut out = Field::new([rows, cols], Height::ZERO);
     for (i, j) in (0..rows / 2).flat_map(|i| (0..cols / 2).map(move |j| (i, j))) {
@@ -147,6 +151,7 @@ fn pools(pool: &Field<Height>, fine: &Field<Height>) -> Field<Height> {
         let parts = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(a, b)| (2 * i + a, 2 * j + b));
         let mut beds = parts.map(|part| i64::from(fine[part].0));
         let heights = beds;
+        // Sorted beds let the loop drop the highest dry part; their order among equals has no influence.
         beds.sort_unstable();
         // Find the level at which the lowest parts hold all water: start with all four parts, and exclude the highest
         // one as long as it would stay dry.
@@ -174,16 +179,16 @@ fn pools(pool: &Field<Height>, fine: &Field<Height>) -> Field<Height> {
 
 /// Returns depths of water on cells of half the width. No part has less than half of its cell's depth, and opposite
 /// parts differ from it by equal and opposite amounts.
-fn depths(field: &Field<f32>, topology: Topology) -> Field<f32> {
+fn upsample_depths(field: &Field<f32>, topology: Topology) -> Field<f32> {
     let [rows, cols] = field.size();
-    Field::generate([2 * rows, 2 * cols], |i, j| {
+    Field::from_fn([2 * rows, 2 * cols], |i, j| {
         let [r, c] = [i / 2, j / 2];
         let own = f64::from(field[(r, c)]);
         let across = |before: Option<f32>, after: Option<f32>| match (before, after) {
             (Some(a), Some(b)) => ((f64::from(b) - f64::from(a)) / 8.0).clamp(-0.25 * own, 0.25 * own),
             _ => 0.0,
         };
-        let beside = |by: [isize; 2]| topology.cell([r, c], by).map(|cell| field[cell]);
+        let beside = |by: [isize; 2]| topology.offset_cell([r, c], by).map(|cell| field[cell]);
         let east = across(beside([0, -1]), beside([0, 1]));
         let south = across(beside([-1, 0]), beside([1, 0]));
         let sign = |k: usize| if k.is_multiple_of(2) { -1.0 } else { 1.0 };
@@ -193,33 +198,35 @@ fn depths(field: &Field<f32>, topology: Topology) -> Field<f32> {
 
 /// Returns factors on cells of half the width, interpolated smoothly: nine sixteenths of the cell's own value, the
 /// rest from its neighbours.
-pub fn factors(field: &Field<f32>, topology: Topology) -> Field<f32> {
+pub fn upsample_factors(field: &Field<f32>, topology: Topology) -> Field<f32> {
     let [rows, cols] = field.size();
     let near = |k: usize, axis: usize| {
         let at = (k / 2) as isize + if k.is_multiple_of(2) { -1 } else { 1 };
-        topology.line(axis, at).unwrap_or(k / 2)
+        topology.wrap_line(axis, at).unwrap_or(k / 2)
     };
-    Field::generate([2 * rows, 2 * cols], |i, j| {
+    Field::from_fn([2 * rows, 2 * cols], |i, j| {
         let [r, c, a, b] = [i / 2, j / 2, near(i, 0), near(j, 1)];
         (9.0 * field[(r, c)] + 3.0 * (field[(a, c)] + field[(r, b)]) + field[(a, b)]) / 16.0
     })
 }
 
 /// Returns each cell's value in all four of its parts.
-pub fn copied<T: Clone + Copy + Default + Send + Sync>(field: &Field<T>) -> Field<T> {
+pub fn repeat_cells<T: Clone + Copy + Default + Send + Sync>(field: &Field<T>) -> Field<T> {
     let [rows, cols]: Size = field.size();
-    Field::generate([2 * rows, 2 * cols], |i, j| field[(i / 2, j / 2)])
+    Field::from_fn([2 * rows, 2 * cols], |i, j| field[(i / 2, j / 2)])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
     use thalweg_core::terrain::{DISCHARGE, POOL, SUSPENDED, WATER};
 
     fn rough(size: Size, metres: f64) -> Field<Height> {
-        let key = Key::new(3, "finer");
-        Field::generate(size, |i, j| Height::saturating(metres * key.cell([i as i64, j as i64]).signed()))
+        let key = RandomKey::new(3, "finer");
+        Field::from_fn(size, |i, j| {
+            Height::from_metres_clamped(metres * key.for_cell([i as i64, j as i64]).uniform_signed())
+        })
     }
 
     fn sum(field: &Field<Height>) -> i128 {
@@ -231,22 +238,22 @@ mod tests {
         let size = [9, 14];
         let rolled = |field: &Field<Height>, by: [usize; 2]| {
             let [rows, cols] = field.size();
-            Field::generate([rows, cols], |i, j| field[((i + by[0]) % rows, (j + by[1]) % cols)])
+            Field::from_fn([rows, cols], |i, j| field[((i + by[0]) % rows, (j + by[1]) % cols)])
         };
-        let (coarse, wet) = (rough(size, 50.0), Field::generate(size, |i, j| ((i * 5 + j * 3) % 7) as f32));
-        let shifted = |by: [usize; 2]| Field::generate(size, |i, j| wet[((i + by[0]) % 9, (j + by[1]) % 14)]);
+        let (coarse, wet) = (rough(size, 50.0), Field::from_fn(size, |i, j| ((i * 5 + j * 3) % 7) as f32));
+        let shifted = |by: [usize; 2]| Field::from_fn(size, |i, j| wet[((i + by[0]) % 9, (j + by[1]) % 14)]);
         for (looped, by) in [([true, false], [4, 0]), ([false, true], [0, 13]), ([true, true], [8, 5])] {
             let topology = Topology { size, looped };
             let twice = by.map(|n| 2 * n);
             assert_eq!(
-                ground(&rolled(&coarse, by), None, topology),
-                rolled(&ground(&coarse, None, topology), twice),
+                upsample_ground(&rolled(&coarse, by), None, topology),
+                rolled(&upsample_ground(&coarse, None, topology), twice),
                 "{looped:?}"
             );
-            for finer in [depths, factors] {
+            for finer in [upsample_depths, upsample_factors] {
                 let (here, there) = (finer(&wet, topology), finer(&shifted(by), topology));
                 let back = |i: usize, j: usize| here[((i + twice[0]) % 18, (j + twice[1]) % 28)];
-                assert_eq!(there, Field::generate([18, 28], back), "{looped:?}");
+                assert_eq!(there, Field::from_fn([18, 28], back), "{looped:?}");
             }
         }
     }
@@ -257,11 +264,11 @@ mod tests {
             for metres in [50.0, 1e-3, 16_000.0] {
                 let mut coarse = Terrain::from_ground(Grid::new(size, 40.0).unwrap(), rough(size, metres)).unwrap();
                 coarse.loose = Some(rough(size, 3.0).map(|h| Height(h.0.max(0))));
-                coarse.insert(&SUSPENDED, Cells::Height(rough(size, 0.1).map(|h| Height(h.0.max(0))))).unwrap();
-                coarse.nodata = (size[0] > 2).then(|| Field::generate(size, |i, j| i == 3 && j < 4));
+                coarse.insert_layer(&SUSPENDED, Cells::Height(rough(size, 0.1).map(|h| Height(h.0.max(0))))).unwrap();
+                coarse.nodata = (size[0] > 2).then(|| Field::from_fn(size, |i, j| i == 3 && j < 4));
                 let fine = upsample_terrain(&coarse);
                 assert_eq!((fine.grid.size, fine.grid.cell), (size.map(|n| 2 * n), 20.0));
-                assert_eq!(fine.solid(), 4 * coarse.solid());
+                assert_eq!(fine.sum_solid(), 4 * coarse.sum_solid());
                 let blocks = |coarse: &Field<Height>, fine: &Field<Height>| {
                     for i in 0..size[0] {
                         for j in 0..size[1] {
@@ -284,14 +291,15 @@ mod tests {
     fn a_slope_and_a_bowl_go_on_without_steps() {
         // The means of a parabola over cells of 4 give those over cells of 2, and a plane is exact even at the edges.
         let mean = |x: f64, width: f64| x * x + width * width / 12.0;
-        let coarse = Field::generate([3, 40], |_, j| Height::saturating(mean(4.0 * (j as f64 - 20.0) + 2.0, 4.0)));
-        let fine = heights(&coarse, None, coarse.size().into(), |_| i32::MAX);
+        let coarse =
+            Field::from_fn([3, 40], |_, j| Height::from_metres_clamped(mean(4.0 * (j as f64 - 20.0) + 2.0, 4.0)));
+        let fine = upsample_heights(&coarse, None, coarse.size().into(), |_| i32::MAX);
         for j in 8..72 {
-            let want = Height::saturating(mean(2.0 * (j as f64 - 40.0) + 1.0, 2.0)).0;
+            let want = Height::from_metres_clamped(mean(2.0 * (j as f64 - 40.0) + 1.0, 2.0)).0;
             assert!((fine[(2, j)].0 - want).abs() <= 2, "{j}: {} and {want}", fine[(2, j)].0);
         }
-        let plane = Field::generate([20, 20], |i, j| Height(1000 * i as i32 - 600 * j as i32));
-        let fine = heights(&plane, None, plane.size().into(), |_| i32::MAX);
+        let plane = Field::from_fn([20, 20], |i, j| Height(1000 * i as i32 - 600 * j as i32));
+        let fine = upsample_heights(&plane, None, plane.size().into(), |_| i32::MAX);
         for (i, j) in (0..40).flat_map(|i| (0..40).map(move |j| (i, j))) {
             assert_eq!(fine[(i, j)].0, 500 * i as i32 - 250 - 300 * j as i32 + 150, "{i}, {j}");
         }
@@ -301,9 +309,9 @@ mod tests {
     fn a_cell_held_at_the_edge_grows_no_wall_and_digs_no_pit() {
         // An outlet's shoulder, 300 m above the floor that was eroded behind it, and the same at the other end.
         let line = [300, 0, 40, 60, 90, 160, 60, 20, 8, 0, 350].map(|m| Height::from_metres(f64::from(m)).unwrap());
-        let mut ground = Field::generate([1, 11], |_, j| line[j]);
+        let mut ground = Field::from_fn([1, 11], |_, j| line[j]);
         for _ in 0..3 {
-            let fine = heights(&ground, None, ground.size().into(), |_| i32::MAX);
+            let fine = upsample_heights(&ground, None, ground.size().into(), |_| i32::MAX);
             let last = fine.cols() - 1;
             assert_eq!([0, last].map(|j| fine[(0, j)].metres()), [300.0, 350.0]);
             assert!(fine.row(0).iter().all(|h| h.metres() >= -10.0), "{:?}", fine.row(0));
@@ -317,7 +325,7 @@ mod tests {
                     j
                 }
             };
-            ground = Field::generate([1, last + 1], |_, j| fine[(0, cut(j))]);
+            ground = Field::from_fn([1, last + 1], |_, j| fine[(0, cut(j))]);
         }
     }
 
@@ -328,9 +336,9 @@ mod tests {
         let level = Height::from_metres(4.0).unwrap();
         let pool = ground.map(|h| Height((level.0 - h.0).max(0)));
         let mut coarse = Terrain::from_ground(Grid::new(size, 40.0).unwrap(), ground).unwrap();
-        coarse.insert(&POOL, Cells::Height(pool.clone())).unwrap();
+        coarse.insert_layer(&POOL, Cells::Height(pool.clone())).unwrap();
         let fine = upsample_terrain(&coarse);
-        let deep = fine.heights(&POOL).unwrap();
+        let deep = fine.height_layer(&POOL).unwrap();
         assert_eq!(sum(deep), 4 * sum(&pool));
         assert!(deep.as_slice().iter().all(|h| h.0 >= 0));
         let mut level_cells = 0;
@@ -352,19 +360,19 @@ mod tests {
     fn water_keeps_its_sum_and_what_passes_is_shared() {
         let size = [7, 9];
         let mut coarse = Terrain::new(Grid::new(size, 40.0).unwrap());
-        let key = Key::new(4, "water");
-        let water = Field::generate(size, |i, j| key.cell([i as i64, j as i64]).unit().powi(3) as f32);
-        coarse.insert(&WATER, Cells::Float(water.clone())).unwrap();
-        coarse.insert(&DISCHARGE, Cells::Float(water.clone())).unwrap();
+        let key = RandomKey::new(4, "water");
+        let water = Field::from_fn(size, |i, j| key.for_cell([i as i64, j as i64]).uniform_unit().powi(3) as f32);
+        coarse.insert_layer(&WATER, Cells::Float(water.clone())).unwrap();
+        coarse.insert_layer(&DISCHARGE, Cells::Float(water.clone())).unwrap();
         let fine = upsample_terrain(&coarse);
-        let deep = fine.float(&WATER).unwrap();
+        let deep = fine.float_layer(&WATER).unwrap();
         for (i, j) in (0..7).flat_map(|i| (0..9).map(move |j| (i, j))) {
             let parts = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(a, b)| f64::from(deep[(2 * i + a, 2 * j + b)]));
             let own = f64::from(water[(i, j)]);
             assert!((parts.iter().sum::<f64>() - 4.0 * own).abs() <= own * 3e-7);
             assert!(parts.iter().all(|x| *x >= 0.0));
             // Two adjacent cells together carry the discharge of the one cell before.
-            let passing = fine.float(&DISCHARGE).unwrap();
+            let passing = fine.float_layer(&DISCHARGE).unwrap();
             assert_eq!(passing[(2 * i, 2 * j)] + passing[(2 * i, 2 * j + 1)], water[(i, j)]);
         }
     }

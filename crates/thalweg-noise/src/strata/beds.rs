@@ -6,8 +6,8 @@ use std::fmt;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::strata::pile::Pile;
-use crate::strata::vary::{Octaves, Strike, Vary, log_normal};
-use thalweg_core::base::rng::Key;
+use crate::strata::vary::{Octaves, SpatialValue, Strike, log_normal};
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Grid, Point, Size};
 
@@ -20,11 +20,12 @@ const SPREAD: f64 = 0.7;
 /// The parameters of the beds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BedSettings {
-    /// The contrast between hard and soft beds: erodibility is multiplied by up to e^(± this value).
+    /// The contrast between hard and soft beds: erodibility is multiplied by up to e^(± this value). For example, with
+    /// a contrast of 1 the softest beds are at most 2.7 times as erodible as rock without beds.
     pub contrast: f64,
     /// The mean thickness of a bed in metres.
     pub thickness: f64,
-    /// The dip of the beds as rise over run.
+    /// The dip of the beds as rise over run. For example, 0.1 is a dip of 5.7°.
     pub dip: f64,
     /// The dip direction, in which the beds fall, in degrees clockwise from north.
     pub direction: f64,
@@ -35,17 +36,17 @@ pub struct BedSettings {
 /// # Examples
 /// ```
 /// use thalweg_core::Point;
-/// use thalweg_core::base::rng::Key;
+/// use thalweg_core::base::rng::RandomKey;
 /// use thalweg_noise::strata::{BedSettings, Beds};
 ///
 /// // Beds of 50 m that dip eastward by 1 m in 10 m.
 /// let settings = BedSettings { contrast: 1.0, thickness: 50.0, dip: 0.1, direction: 90.0 };
-/// let beds = Beds::new(&settings, Key::new(1, "beds"));
+/// let beds = Beds::new(&settings, RandomKey::new(1, "beds"));
 /// // The softest bed is between e^0.3 and e^1 times as erodible as rock without beds.
-/// assert!((1.34..2.72).contains(&beds.pile().heaviest()));
+/// assert!((1.34..2.72).contains(&beds.pile().max_weight()));
 /// // A bed is 100 m lower at a place 1000 m further east.
-/// let [west, east] = [0.0, 1000.0].map(|x| beds.bottom(0.0, Point::new(x, 0.0)));
-/// assert!((beds.pile().within(west - east) - 100 * 65_536).abs() <= 1);
+/// let [west, east] = [0.0, 1000.0].map(|x| beds.bottom_elevation(0.0, Point::new(x, 0.0)));
+/// assert!((beds.pile().wrap_height(west - east) - 100 * 65_536).abs() <= 1);
 /// ```
 #[derive(Debug, Clone)]
 pub struct Beds {
@@ -56,22 +57,26 @@ pub struct Beds {
 
 impl Beds {
     /// Creates beds whose thickness and softness are drawn with `key`.
-    pub fn new(settings: &BedSettings, key: Key) -> Self {
+    pub fn new(settings: &BedSettings, key: RandomKey) -> Self {
         // Thickness is 0.46 to 1.85 of the mean and softness 0.3 to 1 of the contrast, alternately hard and soft, so
         // that a few beds make cliffs and others only a step. The factor on the thickness makes its mean exact: the
         // mean of e^(±SPREAD), uniform in the exponent, is sinh(SPREAD)/SPREAD.
         let mut left = PILE;
         let mean = settings.thickness * SPREAD / libm::sinh(SPREAD);
         let beds = (0u64..).map_while(|bed| {
-            let key = key.and(bed);
-            let thickness = mean * libm::exp(SPREAD * key.and(1).signed());
+            let key = key.derive_key(bed);
+            let thickness = mean * libm::exp(SPREAD * key.derive_key(1).uniform_signed());
+            // The last bed is cut so that the pile has exactly PILE grains, as `StandingBeds::softness` requires.
             let count = ((thickness / Pile::GRAIN).round().max(1.0) as usize).min(left);
             left -= count;
-            let softness =
-                settings.contrast * (0.65 + 0.35 * key.and(2).signed()) * if bed % 2 == 0 { 1.0 } else { -1.0 };
+            let softness = settings.contrast
+                * (0.65 + 0.35 * key.derive_key(2).uniform_signed())
+                * if bed % 2 == 0 { 1.0 } else { -1.0 };
             (count > 0).then(|| (count, libm::exp(softness)))
         });
         let pile = Pile::new(beds);
+        // The direction is that of the fall, clockwise from north, and y is counted southward: the beds rise towards
+        // the opposite side.
         let (sin, cos) = libm::sincos(settings.direction.to_radians());
         Self { pile, dip: [-settings.dip * sin, settings.dip * cos] }
     }
@@ -85,12 +90,13 @@ impl Beds {
     /// height, at a position (world metres eastward and southward) where the rock has been uplifted by `risen` units
     /// since it was level at 0.
     #[inline]
-    pub fn bottom(&self, risen: f64, place: Point) -> i64 {
-        self.pile.within(self.height(risen, place).ceil() as i64)
+    pub fn bottom_elevation(&self, risen: f64, place: Point) -> i64 {
+        // The bottom is rounded up to a whole unit, as in `StandingBeds::phases`.
+        self.pile.wrap_height(self.tilted_height(risen, place).ceil() as i64)
     }
 
     #[inline]
-    fn height(&self, risen: f64, Point { x, y }: Point) -> f64 {
+    fn tilted_height(&self, risen: f64, Point { x, y }: Point) -> f64 {
         risen + UNITS * (self.dip[0] * x + self.dip[1] * y)
     }
 }
@@ -107,7 +113,7 @@ pub struct Risen {
     /// The direction along which it varies more slowly.
     pub strike: Strike,
     /// The key of the noise.
-    pub key: Key,
+    pub key: RandomKey,
 }
 
 /// Beds at their final position in a world, for cells of any width.
@@ -127,6 +133,7 @@ pub struct StandingBeds {
 impl fmt::Debug for StandingBeds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { beds, risen, cell, softness } = self;
+        // The softness has 65 536 entries; a hash of them is printed instead.
         let mut hash = Xxh3::new();
         softness.iter().for_each(|soft| hash.update(&soft.to_le_bytes()));
         f.debug_struct("StandingBeds")
@@ -186,7 +193,8 @@ impl StandingBeds {
             georeference: None,
         };
         let Risen { variation, wavelength, strike, key, .. } = self.risen;
-        let noise = Octaves::red(variation, wavelength, key, self.cell).map(|noise| noise.along(strike));
+        let noise =
+            Octaves::with_red_spectrum(variation, wavelength, key, self.cell).map(|noise| noise.stretch_along(strike));
         let risen = log_normal(&grid, self.risen.metres * UNITS, &[noise]);
         let mut phases = Vec::with_capacity(size[0] * size[1]);
         for i in 0..size[0] {
@@ -196,8 +204,8 @@ impl StandingBeds {
             for j in 0..size[1] {
                 let x = centre(first.col + j as i64);
                 let height = match &risen {
-                    Vary::Everywhere(risen) => f64::from(*risen),
-                    Vary::Field(field) => {
+                    SpatialValue::Everywhere(risen) => f64::from(*risen),
+                    SpatialValue::Field(field) => {
                         let col = lattice(x) - from[1] as f64;
                         let (c, u) = (col.floor() as usize, col - col.floor());
                         let along = |r: usize| {
@@ -207,7 +215,9 @@ impl StandingBeds {
                         along(r) + v * (along(r + 1) - along(r))
                     }
                 };
-                phases.push((self.beds.height(height, Point { x, y }).ceil() as i64 >> 1) as u32);
+                // The shift makes steps of two units and the cast keeps their lowest 32 bits: one repetition of the
+                // pile.
+                phases.push((self.beds.tilted_height(height, Point { x, y }).ceil() as i64 >> 1) as u32);
             }
         }
         phases

@@ -6,4 +6,4 @@ mod vary;
 
 pub use beds::{BedSettings, Beds, Risen, StandingBeds};
 pub use pile::Pile;
-pub use vary::{Octaves, Strike, Vary, log_normal};
+pub use vary::{Octaves, SpatialValue, Strike, log_normal};

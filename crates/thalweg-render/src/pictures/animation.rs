@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use crate::pictures::picture::Picture;
 
 /// Writes an animated PNG of `count` pictures at `rate` pictures per second, repeated endlessly. A viewer without
-/// support for animations shows the first picture.
+/// support for animations shows the first picture. For example, 120 pictures at a rate of 12 last ten seconds.
 ///
 /// # Errors
-/// If the writer or a picture fails, if there are no pictures or not exactly `count`, or if they differ in size.
+/// Returns an error if the writer or a picture fails, if there are no pictures or not exactly `count`, or if they
+/// differ in size.
 ///
 /// # Examples
 /// Three pictures, twelve per second. A reader of plain PNGs finds the first of them.
@@ -21,7 +22,7 @@ use crate::pictures::picture::Picture;
 /// let pictures = (0..3).map(|n| Ok(Picture::new([4, 6], [80 * n, 0, 0])));
 /// let mut bytes = Vec::new();
 /// encode_animation(&mut bytes, 3, 12, pictures)?;
-/// assert_eq!(Picture::decode(Cursor::new(bytes))?, Picture::new([4, 6], [0; 3]));
+/// assert_eq!(Picture::decode_png(Cursor::new(bytes))?, Picture::new([4, 6], [0; 3]));
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn encode_animation(
@@ -32,6 +33,7 @@ pub fn encode_animation(
 ) -> io::Result<()> {
     let first = pictures.next().ok_or_else(|| io::Error::other("no picture to animate"))??;
     let [rows, cols] = first.size();
+    // A PNG stores its sides as 32-bit numbers; larger ones are an error, not a truncated picture.
     let side = |n: usize| u32::try_from(n).map_err(io::Error::other);
     let mut encoder = png::Encoder::new(writer, side(cols)?, side(rows)?);
     encoder.set_color(png::ColorType::Rgb);
@@ -41,8 +43,10 @@ pub fn encode_animation(
     encoder.set_animated(count, 0)?;
     encoder.set_frame_delay(1, rate.max(1))?;
     let mut body = encoder.write_header()?;
+    // The first picture is also the default image, which readers without support for animations show.
     body.write_image_data(first.rgb.as_slice().as_flattened())?;
     let mut written = 1;
+    // Each picture is requested only when it is due, so that the whole animation is never in memory.
     for picture in pictures {
         let picture = picture?;
         written += 1;

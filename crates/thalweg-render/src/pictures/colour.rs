@@ -8,10 +8,10 @@ use std::sync::LazyLock;
 /// Half of the light of white has the code 188, because sRGB codes are not proportional to light.
 ///
 /// ```
-/// use thalweg_render::pictures::colour::{Rgb, linear, mix, srgb};
+/// use thalweg_render::pictures::colour::{Rgb, to_linear, mix_colours, to_srgb};
 ///
 /// let (black, white): (Rgb, Rgb) = ([0; 3], [255; 3]);
-/// assert_eq!(srgb(mix(linear(black), linear(white), 0.5)), [188; 3]);
+/// assert_eq!(to_srgb(mix_colours(to_linear(black), to_linear(white), 0.5)), [188; 3]);
 /// ```
 pub type Rgb = [u8; 3];
 
@@ -24,6 +24,7 @@ pub type Linear = [f32; 3];
 const STEPS: usize = 16_384;
 
 static DECODE: LazyLock<[f32; 256]> = LazyLock::new(|| {
+    // The curve is linear near black and a power above it, as IEC 61966-2-1 defines.
     std::array::from_fn(|code| {
         let s = code as f64 / 255.0;
         (if s <= 0.040_45 { s / 12.92 } else { libm::pow((s + 0.055) / 1.055, 2.4) }) as f32
@@ -31,6 +32,7 @@ static DECODE: LazyLock<[f32; 256]> = LazyLock::new(|| {
 });
 
 static ENCODE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    // The linear part near black replaces the power, whose slope is infinite at 0.
     let encode = |k: usize| {
         let x = k as f64 / (STEPS - 1) as f64;
         let s = if x <= 0.003_130_8 { x * 12.92 } else { 1.055 * libm::pow(x, 1.0 / 2.4) - 0.055 };
@@ -40,12 +42,12 @@ static ENCODE: LazyLock<Vec<u8>> = LazyLock::new(|| {
 });
 
 /// Converts sRGB to linear light (IEC 61966-2-1).
-pub fn linear(rgb: Rgb) -> Linear {
+pub fn to_linear(rgb: Rgb) -> Linear {
     rgb.map(|code| DECODE[usize::from(code)])
 }
 
 /// Converts linear light to sRGB; values below 0 become black, those above 1 white.
-pub fn srgb(colour: Linear) -> Rgb {
+pub fn to_srgb(colour: Linear) -> Rgb {
     let table = ENCODE.as_slice();
     // The cast saturates, so NaN and negative values give black.
     let code = |x: f32| table[((x * (STEPS - 1) as f32 + 0.5) as usize).min(STEPS - 1)];
@@ -53,18 +55,20 @@ pub fn srgb(colour: Linear) -> Rgb {
 }
 
 /// Mixes `a` and `b` in linear light; `t`, 0 to 1, is the share of `b`.
-pub fn mix(a: Linear, b: Linear, t: f32) -> Linear {
+pub fn mix_colours(a: Linear, b: Linear, t: f32) -> Linear {
     std::array::from_fn(|c| a[c] + (b[c] - a[c]) * t)
 }
 
 /// Multiplies a colour by a coloured light, channel by channel; a light of 1 leaves it unchanged.
-pub fn lit(colour: Linear, light: Linear) -> Linear {
+pub fn apply_light(colour: Linear, light: Linear) -> Linear {
     std::array::from_fn(|c| colour[c] * light[c])
 }
 
 /// Converts to OKLab, in which equal steps look about equal (Ottosson 2020): lightness 0 to 1, green (negative) to
 /// red, blue (negative) to yellow.
 pub fn to_oklab(colour: Linear) -> [f64; 3] {
+    // The first matrix converts linear sRGB to the responses of three kinds of cones, whose cube roots the second
+    // converts to lightness and two colour axes.
     let [r, g, b] = colour.map(f64::from);
     let l = libm::cbrt(0.412_221_470_8 * r + 0.536_332_536_3 * g + 0.051_445_992_9 * b);
     let m = libm::cbrt(0.211_903_498_2 * r + 0.680_699_545_1 * g + 0.107_396_956_6 * b);
@@ -78,6 +82,7 @@ pub fn to_oklab(colour: Linear) -> [f64; 3] {
 
 /// Converts from OKLab ([`to_oklab`]); colours that no screen can show remain outside 0 to 1.
 pub fn from_oklab([lightness, a, b]: [f64; 3]) -> Linear {
+    // These are the inverses of the two matrices in `to_oklab`, in the opposite order.
     let cube = |x: f64| x * x * x;
     let l = cube(lightness + 0.396_337_777_4 * a + 0.215_803_757_3 * b);
     let m = cube(lightness - 0.105_561_345_8 * a - 0.063_854_172_8 * b);
@@ -97,11 +102,11 @@ mod tests {
     fn every_code_survives_linear_light_and_oklab() {
         for code in 0..=255 {
             let rgb = [code, 255 - code, code / 2];
-            assert_eq!(srgb(linear(rgb)), rgb);
-            let back = from_oklab(to_oklab(linear(rgb)));
+            assert_eq!(to_srgb(to_linear(rgb)), rgb);
+            let back = from_oklab(to_oklab(to_linear(rgb)));
             // The published matrices are inverses of each other to about 1e-7.
             for c in 0..3 {
-                assert!((back[c] - linear(rgb)[c]).abs() < 1e-5, "{rgb:?}");
+                assert!((back[c] - to_linear(rgb)[c]).abs() < 1e-5, "{rgb:?}");
             }
         }
     }
@@ -109,7 +114,7 @@ mod tests {
     #[test]
     fn middle_grey_is_a_fifth_of_the_light() {
         // sRGB 118 reflects 18.1 % of white by the standard's formula.
-        assert!((linear([118; 3])[0] - 0.1812).abs() < 1e-4);
-        assert_eq!(srgb([f32::NAN, -1.0, 9.0]), [0, 0, 255]);
+        assert!((to_linear([118; 3])[0] - 0.1812).abs() < 1e-4);
+        assert_eq!(to_srgb([f32::NAN, -1.0, 9.0]), [0, 0, 255]);
     }
 }

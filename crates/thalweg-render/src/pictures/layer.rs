@@ -1,14 +1,14 @@
 //! Drawing of a data layer (visits, wear, water and so on) as colours over the grey relief.
 
-use crate::pictures::colour::{mix, srgb};
+use crate::pictures::colour::{mix_colours, to_srgb};
 use crate::pictures::furniture::{self, Legend};
 use crate::pictures::light::Sun;
 use crate::pictures::paint::Painter;
 use crate::pictures::picture::Picture;
 use crate::pictures::ramps::Ramp;
 use crate::pictures::relief::Relief;
-use crate::pictures::sample::quantile;
-use crate::pictures::shade::{brush, hatch};
+use crate::pictures::sample::quantile_of_sorted;
+use crate::pictures::shade::{choose_brush, hatch_colour};
 use thalweg_core::terrain::Hue;
 use thalweg_core::{Error, Field, Result, Terrain};
 
@@ -26,7 +26,7 @@ thalweg_core::with_defaults! {
         /// True for a logarithmic scale, on which equal steps of colour are equal factors; only values above 0 are
         /// drawn then.
         pub log: bool = false,
-        /// Values at the ramp's ends, the low one first; `None` takes those that [`range()`] finds.
+        /// Values at the ramp's ends, the low one first; `None` takes those that [`choose_value_range()`] finds.
         pub range: Option<[f32; 2]> = None,
         /// Unit of the values, for the legend.
         pub unit: &'a str = "",
@@ -53,10 +53,10 @@ impl<'a> LayerOptions<'a> {
     /// use thalweg_render::pictures::layer::LayerOptions;
     /// use thalweg_render::pictures::ramps::Ramp;
     ///
-    /// let options = LayerOptions::fitting(Hue::Passing, "m³/s");
+    /// let options = LayerOptions::from_hue(Hue::Passing, "m³/s");
     /// assert!(options.log && options.ramp == Ramp::water());
     /// ```
-    pub fn fitting(hue: Hue, unit: &'a str) -> Self {
+    pub fn from_hue(hue: Hue, unit: &'a str) -> Self {
         let (ramp, log, range) = match hue {
             Hue::Passing => (Ramp::water(), true, None),
             Hue::Wet => (Ramp::water(), false, None),
@@ -72,7 +72,8 @@ impl<'a> LayerOptions<'a> {
 /// begins there, leave the relief bare; it shows through small values.
 ///
 /// # Errors
-/// If the size of the values differs from the terrain's, or if the range is empty (or not above 0 with `log`).
+/// Returns an error if the size of the values differs from the terrain's, or if the range is empty (or not above 0 with
+/// `log`).
 ///
 /// # Examples
 /// ```
@@ -80,7 +81,7 @@ impl<'a> LayerOptions<'a> {
 /// use thalweg_render::pictures::layer::{LayerOptions, draw_values};
 ///
 /// let terrain = Terrain::new(Grid::new([16, 24], 10.0)?);
-/// let depth = Field::generate([16, 24], |i, _| 0.1 * i as f32);
+/// let depth = Field::from_fn([16, 24], |i, _| 0.1 * i as f32);
 /// let options = LayerOptions { unit: "m", legend: false, ..LayerOptions::default() };
 /// assert_eq!(draw_values(&terrain, &depth, &options)?.size(), [16, 24]);
 /// // The values must have the size of the terrain.
@@ -90,7 +91,7 @@ impl<'a> LayerOptions<'a> {
 pub fn draw_values(terrain: &Terrain, values: &Field<f32>, options: &LayerOptions<'_>) -> Result<Picture> {
     if values.size() != terrain.ground.size() {
         let [[rows, cols], [want_rows, want_cols]] = [values.size(), terrain.ground.size()];
-        return Err(Error::layer(
+        return Err(Error::invalid_layer(
             options.title,
             format!("is {rows} × {cols} cells; the terrain is {want_rows} × {want_cols}"),
         ));
@@ -98,47 +99,55 @@ pub fn draw_values(terrain: &Terrain, values: &Field<f32>, options: &LayerOption
     let relief = Relief::new(terrain, None)?;
     let [low, high] = match options.range {
         Some(range) => range,
-        None => range(&relief, values, options.log),
+        None => choose_value_range(&relief, values, options.log),
     };
     if !(low < high && (high - low).is_finite() && (low > 0.0 || !options.log)) {
         let allowed = if options.log { "above 0, low below high" } else { "low below high" };
-        return Err(Error::value("range", format!("{low} to {high}"), allowed));
+        return Err(Error::invalid_value("range", format!("{low} to {high}"), allowed));
     }
     // The logarithm of a value that is not positive is not finite, and the cell stays bare.
+    // The legend of a logarithmic layer has equal factors in equal lengths, so positions are computed from logarithms.
     let ruler = |x: f32| if options.log { libm::logf(x) } else { x };
     let (from, to) = (ruler(low), ruler(high));
-    let painter = Painter::new(&relief, brush(&relief, Ramp::land(), Sun::default(), None, None)?);
-    let colours = options.ramp.table();
-    let rgb = Field::generate(relief.size(), |i, j| {
+    let painter = Painter::new(&relief, choose_brush(&relief, Ramp::land(), Sun::default(), None, None)?);
+    let colours = options.ramp.to_table();
+    let rgb = Field::from_fn(relief.size(), |i, j| {
         if relief.is_hole(i, j) {
-            return hatch(i, j, 4);
+            return hatch_colour(i, j, 4);
         }
-        let light = painter.light(i, j);
+        let light = painter.light_cell(i, j);
         let t = (ruler(values[(i, j)]) - from) / (to - from);
+        // In a layer without negative values, the relief shows through in the lowest eighth of the range. A layer with
+        // negative values is opaque everywhere, because there 0 is not an end of the ramp.
         let cover = match t {
             t if t.is_nan() => 0.0,
             t if low >= 0.0 => COVER * (8.0 * t).clamp(0.0, 1.0),
             _ => COVER,
         };
-        let colour = mix([GREY; 3], colours.at(t), cover);
-        srgb(std::array::from_fn(|c| colour[c] * light[c]))
+        let colour = mix_colours([GREY; 3], colours.nearest_colour(t), cover);
+        to_srgb(std::array::from_fn(|c| colour[c] * light[c]))
     });
     let map = Picture { rgb };
     let cols = map.rgb.cols();
-    let map = map.within(options.max_size.unwrap_or(0));
+    let map = map.fit_within(options.max_size.unwrap_or(0));
     let metres_per_pixel = terrain.grid.cell * cols as f64 / map.rgb.cols() as f64;
     let legend =
         Legend { ramp: options.ramp, low: low.into(), high: high.into(), unit: options.unit, log: options.log };
-    Ok(furniture::below(map, options.scale_bar.then_some(metres_per_pixel), options.legend.then_some(&legend)))
+    Ok(furniture::add_scale_and_legend(
+        map,
+        options.scale_bar.then_some(metres_per_pixel),
+        options.legend.then_some(&legend),
+    ))
 }
 
 /// Returns the low and the high end of a range that shows the layer, with `values` per cell of the relief: from 0, or
 /// from the 0.5 % quantile if that is below 0, to the 99.5 % quantile. With `log` they are the quantiles of the
 /// positive values, and the low end is at least a thousandth of the high one. Returns a range of width 1 if there is
 /// nothing to show.
-pub fn range(relief: &Relief, values: &Field<f32>, log: bool) -> [f32; 2] {
-    let sorted = relief.sorted(|i, j| Some(values[(i, j)]).filter(|v| v.is_finite() && (*v > 0.0 || !log)));
-    let (low, high) = (quantile(&sorted, 0.005), quantile(&sorted, 0.995));
+pub fn choose_value_range(relief: &Relief, values: &Field<f32>, log: bool) -> [f32; 2] {
+    let sorted = relief.sorted_values(|i, j| Some(values[(i, j)]).filter(|v| v.is_finite() && (*v > 0.0 || !log)));
+    // Half a per cent at either end is left out, so that a few extreme cells do not use up the colours.
+    let (low, high) = (quantile_of_sorted(&sorted, 0.005), quantile_of_sorted(&sorted, 0.995));
     match (log, low < 0.0) {
         _ if sorted.is_empty() => [1.0, 2.0],
         // Three powers of ten: smaller values are everywhere and would obscure the larger ones.
@@ -166,10 +175,10 @@ mod tests {
         for log in [false, true] {
             let options = LayerOptions { log, legend: false, range: Some([1e-3, 10.0]), ..LayerOptions::default() };
             let picture = draw_values(&flat(), &values, &options).unwrap();
-            let bare = srgb([GREY; 3]);
+            let bare = to_srgb([GREY; 3]);
             let near = |a: [u8; 3], b: [u8; 3]| (0..3).all(|c| a[c].abs_diff(b[c]) <= 1);
             assert!(near(picture.rgb[(0, 0)], bare) && near(picture.rgb[(1, 1)], bare));
-            let full = srgb(mix([GREY; 3], options.ramp.at(1.0), COVER));
+            let full = to_srgb(mix_colours([GREY; 3], options.ramp.colour_at(1.0), COVER));
             assert!(near(picture.rgb[(2, 2)], full), "{:?} for {full:?}", picture.rgb[(2, 2)]);
         }
     }
@@ -177,10 +186,10 @@ mod tests {
     #[test]
     fn a_log_scale_takes_factors_as_steps() {
         // Of 1, 10 and 100, the middle value is halfway along the ramp.
-        let values = Field::generate([8, 8], |i, _| [1.0, 10.0, 100.0][i % 3]);
+        let values = Field::from_fn([8, 8], |i, _| [1.0, 10.0, 100.0][i % 3]);
         let options = LayerOptions { log: true, legend: false, range: Some([1.0, 100.0]), ..LayerOptions::default() };
         let picture = draw_values(&flat(), &values, &options).unwrap();
-        let middle = srgb(mix([GREY; 3], options.ramp.at(0.5), COVER));
+        let middle = to_srgb(mix_colours([GREY; 3], options.ramp.colour_at(0.5), COVER));
         for c in 0..3 {
             assert!(picture.rgb[(1, 4)][c].abs_diff(middle[c]) <= 2);
         }

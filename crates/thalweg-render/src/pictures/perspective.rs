@@ -2,18 +2,18 @@
 
 use rayon::prelude::*;
 
-use crate::pictures::colour::{Linear, linear, mix, srgb};
+use crate::pictures::colour::{Linear, mix_colours, to_linear, to_srgb};
 use crate::pictures::furniture::{INK, PAPER};
 use crate::pictures::light::Sun;
-use crate::pictures::natural::{Air, NaturalGround, lit_ground};
+use crate::pictures::natural::{Atmosphere, NaturalGround, lit_ground};
 use crate::pictures::paint::Painter;
 use crate::pictures::picture::Picture;
 use crate::pictures::ramps::Ramp;
-use crate::pictures::raster::Band;
+use crate::pictures::raster::RasterBand;
 use crate::pictures::relief::Relief;
 use crate::pictures::scene::{Block, Camera, Projected, ScenePoint};
-use crate::pictures::shade::brush;
-use crate::pictures::text::{Letters, draw};
+use crate::pictures::shade::choose_brush;
+use crate::pictures::text::{Letters, draw_text};
 use crate::pictures::trees::Wood;
 use crate::pictures::water::{Streams, Water};
 use thalweg_core::base::range::check_range;
@@ -21,14 +21,14 @@ use thalweg_core::{Error, Point, Result, Size, Terrain};
 use thalweg_models::process::forest::Tree;
 
 /// The number of subpixels along a side of a pixel.
-const FINE: usize = 2;
+const SUBPIXELS: usize = 2;
 /// The number of rows of pixels that are drawn together.
 const BAND: usize = 24;
 /// The ratio of relief to extent at which a block needs no exaggeration.
 const PROPORTION: f32 = 0.2;
 /// The exponent with which exaggeration compensates for a lower ratio: with less than 1, lowlands still look lower
 /// than mountains.
-const MADE_UP: f32 = 0.7;
+const EXAGGERATION_EXPONENT: f32 = 0.7;
 /// The distance in metres over which air absorbs half of the light, in a view from within the terrain.
 const HAZE: f32 = 25_000.0;
 /// The colour of the air above the block: at the top of the picture, and at the bottom.
@@ -52,7 +52,7 @@ thalweg_core::with_defaults! {
         /// Colours of dry ground by height.
         pub ramp: &'static Ramp = Ramp::land(),
         /// Heights in metres at the ramp's ends, the low one first; `None` takes those of the ground that
-        /// [`Relief::range`] finds.
+        /// [`Relief::colour_range`] finds.
         pub range: Option<[f32; 2]> = None,
         /// The position of the sun.
         pub sun: Sun = Sun::default(),
@@ -103,7 +103,7 @@ pub struct Standpoint {
     pub above: f64,
     /// The direction of view in degrees clockwise from north, −360 to 360.
     pub azimuth: f64,
-    /// The direction of view in degrees above the horizon, −90 to 60.
+    /// The direction of view in degrees above the horizon, −90 to 60. For example, −20 looks down into a valley.
     pub pitch: f64,
     /// The horizontal angle of view in degrees, 5 to 120.
     pub lens: f64,
@@ -122,7 +122,7 @@ pub struct DrawnLand<'a> {
 
 impl<'a> DrawnLand<'a> {
     /// Creates a terrain without water or trees.
-    pub fn bare(terrain: &'a Terrain) -> Self {
+    pub fn from_terrain(terrain: &'a Terrain) -> Self {
         Self { terrain, water: Water::default(), trees: &[] }
     }
 }
@@ -130,14 +130,14 @@ impl<'a> DrawnLand<'a> {
 /// Draws the terrain in perspective.
 ///
 /// # Errors
-/// If an option is out of range, or if the size of the water differs from the terrain's.
+/// Returns an error if an option is out of range, or if the size of the water differs from the terrain's.
 ///
 /// # Examples
 /// ```
 /// use thalweg_core::{Field, Grid, Height, Terrain};
 /// use thalweg_render::pictures::perspective::{ViewOptions, draw_view};
 ///
-/// let ground = Field::generate([32, 48], |i, j| Height::saturating(300.0 - (i.abs_diff(16) + j.abs_diff(24)) as f64));
+/// let ground = Field::from_fn([32, 48], |i, j| Height::from_metres_clamped(300.0 - (i.abs_diff(16) + j.abs_diff(24)) as f64));
 /// let terrain = Terrain::from_ground(Grid::new([32, 48], 30.0)?, ground)?;
 /// // Seen from the south-west.
 /// let options = ViewOptions { size: [48, 64], azimuth: 225.0, ..ViewOptions::default() };
@@ -147,10 +147,10 @@ impl<'a> DrawnLand<'a> {
 pub fn draw_view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
     options.check()?;
     let land = DrawnLand { terrain, water: options.water, trees: options.trees };
-    let mut views = render(&[land], options)?;
+    let mut views = render_views(&[land], options)?;
     let mut picture = views.pop().unwrap_or_else(|| Picture::new(options.size, PAPER));
     if let Some(title) = options.title {
-        caption(&mut picture, title);
+        draw_caption(&mut picture, title);
     }
     Ok(picture)
 }
@@ -159,32 +159,32 @@ pub fn draw_view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture
 /// in the same colours, with labels. The water and trees in `options` are ignored.
 ///
 /// # Errors
-/// Those of [`draw_view`].
+/// Returns the errors of [`draw_view`].
 ///
 /// # Examples
 /// ```
 /// use thalweg_core::{Field, Grid, Height, Terrain};
 /// use thalweg_render::pictures::perspective::{DrawnLand, ViewOptions, draw_comparison};
 ///
-/// let ground = Field::generate([32, 48], |i, j| Height::saturating(300.0 - (i.abs_diff(16) + j.abs_diff(24)) as f64));
+/// let ground = Field::from_fn([32, 48], |i, j| Height::from_metres_clamped(300.0 - (i.abs_diff(16) + j.abs_diff(24)) as f64));
 /// let terrain = Terrain::from_ground(Grid::new([32, 48], 30.0)?, ground)?;
 /// let flat = Terrain::new(terrain.grid.clone());
 /// let options = ViewOptions { size: [48, 64], ..ViewOptions::default() };
-/// let picture = draw_comparison(DrawnLand::bare(&terrain), DrawnLand::bare(&flat), &options)?;
+/// let picture = draw_comparison(DrawnLand::from_terrain(&terrain), DrawnLand::from_terrain(&flat), &options)?;
 /// assert_eq!(picture.size(), [48, 2 * 64]);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn draw_comparison(before: DrawnLand<'_>, after: DrawnLand<'_>, options: &ViewOptions<'_>) -> Result<Picture> {
     options.check()?;
-    let mut views = render(&[before, after], options)?;
+    let mut views = render_views(&[before, after], options)?;
     for (picture, label) in views.iter_mut().zip(["before", "after"]) {
         let left = picture.rgb.cols().saturating_sub(Letters::Large.width(label)) / 2;
         let top = picture.rgb.rows().saturating_sub(Letters::Large.height() + 14);
-        draw(picture, [top, left], label, Letters::Large, INK);
+        draw_text(picture, [top, left], label, Letters::Large, INK);
     }
-    let mut picture = Picture::beside(&views, 0, PAPER);
+    let mut picture = Picture::join_side_by_side(&views, 0, PAPER);
     if let Some(title) = options.title {
-        caption(&mut picture, title);
+        draw_caption(&mut picture, title);
     }
     Ok(picture)
 }
@@ -193,9 +193,11 @@ impl ViewOptions<'_> {
     /// Returns the rows and columns of samples with which these options draw a terrain of `cells`: about as dense as
     /// the screen's pixels, and denser for a camera within the terrain. A [`NaturalGround`] of this size shows all
     /// the detail that is visible.
-    pub fn samples(&self, cells: Size) -> Size {
+    pub fn sample_size(&self, cells: Size) -> Size {
         let pixels = self.size[0].max(self.size[1]);
         let [least, most] =
+            // A camera within the terrain sees near ground enlarged, so it needs samples two to three times as dense as
+            // pixels.
             if self.standpoint.is_some() { [2 * pixels, 3 * pixels] } else { [pixels / 2, pixels * 3 / 2] };
         let long = cells[0].max(cells[1]);
         let scale = match long {
@@ -207,13 +209,14 @@ impl ViewOptions<'_> {
         cells.map(|n| if n > 1 { (((n - 1) as f64 * scale).round() as usize).max(1) + 1 } else { 1 })
     }
 
-    /// Returns an error if the picture has fewer than 16 or more than 16 384 pixels on a side, or if another option is out of range.
+    /// Returns an error if the picture has fewer than 16 or more than 16 384 pixels on a side, or if another option is
+    /// out of range.
     ///
     /// # Errors
-    /// The first option that is out of range, with the range.
+    /// Returns an error that names the first option that is out of range, with the range.
     pub fn check(&self) -> Result<()> {
         if !self.size.iter().all(|n| (16..=16_384).contains(n)) {
-            return Err(Error::value(
+            return Err(Error::invalid_value(
                 "size",
                 format!("{} × {} pixels (width × height)", self.size[1], self.size[0]),
                 "16 to 16384 each",
@@ -234,7 +237,7 @@ impl ViewOptions<'_> {
             check_range("lens", lens, 5.0..=120.0)?;
         }
         if let Some(exaggeration) = self.exaggeration.filter(|x| !(*x > 0.0 && *x <= 1000.0)) {
-            return Err(Error::value("exaggeration", exaggeration, "above 0 to 1000"));
+            return Err(Error::invalid_value("exaggeration", exaggeration, "above 0 to 1000"));
         }
         Ok(())
     }
@@ -251,75 +254,83 @@ struct Subject<'a> {
 
 /// Returns the factor on heights, 0.05 to 100, that gives good proportions to a terrain `long` metres long with
 /// `relief` metres between its lowest and highest point; 1 if it is flat.
-pub fn exaggeration(long: f32, relief: f32) -> f32 {
-    if relief > 0.0 { libm::powf(PROPORTION * long / relief, MADE_UP).clamp(0.05, 100.0) } else { 1.0 }
+pub fn choose_exaggeration(long: f32, relief: f32) -> f32 {
+    if relief > 0.0 { libm::powf(PROPORTION * long / relief, EXAGGERATION_EXPONENT).clamp(0.05, 100.0) } else { 1.0 }
 }
 
 /// Draws each terrain with shared camera, exaggeration, colours and base.
-pub(crate) fn render(lands: &[DrawnLand<'_>], options: &ViewOptions<'_>) -> Result<Vec<Picture>> {
+pub(crate) fn render_views(lands: &[DrawnLand<'_>], options: &ViewOptions<'_>) -> Result<Vec<Picture>> {
     let subjects = lands.iter().map(|DrawnLand { terrain, water, trees }| {
-        let relief = Relief::flooded(terrain, water)?;
+        let relief = Relief::with_water(terrain, water)?;
         // Large reliefs are low-pass filtered, small ones interpolated smoothly.
-        let relief = relief.resized(options.samples(relief.size()));
+        let relief = relief.resized(options.sample_size(relief.size()));
         Ok(Subject { relief, streams: water.streams, trees, cells: terrain.grid.size })
     });
     let subjects = subjects.collect::<Result<Vec<_>>>()?;
     let reliefs: Vec<&Relief> = subjects.iter().map(|subject| &subject.relief).collect();
+    // A property that all views share is combined from those of the single reliefs.
     let joint = |pick: fn(f32, f32) -> f32, values: &dyn Fn(&Relief) -> f32| {
         reliefs.iter().map(|relief| values(relief)).reduce(pick).unwrap_or(0.0)
     };
+    // The extent is that of the largest relief, so that a terrain with other cells appears in the same block.
     let extent = [0, 1].map(|k| joint(f32::max, &|r| r.cell[k] * (r.size()[k].max(2) - 1) as f32));
     let long = extent[0].max(extent[1]);
-    let low = joint(f32::min, &|r| r.extremes()[0]);
-    let high = joint(f32::max, &|r| r.extremes()[1]);
-    let chosen = || if options.standpoint.is_some() { 1.0 } else { exaggeration(long, high - low) };
+    let low = joint(f32::min, &|r| r.height_extremes()[0]);
+    let high = joint(f32::max, &|r| r.height_extremes()[1]);
+    // From a standpoint, exaggerated heights would make the ground steeper than a person sees it.
+    let chosen = || if options.standpoint.is_some() { 1.0 } else { choose_exaggeration(long, high - low) };
     let exaggeration = options.exaggeration.map_or_else(chosen, |given| given as f32);
+    // The base is 4.5 % of the longer side below the lowest point, so that the block's sides are visible everywhere.
     let base = low * exaggeration - 0.045 * long;
-    let range =
-        options.range.unwrap_or_else(|| [joint(f32::min, &|r| r.range()[0]), joint(f32::max, &|r| r.range()[1])]);
+    let range = options
+        .range
+        .unwrap_or_else(|| [joint(f32::min, &|r| r.colour_range()[0]), joint(f32::max, &|r| r.colour_range()[1])]);
     // All views use the same light, so that smoothing appears as smoother terrain and not as stronger light: that of
     // the steepest relief, which would be black with shadow in a stronger one.
-    let light = reliefs.iter().map(|relief| relief.exaggeration()).reduce(f64::min).unwrap_or(1.0);
+    let light = reliefs.iter().map(|relief| relief.choose_exaggeration()).reduce(f64::min).unwrap_or(1.0);
     let bounds: [ScenePoint; 2] = [-1.0, 1.0]
         .map(|s| [s * extent[1] / 2.0, s * extent[0] / 2.0, if s < 0.0 { base } else { high * exaggeration }]);
-    let screen = options.size.map(|n| (n * FINE) as f32);
+    let screen = options.size.map(|n| (n * SUBPIXELS) as f32);
     let camera = match (options.standpoint, reliefs.first()) {
-        (Some(standpoint), Some(relief)) => standpoint.camera(relief, exaggeration, screen),
-        _ => Camera::framing(bounds, options.azimuth, options.elevation, screen, 0.92 * options.zoom as f32),
+        (Some(standpoint), Some(relief)) => standpoint.place_camera(relief, exaggeration, screen),
+        // The factor of 0.92 leaves a margin around the block at a zoom of 1.
+        _ => Camera::with_box_in_view(bounds, options.azimuth, options.elevation, screen, 0.92 * options.zoom as f32),
     };
     let haze = options.haze.map_or(if options.standpoint.is_some() { HAZE } else { 4.0 * long }, |haze| haze as f32);
-    let air = Air::new(camera.eye(), options.sun, haze, low * exaggeration);
+    let air = Atmosphere::new(camera.eye(), options.sun, haze, low * exaggeration);
     let draw_one = |Subject { relief, streams, trees, cells }: &Subject<'_>| {
         let sun = options.sun.direction();
-        let brush = brush(relief, options.ramp, options.sun, Some(light), Some(range))?;
-        let streams = streams.map(|streams| streams.on(relief, *cells));
+        let brush = choose_brush(relief, options.ramp, options.sun, Some(light), Some(range))?;
+        let streams = streams.map(|streams| streams.cover_samples(relief, *cells));
         let colours = match options.natural {
             Some(ground) => lit_ground(relief, ground, &air, options.sun, exaggeration, streams.as_ref()),
             None => Painter::new(relief, brush).with_streams(streams).paint(),
         };
+        // A camera within the terrain sees the surface only; the sides are part of views from outside.
         let mut block = Block::new(relief, &colours, exaggeration, base, sun);
         if options.standpoint.is_some() {
             block = block.without_sides();
         }
-        if let Some(light) = Wood::shadow(trees, *cells, relief, sun) {
-            block = block.shaded(&light);
+        if let Some(light) = Wood::light_under_crowns(trees, *cells, relief, sun) {
+            block = block.with_shadows(&light);
         }
-        let screen = [options.size[0] * FINE, BAND * FINE];
+        let screen = [options.size[0] * SUBPIXELS, BAND * SUBPIXELS];
         let wood = Wood::new(trees, *cells, relief, exaggeration, &camera, sun, screen);
         let half = [1, 0].map(|k| relief.cell[k] * (relief.size()[k].max(2) - 1) as f32 / 2.0);
-        let floor = Floor { camera, base, half, blur: 0.05 * long, sun };
+        let floor = ShadowPlane { camera, base, half, blur: 0.05 * long, sun };
         let projected = block.project(&camera);
         if options.natural.is_some() {
+            // Only a camera at a standpoint sees the sea up to the horizon; from far away it ends at the block's sides.
             let sea = relief.sea.filter(|_| options.standpoint.is_some()).map(|sea| sea * exaggeration);
-            return Ok(photograph(&projected, &wood, &camera, &air, sea, options.size));
+            return Ok(draw_natural_view(&projected, &wood, &camera, &air, sea, options.size));
         }
-        Ok(rasterise(&projected, &wood, &floor, options.size))
+        Ok(rasterise_block(&projected, &wood, &floor, options.size))
     };
     subjects.iter().map(draw_one).collect()
 }
 
 /// The plane on which the block stands, for its shadow.
-struct Floor {
+struct ShadowPlane {
     camera: Camera,
     base: f32,
     half: [f32; 2],
@@ -327,83 +338,99 @@ struct Floor {
     sun: ScenePoint,
 }
 
-impl Floor {
+impl ShadowPlane {
     /// Returns the share of the light that the block removes at a subpixel: a soft shadow that falls away from the
     /// sun.
-    fn dark(&self, at: [f32; 2]) -> f32 {
-        let Some([east, north]) = self.camera.floor(at, self.base) else { return 0.0 };
+    fn shadow_share(&self, at: [f32; 2]) -> f32 {
+        let Some([east, north]) = self.camera.intersect_level_plane(at, self.base) else { return 0.0 };
+        // The shadow's outline is that of the base, moved away from the sun by the width of its soft edge.
         let beyond = |x: f32, half: f32, sun: f32| ((x + sun * self.blur).abs() - half).max(0.0);
         let (dx, dy) = (beyond(east, self.half[0], self.sun[0]), beyond(north, self.half[1], self.sun[1]));
         let fall = 1.0 + (dx * dx + dy * dy) / (self.blur * self.blur);
+        // Below the block half of the light is missing; far away the share decreases with the fourth power of the
+        // distance.
         0.5 / (fall * fall)
     }
 }
 
-fn rasterise(block: &Projected, wood: &Wood, floor: &Floor, [rows, cols]: Size) -> Picture {
+fn rasterise_block(block: &Projected, wood: &Wood, floor: &ShadowPlane, [rows, cols]: Size) -> Picture {
     let mut picture = Picture::new([rows, cols], PAPER);
-    let air = AIR.map(linear);
+    let air = AIR.map(to_linear);
+    // Strips do not share pixels, so that they can be drawn on any number of threads with the same result.
     let strips = picture.rgb.as_mut_slice().par_chunks_mut(cols * BAND).enumerate();
     strips.for_each(|(n, strip)| {
         let top = n * BAND;
-        let mut band = Band::new(top * FINE, strip.len() / cols * FINE, cols * FINE);
+        let mut band = RasterBand::new(top * SUBPIXELS, strip.len() / cols * SUBPIXELS, cols * SUBPIXELS);
         block.draw(&mut band);
-        wood.draw(n, &floor.camera, &mut band);
+        wood.draw_band(n, &floor.camera, &mut band);
         for (k, pixel) in strip.iter_mut().enumerate() {
             let (row, col) = (k / cols, k % cols);
+            // Where no triangle covers a subpixel, the paper's gradient and the block's shadow on the plane are
+            // visible.
             let behind = || -> Linear {
                 let height = (top + row) as f32 / rows as f32;
-                let at = [(col * FINE + FINE / 2) as f32, ((top + row) * FINE + FINE / 2) as f32];
-                let dark = if block.is_empty() { 0.0 } else { floor.dark(at) };
-                mix(mix(air[0], air[1], height), [0.0; 3], dark)
+                let at = [(col * SUBPIXELS + SUBPIXELS / 2) as f32, ((top + row) * SUBPIXELS + SUBPIXELS / 2) as f32];
+                let dark = if block.is_empty() { 0.0 } else { floor.shadow_share(at) };
+                mix_colours(mix_colours(air[0], air[1], height), [0.0; 3], dark)
             };
             let mut sum = [0.0; 3];
-            for sub in 0..FINE * FINE {
-                let seen = band.at(row * FINE + sub / FINE, col * FINE + sub % FINE).unwrap_or_else(behind);
+            // Subpixels are averaged in linear light, in which light adds up.
+            for sub in 0..SUBPIXELS * SUBPIXELS {
+                let seen = band
+                    .colour_at(row * SUBPIXELS + sub / SUBPIXELS, col * SUBPIXELS + sub % SUBPIXELS)
+                    .unwrap_or_else(behind);
                 sum = std::array::from_fn(|c| sum[c] + seen[c]);
             }
-            *pixel = srgb(sum.map(|x| x / (FINE * FINE) as f32));
+            *pixel = to_srgb(sum.map(|x| x / (SUBPIXELS * SUBPIXELS) as f32));
         }
     });
     picture
 }
 
 /// Draws the block, its trees, and the sky behind them as seen through the air; a `sea` extends to the horizon.
-fn photograph(
+fn draw_natural_view(
     block: &Projected,
     wood: &Wood,
     camera: &Camera,
-    air: &Air,
+    air: &Atmosphere,
     sea: Option<f32>,
     [rows, cols]: Size,
 ) -> Picture {
     let mut picture = Picture::new([rows, cols], PAPER);
     picture.rgb.as_mut_slice().par_chunks_mut(cols * BAND).enumerate().for_each(|(n, strip)| {
         let top = n * BAND;
-        let mut band = Band::new(top * FINE, strip.len() / cols * FINE, cols * FINE);
+        let mut band = RasterBand::new(top * SUBPIXELS, strip.len() / cols * SUBPIXELS, cols * SUBPIXELS);
         block.draw(&mut band);
-        wood.draw(n, camera, &mut band);
+        wood.draw_band(n, camera, &mut band);
         let seen = |row: usize, col: usize| -> Linear {
-            let at = [col as f32 + 0.5, (top * FINE + row) as f32 + 0.5];
-            let ray = camera.ray(at);
-            if let (Some(near), Some(colour)) = (band.near(row, col), band.at(row, col)) {
+            let at = [col as f32 + 0.5, (top * SUBPIXELS + row) as f32 + 0.5];
+            let ray = camera.ray_through(at);
+            // The ray has a forward length of 1, so the point at inverse depth `near` is at 1/near times the ray.
+            if let (Some(near), Some(colour)) = (band.inverse_depth_at(row, col), band.colour_at(row, col)) {
                 let eye = camera.eye();
-                return air.hazed(colour, std::array::from_fn(|k| eye[k] + ray[k] / near));
+                return air.add_haze(colour, std::array::from_fn(|k| eye[k] + ray[k] / near));
             }
-            if let Some((level, [east, north])) = sea.and_then(|level| Some((level, camera.floor(at, level)?))) {
-                return air.sea([east, north, level]);
+            // Where the terrain ends, the plane of the sea continues up to the horizon.
+            if let Some((level, [east, north])) =
+                sea.and_then(|level| Some((level, camera.intersect_level_plane(at, level)?)))
+            {
+                return air.sea_light([east, north, level]);
             }
             let length = ray.iter().map(|x| x * x).sum::<f32>().sqrt();
-            air.sky(ray.map(|x| x / length))
+            air.sky_colour(ray.map(|x| x / length))
         };
         for (k, pixel) in strip.iter_mut().enumerate() {
             let (row, col) = (k / cols, k % cols);
             let mut sum = [0.0; 3];
-            for sub in 0..FINE * FINE {
+            for sub in 0..SUBPIXELS * SUBPIXELS {
                 // Each subpixel is developed before averaging, so that bright edges are smooth in the picture.
-                let seen = Air::developed(seen(row * FINE + sub / FINE, col * FINE + sub % FINE));
+                let seen = Atmosphere::apply_film_curve(seen(
+                    row * SUBPIXELS + sub / SUBPIXELS,
+                    col * SUBPIXELS + sub % SUBPIXELS,
+                ));
                 sum = std::array::from_fn(|c| sum[c] + seen[c]);
             }
-            *pixel = srgb(sum.map(|x| x / (FINE * FINE) as f32));
+            *pixel = to_srgb(sum.map(|x| x / (SUBPIXELS * SUBPIXELS) as f32));
         }
     });
     picture
@@ -411,22 +438,23 @@ fn photograph(
 
 impl Standpoint {
     /// Returns the camera at this standpoint, on a relief whose heights are multiplied by `exaggeration`.
-    fn camera(&self, relief: &Relief, exaggeration: f32, screen: [f32; 2]) -> Camera {
+    fn place_camera(&self, relief: &Relief, exaggeration: f32, screen: [f32; 2]) -> Camera {
         let [rows, cols] = relief.size();
-        let [i, j] = [0, 1].map(|axis| (self.place.along(axis) as f32) / relief.cell[axis] - 0.5);
+        // Cell centres are half a cell from the corner that positions are measured from.
+        let [i, j] = [0, 1].map(|axis| (self.place.axis_coordinate(axis) as f32) / relief.cell[axis] - 0.5);
         let cell = |at: f32, n: usize| (at.round().max(0.0) as usize).min(n - 1);
         let (r, c) = (cell(i, rows), cell(j, cols));
-        let ground = (relief.heights[(r, c)] + relief.depth(r, c)) * exaggeration;
+        let ground = (relief.heights[(r, c)] + relief.water_depth(r, c)) * exaggeration;
         let east = (j - (cols - 1) as f32 / 2.0) * relief.cell[1];
         let north = ((rows - 1) as f32 / 2.0 - i) * relief.cell[0];
-        Camera::standing([east, north, ground + self.above as f32], [self.azimuth, self.pitch], self.lens, screen)
+        Camera::from_eye([east, north, ground + self.above as f32], [self.azimuth, self.pitch], self.lens, screen)
     }
 }
 
 /// Draws a line of text in the middle of the top.
-fn caption(picture: &mut Picture, text: &str) {
+fn draw_caption(picture: &mut Picture, text: &str) {
     let left = picture.rgb.cols().saturating_sub(Letters::Large.width(text)) / 2;
-    draw(picture, [12, left], text, Letters::Large, INK);
+    draw_text(picture, [12, left], text, Letters::Large, INK);
 }
 
 #[cfg(test)]
@@ -438,7 +466,7 @@ mod tests {
         let mut terrain = Terrain::new(Grid::new(size, 30.0).unwrap());
         for i in 0..size[0] {
             for j in 0..size[1] {
-                terrain.ground[(i, j)] = Height::saturating(height(i, j));
+                terrain.ground[(i, j)] = Height::from_metres_clamped(height(i, j));
             }
         }
         terrain
@@ -463,7 +491,7 @@ mod tests {
     #[test]
     fn every_shape_of_terrain_is_drawn() {
         let hole = |mut t: Terrain, f: fn(usize, usize) -> bool| {
-            t.nodata = Some(Field::generate(t.grid.size, f));
+            t.nodata = Some(Field::from_fn(t.grid.size, f));
             t
         };
         let cases = [
@@ -499,7 +527,7 @@ mod tests {
             }
             pair
         };
-        let pair = |a, b| draw_comparison(DrawnLand::bare(a), DrawnLand::bare(b), &small()).unwrap();
+        let pair = |a, b| draw_comparison(DrawnLand::from_terrain(a), DrawnLand::from_terrain(b), &small()).unwrap();
         let same = pair(&a, &a);
         assert_eq!(same.size(), [120, 400]);
         let [left, right] = halves(&same);

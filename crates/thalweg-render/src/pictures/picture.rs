@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::pictures::colour::{Linear, Rgb, linear, srgb};
+use crate::pictures::colour::{Linear, Rgb, to_linear, to_srgb};
 use crate::pictures::png_file::{write_png, write_png_rows};
-use thalweg_core::terrain::filter::{Axis, Kernel, filter};
+use thalweg_core::terrain::filter::{AxisFilter, Kernel, resample_values};
 use thalweg_core::{Cell, CellRect, Field, Size};
 
 /// The largest number of bytes of pixels that are decoded: enough for a frame of 8192².
@@ -23,9 +23,9 @@ const MAX_BYTES: usize = 1 << 28;
 ///
 /// let mut picture = Picture::new([2, 3], [255; 3]);
 /// picture.fill(CellRect::new([0, 0], [1, 3]), [200, 40, 40]);
-/// let png = picture.png()?;
-/// assert_eq!(Picture::decode(Cursor::new(png))?, picture);
-/// assert_eq!(Picture::beside(&[picture.clone(), picture], 1, [0; 3]).size(), [2, 7]);
+/// let png = picture.to_png()?;
+/// assert_eq!(Picture::decode_png(Cursor::new(png))?, picture);
+/// assert_eq!(Picture::join_side_by_side(&[picture.clone(), picture], 1, [0; 3]).size(), [2, 7]);
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -48,16 +48,17 @@ impl Picture {
     /// Writes a PNG (8-bit RGB, sRGB chunk).
     ///
     /// # Errors
-    /// If the writer fails, or if a side is zero or over 2³¹ − 1.
-    pub fn encode(&self, writer: impl Write) -> io::Result<()> {
+    /// Returns an error if the writer fails, or if a side is zero or over 2³¹ − 1.
+    pub fn encode_png(&self, writer: impl Write) -> io::Result<()> {
         write_png(writer, self.size(), png::ColorType::Rgb, png::BitDepth::Eight, self.rgb.as_slice().as_flattened())
     }
 
-    /// Writes the PNG of a picture that is not in memory, with the same bytes as [`Picture::encode`]. `pixels`
+    /// Writes the PNG of a picture that is not in memory, with the same bytes as [`Picture::encode_png`]. `pixels`
     /// returns the pixels of some rows, row by row from the left; each row is requested once, in order.
     ///
     /// # Errors
-    /// Those of [`Picture::encode`] and of `pixels`; if `pixels` returns too few or too many pixels.
+    /// Returns the errors of [`Picture::encode_png`] and of `pixels`, and an error if `pixels` returns too few or too
+    /// many pixels.
     pub fn encode_rows(
         writer: impl Write,
         size: Size,
@@ -67,21 +68,21 @@ impl Picture {
         write_png_rows(writer, size, png::ColorType::Rgb, png::BitDepth::Eight, bytes)
     }
 
-    /// Returns the bytes of a PNG, as written by [`Picture::encode`].
+    /// Returns the bytes of a PNG, as written by [`Picture::encode_png`].
     ///
     /// # Errors
-    /// Those of [`Picture::encode`].
-    pub fn png(&self) -> io::Result<Vec<u8>> {
+    /// Returns the errors of [`Picture::encode_png`].
+    pub fn to_png(&self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        self.encode(&mut bytes)?;
+        self.encode_png(&mut bytes)?;
         Ok(bytes)
     }
 
-    /// Reads a PNG in the format that [`Picture::encode`] writes.
+    /// Reads a PNG in the format that [`Picture::encode_png`] writes.
     ///
     /// # Errors
-    /// If it cannot be read, is not 8-bit RGB, or has more than 2²⁸ bytes of pixels.
-    pub fn decode(reader: impl BufRead + Seek) -> io::Result<Self> {
+    /// Returns an error if it cannot be read, is not 8-bit RGB, or has more than 2²⁸ bytes of pixels.
+    pub fn decode_png(reader: impl BufRead + Seek) -> io::Result<Self> {
         let mut reader = png::Decoder::new(reader).read_info()?;
         let (info, other) = (reader.info(), || io::Error::other("is not a PNG of 8-bit RGB"));
         if (info.color_type, info.bit_depth) != (png::ColorType::Rgb, png::BitDepth::Eight) {
@@ -99,49 +100,53 @@ impl Picture {
     /// Returns the picture at `size`, if that is no larger in either direction, by averaging the light on each new
     /// pixel's area; otherwise the picture itself.
     #[must_use]
-    pub fn reduced(self, size: Size) -> Self {
+    pub fn shrink_to(self, size: Size) -> Self {
         let [rows, cols] = self.size();
         if size[0] > rows || size[1] > cols || size == [rows, cols] || size.contains(&0) {
             return self;
         }
-        let (down, across) = (Span::all(rows, size[0]), Span::all(cols, size[1]));
+        // Old rows and columns are divided evenly among the new ones, also where the ratio is not a whole number.
+        let (down, across) = (PixelSpan::divide_axis(rows, size[0]), PixelSpan::divide_axis(cols, size[1]));
         let mut rgb = Field::new(size, [0; 3]);
         rgb.par_rows_mut().for_each(|(i, row)| {
+            // First the rows of a span are averaged column by column, then the columns; weights are separable.
             let mut light = vec![[0f32; 3]; cols];
             for (r, weight) in down[i].weights() {
                 for (sum, pixel) in light.iter_mut().zip(self.rgb.row(r)) {
-                    add(sum, linear(*pixel), weight);
+                    add_weighted(sum, to_linear(*pixel), weight);
                 }
             }
-            gather(&light, &across, row);
+            sum_spans(&light, &across, row);
         });
         Self { rgb }
     }
 
-    /// Returns the picture with its longer side at most `pixels` and its proportions kept; see [`Picture::reduced`].
-    /// 0 leaves it unchanged.
+    /// Returns the picture with its longer side at most `pixels` and its proportions kept; see [`Picture::shrink_to`].
+    /// 0 leaves it unchanged. For example, with 1000 a picture of 4000 × 2000 pixels becomes one of 1000 × 500.
     #[must_use]
-    pub fn within(self, pixels: usize) -> Self {
+    pub fn fit_within(self, pixels: usize) -> Self {
         let size = size_within(self.size(), pixels);
-        self.reduced(size)
+        self.shrink_to(size)
     }
 
     /// Returns the picture at `size`, if that is no smaller in either direction, with smooth (bicubic) interpolation
     /// of light; otherwise the picture itself.
     #[must_use]
-    pub fn enlarged(self, size: Size) -> Self {
+    pub fn enlarge_to(self, size: Size) -> Self {
         let old = self.size();
         if size[0] < old[0] || size[1] < old[1] || size == old || old.contains(&0) {
             return self;
         }
-        let [rows, cols] = [0, 1].map(|k| Axis::new(old[k], size[k], Kernel::Smooth));
-        let light = [0, 1, 2].map(|c| filter(old, |i, j| f64::from(linear(self.rgb[(i, j)])[c]), &rows, &cols));
-        Self { rgb: Field::generate(size, |i, j| srgb([0, 1, 2].map(|c| light[c][(i, j)] as f32))) }
+        // The filter works in linear light, because a mean of sRGB codes would be too dark.
+        let [rows, cols] = [0, 1].map(|k| AxisFilter::new(old[k], size[k], Kernel::Smooth));
+        let light =
+            [0, 1, 2].map(|c| resample_values(old, |i, j| f64::from(to_linear(self.rgb[(i, j)])[c]), &rows, &cols));
+        Self { rgb: Field::from_fn(size, |i, j| to_srgb([0, 1, 2].map(|c| light[c][(i, j)] as f32))) }
     }
 
     /// Places pictures in a row from the left, with their tops aligned and `gap` pixels of colour `ground` between
     /// them.
-    pub fn beside(pictures: &[Self], gap: usize, ground: Rgb) -> Self {
+    pub fn join_side_by_side(pictures: &[Self], gap: usize, ground: Rgb) -> Self {
         let rows = pictures.iter().map(|p| p.rgb.rows()).max().unwrap_or(0);
         let widths: usize = pictures.iter().map(|p| p.rgb.cols()).sum();
         let mut all = Self::new([rows, widths + gap * pictures.len().saturating_sub(1)], ground);
@@ -156,6 +161,7 @@ impl Picture {
     /// Draws `part` over this picture with its upper left pixel at `to`; parts that do not fit are cut off.
     pub fn paste(&mut self, part: &Self, to: impl Into<Cell>) {
         let to = to.into();
+        // The part that fits is computed per axis; it is empty if the position is outside the picture.
         let room = |k: usize| self.size()[k].saturating_sub(to[k]).min(part.size()[k]);
         let window = CellRect::new([0, 0], [room(0), room(1)]);
         if !window.size().contains(&0) {
@@ -184,11 +190,11 @@ pub fn size_within([rows, cols]: Size, pixels: usize) -> Size {
     [scale(rows), scale(cols)]
 }
 
-/// [`Picture::reduced`] for a picture that arrives row by row, with the same bits.
+/// [`Picture::shrink_to`] for a picture that arrives row by row, with the same bits.
 pub(crate) struct Reduction {
     size: [Size; 2],
-    down: Vec<Span>,
-    across: Vec<Span>,
+    down: Vec<PixelSpan>,
+    across: Vec<PixelSpan>,
     /// The numbers of rows received, and of rows completed.
     at: [usize; 2],
     light: Vec<Linear>,
@@ -197,12 +203,13 @@ pub(crate) struct Reduction {
 impl Reduction {
     /// Creates a reduction from pictures of size `old` to a size that is no larger.
     pub fn new(old: Size, size: Size) -> Self {
-        let (down, across) = (Span::all(old[0], size[0]), Span::all(old[1], size[1]));
+        let (down, across) = (PixelSpan::divide_axis(old[0], size[0]), PixelSpan::divide_axis(old[1], size[1]));
         Self { size: [old, size], down, across, at: [0, 0], light: vec![[0.0; 3]; old[1]] }
     }
 
     /// Takes the next row; returns the rows that are complete with it.
-    pub fn take(&mut self, row: &[Rgb]) -> Vec<Vec<Rgb>> {
+    pub fn push_row(&mut self, row: &[Rgb]) -> Vec<Vec<Rgb>> {
+        // Without a reduction, rows pass through unchanged, as in `shrink_to`.
         let [old, size] = self.size;
         if size == old {
             return vec![row.to_vec()];
@@ -211,13 +218,19 @@ impl Reduction {
         // A row may be the last of one span and the first of the next.
         while let Some(span) = self.down.get(self.at[1]) {
             if let Some((_, weight)) = span.weights().find(|(r, _)| *r == self.at[0]) {
-                self.light.par_iter_mut().zip(row).with_min_len(4096).for_each(|(sum, p)| add(sum, linear(*p), weight));
+                self.light
+                    .par_iter_mut()
+                    .zip(row)
+                    // A task has at least 4096 pixels, so that short rows are not divided among threads.
+                    .with_min_len(4096)
+                    .for_each(|(sum, p)| add_weighted(sum, to_linear(*p), weight));
             }
+            // The span is complete only if none of its rows is still to come.
             if span.weights().any(|(r, _)| r > self.at[0]) {
                 break;
             }
             let mut pixels = vec![[0; 3]; size[1]];
-            gather(&self.light, &self.across, &mut pixels);
+            sum_spans(&self.light, &self.across, &mut pixels);
             done.push(pixels);
             self.light.fill([0.0; 3]);
             self.at[1] += 1;
@@ -228,29 +241,30 @@ impl Reduction {
 }
 
 /// Sums light over the spans of a row.
-fn gather(light: &[Linear], across: &[Span], row: &mut [Rgb]) {
+fn sum_spans(light: &[Linear], across: &[PixelSpan], row: &mut [Rgb]) {
     for (pixel, span) in row.iter_mut().zip(across) {
         let mut sum = [0.0; 3];
         for (c, weight) in span.weights() {
-            add(&mut sum, light[c], weight);
+            add_weighted(&mut sum, light[c], weight);
         }
-        *pixel = srgb(sum);
+        *pixel = to_srgb(sum);
     }
 }
 
 /// The range of `n` old pixels that make up one of `m` new ones.
-struct Span {
+struct PixelSpan {
     from: f64,
     to: f64,
 }
 
-impl Span {
-    fn all(n: usize, m: usize) -> Vec<Self> {
+impl PixelSpan {
+    fn divide_axis(n: usize, m: usize) -> Vec<Self> {
         (0..m).map(|k| Self::new(n, m, k)).collect()
     }
 
     fn new(n: usize, m: usize, k: usize) -> Self {
         let step = n as f64 / m as f64;
+        // The limit excludes a rounding error of the last span beyond the last old pixel.
         Self { from: k as f64 * step, to: ((k + 1) as f64 * step).min(n as f64) }
     }
 
@@ -264,7 +278,7 @@ impl Span {
     }
 }
 
-fn add(sum: &mut Linear, light: Linear, weight: f32) {
+fn add_weighted(sum: &mut Linear, light: Linear, weight: f32) {
     for c in 0..3 {
         sum[c] += light[c] * weight;
     }
@@ -275,15 +289,15 @@ mod tests {
     use super::*;
 
     fn chequered(size: Size) -> Picture {
-        Picture { rgb: Field::generate(size, |i, j| if (i + j) % 2 == 0 { [255, 0, 10] } else { [0, 0, 10] }) }
+        Picture { rgb: Field::from_fn(size, |i, j| if (i + j) % 2 == 0 { [255, 0, 10] } else { [0, 0, 10] }) }
     }
 
     #[test]
     fn png_decodes_to_the_same_pixels() {
         let picture = chequered([5, 7]);
-        let bytes = picture.png().unwrap();
-        assert_eq!(Picture::decode(io::Cursor::new(&bytes)).unwrap(), picture);
-        assert!(Picture::decode(io::Cursor::new(&bytes[..40])).is_err());
+        let bytes = picture.to_png().unwrap();
+        assert_eq!(Picture::decode_png(io::Cursor::new(&bytes)).unwrap(), picture);
+        assert!(Picture::decode_png(io::Cursor::new(&bytes[..40])).is_err());
         let mut reader = png::Decoder::new(io::Cursor::new(bytes)).read_info().unwrap();
         let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
         let info = reader.next_frame(&mut pixels).unwrap();
@@ -295,13 +309,13 @@ mod tests {
     fn reducing_averages_light_not_codes() {
         // Half of the pixels at full red give half of the light, which is code 188 (the average of codes would be
         // 128).
-        let small = chequered([8, 8]).reduced([2, 2]);
+        let small = chequered([8, 8]).shrink_to([2, 2]);
         assert!(small.rgb.as_slice().iter().all(|p| *p == [188, 0, 10]), "{small:?}");
     }
 
     #[test]
     fn fractional_reduction_keeps_an_even_colour() {
-        let picture = Picture::new([7, 10], [200, 100, 3]).within(4);
+        let picture = Picture::new([7, 10], [200, 100, 3]).fit_within(4);
         assert_eq!(picture.size(), [3, 4]);
         assert!(picture.rgb.as_slice().iter().all(|p| *p == [200, 100, 3]));
     }
@@ -309,16 +323,16 @@ mod tests {
     #[test]
     fn enlarging_keeps_corners_and_an_even_colour() {
         let mut picture = Picture::new([4, 6], [20, 100, 30]);
-        assert_eq!(picture.clone().enlarged([9, 30]), Picture::new([9, 30], [20, 100, 30]));
+        assert_eq!(picture.clone().enlarge_to([9, 30]), Picture::new([9, 30], [20, 100, 30]));
         picture.rgb[(3, 5)] = [255; 3];
-        let large = picture.clone().enlarged([13, 21]);
+        let large = picture.clone().enlarge_to([13, 21]);
         assert_eq!((large.rgb[(12, 20)], large.rgb[(0, 0)]), ([255; 3], [20, 100, 30]));
-        assert_eq!(picture.clone().enlarged([13, 5]), picture);
+        assert_eq!(picture.clone().enlarge_to([13, 5]), picture);
     }
 
     #[test]
     fn beside_keeps_both_and_the_gap() {
-        let all = Picture::beside(&[Picture::new([2, 3], [1; 3]), Picture::new([4, 1], [2; 3])], 2, [9; 3]);
+        let all = Picture::join_side_by_side(&[Picture::new([2, 3], [1; 3]), Picture::new([4, 1], [2; 3])], 2, [9; 3]);
         assert_eq!(all.size(), [4, 6]);
         assert_eq!(all.rgb.row(0), [[1; 3], [1; 3], [1; 3], [9; 3], [9; 3], [2; 3]]);
         assert_eq!(all.rgb.row(3), [[9; 3], [9; 3], [9; 3], [9; 3], [9; 3], [2; 3]]);

@@ -15,7 +15,8 @@ const GROUP: usize = 1 << 18;
 /// Writes a PNG of big-endian samples of 8 or 16 bits.
 ///
 /// # Errors
-/// If the writer fails, a side is zero or over 2³¹ − 1, or the number of bytes does not match the number of pixels.
+/// Returns an error if the writer fails, a side is zero or over 2³¹ − 1, or the number of bytes does not match the
+/// number of pixels.
 pub fn write_png(
     writer: impl Write,
     size: Size,
@@ -23,7 +24,7 @@ pub fn write_png(
     depth: png::BitDepth,
     bytes: &[u8],
 ) -> io::Result<()> {
-    let length = size[1] * bytes_of(colour, depth);
+    let length = size[1] * bytes_per_pixel(colour, depth);
     if bytes.len() != size[0] * length {
         let expected = size[0] * length;
         return Err(io::Error::other(format!("a PNG of {} bytes of pixels, not of {expected}", bytes.len())));
@@ -37,7 +38,7 @@ pub fn write_png(
 /// requested once, in order.
 ///
 /// # Errors
-/// Those of [`write_png`] and of `pixels`.
+/// Returns the errors of [`write_png`] and of `pixels`.
 pub(crate) fn write_png_rows<'a>(
     writer: impl Write,
     [rows, cols]: Size,
@@ -55,8 +56,9 @@ pub(crate) fn write_png_rows<'a>(
         encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
     }
     let mut body = encoder.write_header()?;
-    let pixel = bytes_of(colour, depth);
+    let pixel = bytes_per_pixel(colour, depth);
     let length = cols * pixel;
+    // Each row has one more byte in the file, which names its filter. A group has at least one row, however long.
     let group = (GROUP / (length + 1)).max(1);
     // The row above the current ones; zeros above the first row.
     let mut before = vec![0; length];
@@ -69,9 +71,10 @@ pub(crate) fn write_png_rows<'a>(
         let filter_group = |some: &[u8], above: &[u8]| {
             let mut out = Vec::with_capacity(some.len() / length * (length + 1));
             let mut best = vec![0; length];
+            // The first row of a group is predicted from the last row of the group before, whose pixels are known.
             let mut above = above;
             for row in some.chunks_exact(length) {
-                filter(row, above, pixel, &mut best, &mut out);
+                filter_row(row, above, pixel, &mut best, &mut out);
                 above = row;
             }
             out
@@ -81,6 +84,7 @@ pub(crate) fn write_png_rows<'a>(
             start => filter_group(some, &bytes[start - length..start]),
         });
         let groups: Vec<Vec<u8>> = groups.collect();
+        // The last row is kept, because the caller's buffer is released before the next rows arrive.
         before.copy_from_slice(&bytes[bytes.len() - length..]);
         Ok(groups)
     };
@@ -89,13 +93,13 @@ pub(crate) fn write_png_rows<'a>(
 }
 
 /// Returns the number of bytes per pixel.
-fn bytes_of(colour: png::ColorType, depth: png::BitDepth) -> usize {
+fn bytes_per_pixel(colour: png::ColorType, depth: png::BitDepth) -> usize {
     colour.samples() * if depth == png::BitDepth::Sixteen { 2 } else { 1 }
 }
 
 /// Appends a row with the filter (PNG 1.2, 6) whose output bytes, taken as signed, have the smallest sum of absolute
 /// values, which usually compresses best (PNG 1.2, 9.6).
-fn filter(row: &[u8], above: &[u8], pixel: usize, scratch: &mut [u8], out: &mut Vec<u8>) {
+fn filter_row(row: &[u8], above: &[u8], pixel: usize, scratch: &mut [u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.push(0);
     out.extend_from_slice(row);
@@ -103,7 +107,8 @@ fn filter(row: &[u8], above: &[u8], pixel: usize, scratch: &mut [u8], out: &mut 
     // Filters 1 to 4 are all tried, on the first row too, where the row above counts as zeros; the first of them
     // always replaces filter 0.
     for kind in 1..=4u8 {
-        apply(kind, row, above, pixel, scratch);
+        apply_filter(kind, row, above, pixel, scratch);
+        // The sum of 4096 bytes is at most 2^19 and fits into 32 bits; only the total needs 64.
         let sum = scratch
             .chunks(1 << 12)
             .map(|some| u64::from(some.iter().map(|b| u32::from(b.cast_signed().unsigned_abs())).sum::<u32>()))
@@ -118,7 +123,8 @@ fn filter(row: &[u8], above: &[u8], pixel: usize, scratch: &mut [u8], out: &mut 
 
 /// Computes a row minus the prediction of filter `kind`: 1 is the pixel before, 2 the one above, 3 the mean of both,
 /// 4 the one of these and the upper-left pixel that is nearest to their plane (Paeth 1991).
-fn apply(kind: u8, row: &[u8], above: &[u8], pixel: usize, out: &mut [u8]) {
+fn apply_filter(kind: u8, row: &[u8], above: &[u8], pixel: usize, out: &mut [u8]) {
+    // The first pixel has no left neighbour, which counts as zero. Paeth's prediction is then the pixel above.
     let head = pixel.min(row.len());
     for k in 0..head {
         out[k] = row[k].wrapping_sub(match kind {
@@ -134,13 +140,14 @@ fn apply(kind: u8, row: &[u8], above: &[u8], pixel: usize, out: &mut [u8]) {
         1 => (0..n).for_each(|k| out[k] = row[k].wrapping_sub(left[k])),
         2 => (0..n).for_each(|k| out[k] = row[k].wrapping_sub(up[k])),
         3 => (0..n).for_each(|k| out[k] = row[k].wrapping_sub(((u16::from(left[k]) + u16::from(up[k])) / 2) as u8)),
-        _ => (0..n).for_each(|k| out[k] = row[k].wrapping_sub(paeth(left[k], up[k], corner[k]))),
+        _ => (0..n).for_each(|k| out[k] = row[k].wrapping_sub(predict_paeth(left[k], up[k], corner[k]))),
     }
 }
 
 /// Returns the one of left, above and upper-left (`corner`) that is nearest to left + above − corner; in this order
 /// if several are equally near.
-fn paeth(left: u8, up: u8, corner: u8) -> u8 {
+fn predict_paeth(left: u8, up: u8, corner: u8) -> u8 {
+    // Differences of bytes range from -510 to 510, so they need 16 bits.
     let [a, b, c] = [left, up, corner].map(i16::from);
     let (by_left, by_up) = ((b - c).abs(), (a - c).abs());
     let by_corner = (a + b - 2 * c).abs();
@@ -151,7 +158,7 @@ fn paeth(left: u8, up: u8, corner: u8) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
 
     /// The png crate's own decoder returns the same pixels, for all sizes and colour types.
     #[test]
@@ -162,7 +169,8 @@ mod tests {
             for kind in kinds {
                 for (depth, wide) in depths {
                     let length = size[0] * size[1] * kind.samples() * wide;
-                    let noise = |k: usize| Key::new(number as u64, "png").and(k as u64).bits() as u8;
+                    let noise =
+                        |k: usize| RandomKey::new(number as u64, "png").derive_key(k as u64).random_bits() as u8;
                     let bytes: Vec<u8> =
                         (0..length).map(|k| if k % 3 == 0 { noise(k) } else { (k / 7) as u8 }).collect();
                     let mut file = Vec::new();
@@ -180,7 +188,7 @@ mod tests {
     #[test]
     fn paeth_as_in_the_standard() {
         for (left, up, corner) in (0..4096u64).map(|k| {
-            let bits = Key::new(3, "paeth").and(k).bits();
+            let bits = RandomKey::new(3, "paeth").derive_key(k).random_bits();
             (bits as u8, (bits >> 8) as u8, (bits >> 16) as u8)
         }) {
             // PNG 1.2, 6.6: p = a + b − c; the nearest of a, b, c, in this order.
@@ -194,7 +202,7 @@ mod tests {
             } else {
                 corner
             };
-            assert_eq!(paeth(left, up, corner), expected, "{left} {up} {corner}");
+            assert_eq!(predict_paeth(left, up, corner), expected, "{left} {up} {corner}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Colour ramps, which map a number in 0..1 to a colour.
 
-use crate::pictures::colour::{Linear, Rgb, from_oklab, linear, srgb, to_oklab};
+use crate::pictures::colour::{Linear, Rgb, from_oklab, to_linear, to_oklab, to_srgb};
 use thalweg_core::{Error, Result};
 
 /// The points of one channel: position in 0..1 and value in 0..1 (sRGB).
@@ -34,7 +34,7 @@ macro_rules! points {
 /// use thalweg_render::pictures::ramps::Ramp;
 ///
 /// let ramp = Ramp::find("grey")?;
-/// assert_eq!([0.0, 0.5, 1.0].map(|t| ramp.rgb(t)), [[0; 3], [128; 3], [255; 3]]);
+/// assert_eq!([0.0, 0.5, 1.0].map(|t| ramp.rgb_at(t)), [[0; 3], [128; 3], [255; 3]]);
 /// // The message names the closest ramp.
 /// assert!(Ramp::find("gray").unwrap_err().to_string().contains("grey"));
 /// # Ok::<(), thalweg_core::Error>(())
@@ -195,10 +195,10 @@ impl Ramp {
     /// Returns the ramp with the given name from [`RAMPS`].
     ///
     /// # Errors
-    /// If there is none; the message lists the ramps or names the closest one.
+    /// Returns an error if there is none; the message lists the ramps or names the closest one.
     pub fn find(name: &str) -> Result<&'static Self> {
         let found = RAMPS.iter().find(|ramp| ramp.name == name);
-        found.copied().ok_or_else(|| Error::unknown("ramp", name, RAMPS.iter().map(|ramp| ramp.name)))
+        found.copied().ok_or_else(|| Error::unknown_name("ramp", name, RAMPS.iter().map(|ramp| ramp.name)))
     }
 
     /// Returns the default ramp for land.
@@ -234,30 +234,33 @@ impl Ramp {
 
     /// Returns the colour in linear light at `t`, a share of the ramp's length, which is clamped to 0 to 1 (NaN is
     /// 0).
-    pub fn at(&self, t: f32) -> Linear {
+    pub fn colour_at(&self, t: f32) -> Linear {
+        // A comparison with NaN is false, so NaN becomes 0.
         let t = if t > 0.0 { t.min(1.0) } else { 0.0 };
         match &self.course {
             Course::Stops(stops) => {
-                let (a, b, u) = between(stops, t);
-                let (a, b) = (to_oklab(linear(a)), to_oklab(linear(b)));
+                let (a, b, u) = find_interval(stops, t);
+                // Colours between two stops are mixed in OKLab, in which equal steps look about equal.
+                let (a, b) = (to_oklab(to_linear(a)), to_oklab(to_linear(b)));
                 let mixed = std::array::from_fn(|c| a[c] + (b[c] - a[c]) * f64::from(u));
                 from_oklab(mixed).map(|x| x.clamp(0.0, 1.0))
             }
-            Course::Channels(channels) => linear(channels.map(|points| {
-                let (a, b, u) = between(points, t);
+            Course::Channels(channels) => to_linear(channels.map(|points| {
+                // Matplotlib interpolates the sRGB codes themselves, so these ramps do too.
+                let (a, b, u) = find_interval(points, t);
                 ((a + (b - a) * u) * 255.0 + 0.5) as u8
             })),
         }
     }
 
-    /// Tabulates `at` for inner loops.
-    pub fn table(&self) -> ColourTable {
-        ColourTable((0..ColourTable::SIZE).map(|k| self.at(k as f32 / (ColourTable::SIZE - 1) as f32)).collect())
+    /// Tabulates [`Ramp::colour_at`] at [`ColourTable`]'s even steps, for inner loops.
+    pub fn to_table(&self) -> ColourTable {
+        ColourTable((0..ColourTable::SIZE).map(|k| self.colour_at(k as f32 / (ColourTable::SIZE - 1) as f32)).collect())
     }
 
-    /// Returns [`Ramp::at`] as sRGB, as stored in files.
-    pub fn rgb(&self, t: f32) -> Rgb {
-        srgb(self.at(t))
+    /// Returns [`Ramp::colour_at`] as sRGB, as stored in files.
+    pub fn rgb_at(&self, t: f32) -> Rgb {
+        to_srgb(self.colour_at(t))
     }
 }
 
@@ -269,7 +272,7 @@ impl ColourTable {
     const SIZE: usize = 1024;
 
     /// Returns the nearest tabulated colour to `t`, which is clamped to 0 to 1 (NaN is 0).
-    pub fn at(&self, t: f32) -> Linear {
+    pub fn nearest_colour(&self, t: f32) -> Linear {
         let last = Self::SIZE - 1;
         self.0[((t * last as f32 + 0.5) as usize).min(last)]
     }
@@ -277,8 +280,9 @@ impl ColourTable {
 
 /// Returns the values of the neighbours of `t` among `points`, and the fraction of the way from the first to the
 /// second.
-fn between<T: Copy + Default>(points: &[(f32, T)], t: f32) -> (T, T, f32) {
+fn find_interval<T: Copy + Default>(points: &[(f32, T)], t: f32) -> (T, T, f32) {
     let next = points.iter().position(|(at, _)| *at >= t);
+    // The first point at or beyond `t` ends the interval; positions before the first and after the last are clamped.
     match (next, points.last()) {
         (Some(0), _) => (points[0].1, points[0].1, 0.0),
         (Some(k), _) => {
@@ -299,7 +303,7 @@ mod tests {
             match &ramp.course {
                 Course::Stops(stops) => {
                     for (t, rgb) in *stops {
-                        let seen = ramp.rgb(*t);
+                        let seen = ramp.rgb_at(*t);
                         for c in 0..3 {
                             // OKLab's matrices are inverses to 1e-7 of light, which may change the rounding of the
                             // last code.
@@ -310,7 +314,7 @@ mod tests {
                 Course::Channels(channels) => {
                     for (c, points) in channels.iter().enumerate() {
                         for (t, value) in *points {
-                            assert_eq!(ramp.rgb(*t)[c], (value * 255.0 + 0.5) as u8, "{} at {t}", ramp.name);
+                            assert_eq!(ramp.rgb_at(*t)[c], (value * 255.0 + 0.5) as u8, "{} at {t}", ramp.name);
                         }
                     }
                 }
@@ -339,7 +343,7 @@ mod tests {
         // 1.1 codes, plus rounding.
         let earth = Ramp::find("gist_earth").unwrap();
         for (t, rgb) in [(0.25, [43, 116, 126]), (0.5, [92, 160, 75]), (0.75, [189, 171, 98]), (1.0, [253, 251, 251])] {
-            let seen = earth.rgb(t);
+            let seen = earth.rgb_at(t);
             for c in 0..3 {
                 assert!(seen[c].abs_diff(rgb[c]) <= 3, "{t}: {seen:?} for {rgb:?}");
             }
@@ -349,11 +353,11 @@ mod tests {
     #[test]
     fn grey_is_monotonous_and_ends_are_held() {
         let grey = Ramp::find("grey").unwrap();
-        let lights: Vec<u8> = (0..=100).map(|k| grey.rgb(k as f32 / 100.0)[0]).collect();
+        let lights: Vec<u8> = (0..=100).map(|k| grey.rgb_at(k as f32 / 100.0)[0]).collect();
         assert!(lights.windows(2).all(|l| l[0] < l[1]));
-        assert_eq!(grey.rgb(-3.0), [0; 3]);
-        assert_eq!(grey.rgb(7.0), [255; 3]);
-        assert_eq!(grey.rgb(f32::NAN), [0; 3]);
+        assert_eq!(grey.rgb_at(-3.0), [0; 3]);
+        assert_eq!(grey.rgb_at(7.0), [255; 3]);
+        assert_eq!(grey.rgb_at(f32::NAN), [0; 3]);
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use rayon::prelude::*;
 
-use crate::pictures::colour::{Linear, Rgb, srgb};
+use crate::pictures::colour::{Linear, Rgb, to_srgb};
 use crate::pictures::furniture::{self, Legend};
 use crate::pictures::light::Sun;
-use crate::pictures::paint::{Brush, Lights, Painter};
+use crate::pictures::paint::{LightRow, PaintBrush, Painter};
 use crate::pictures::picture::Picture;
 use crate::pictures::ramps::Ramp;
-use crate::pictures::relief::{Relief, Sampled};
+use crate::pictures::relief::{Relief, ReliefStatistics};
 use crate::pictures::water::Water;
 use crate::pictures::{rivers, trees};
 use thalweg_core::terrain::ChannelReach;
@@ -52,10 +52,10 @@ impl ShadeOptions<'_> {
     /// should match.
     ///
     /// # Errors
-    /// Those of [`draw_map`].
-    pub fn settled(self, terrain: &Terrain) -> Result<Self> {
+    /// Returns the errors of [`draw_map`].
+    pub fn resolve_for(self, terrain: &Terrain) -> Result<Self> {
         let relief = Relief::new(terrain, None)?;
-        let brush = brush(&relief, self.ramp, self.sun, self.exaggeration, self.range)?;
+        let brush = choose_brush(&relief, self.ramp, self.sun, self.exaggeration, self.range)?;
         Ok(Self { range: Some(brush.range), exaggeration: Some(f64::from(brush.exaggeration)), ..self })
     }
 }
@@ -63,7 +63,8 @@ impl ShadeOptions<'_> {
 /// Draws the terrain as a shaded map, north up, with at most one pixel per cell.
 ///
 /// # Errors
-/// If the size of the water differs from the terrain's, or if sun, exaggeration or range are out of range.
+/// Returns an error if the size of the water differs from the terrain's, or if sun, exaggeration or range are out of
+/// range.
 ///
 /// # Examples
 /// ```
@@ -71,50 +72,51 @@ impl ShadeOptions<'_> {
 /// use thalweg_render::pictures::ramps::Ramp;
 /// use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
 ///
-/// let ground = Field::generate([32, 48], |i, j| Height::saturating(300.0 - (i.abs_diff(16) + j.abs_diff(24)) as f64));
+/// let ground = Field::from_fn([32, 48], |i, j| Height::from_metres_clamped(300.0 - (i.abs_diff(16) + j.abs_diff(24)) as f64));
 /// let terrain = Terrain::from_ground(Grid::new([32, 48], 30.0)?, ground)?;
 /// let options = ShadeOptions { ramp: Ramp::find("tropical")?, max_size: Some(24), ..ShadeOptions::default() };
 /// assert_eq!(draw_map(&terrain, &options)?.size(), [16, 24]);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn draw_map(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
-    let relief = Relief::flooded(terrain, &options.water)?;
-    let brush = brush(&relief, options.ramp, options.sun, options.exaggeration, options.range)?;
+    let relief = Relief::with_water(terrain, &options.water)?;
+    let brush = choose_brush(&relief, options.ramp, options.sun, options.exaggeration, options.range)?;
     let painter = Painter::new(&relief, brush);
-    let stripe = stripe(relief.size());
+    let stripe = stripe_width(relief.size());
     let mut rgb = Field::new(relief.size(), [0; 3]);
     rgb.par_rows_mut().for_each_init(
-        || Scratch::new(relief.size()[1]),
+        || RowScratch::new(relief.size()[1]),
         |scratch, (i, row)| draw_row(&painter, &relief, i, [i, stripe], scratch, row),
     );
     // Sky and shadow take as much memory as the terrain; release them before streams are drawn.
     drop(painter);
     let map = Picture { rgb };
     let pixels = map.rgb.cols();
-    let mut map = map.within(options.max_size.unwrap_or(0));
+    let mut map = map.fit_within(options.max_size.unwrap_or(0));
     if let Some(streams) = options.water.streams {
-        streams.over(&mut map, &relief);
+        streams.draw_over(&mut map, &relief);
     }
     let [rows, cols] = relief.size();
-    let wet = |i: usize, j: usize| i < rows && j < cols && relief.depth(i, j) > 0.0;
-    rivers::draw(&mut map, options.rivers, [rows, cols], |Cell { row: i, col: j }| {
+    // A river is hidden only where its cell and all eight neighbours are wet, so that its line reaches into a lake.
+    let wet = |i: usize, j: usize| i < rows && j < cols && relief.water_depth(i, j) > 0.0;
+    rivers::draw_reaches(&mut map, options.rivers, [rows, cols], |Cell { row: i, col: j }| {
         (i.saturating_sub(1)..=i + 1).all(|r| (j.saturating_sub(1)..=j + 1).all(|c| wet(r, c)))
     });
     let metres_per_pixel = terrain.grid.cell * pixels as f64 / map.rgb.cols() as f64;
-    trees::draw(&mut map, options.trees, [rows, cols], metres_per_pixel, options.sun);
-    Ok(furnished(map, metres_per_pixel, &brush, options))
+    trees::draw_trees(&mut map, options.trees, [rows, cols], metres_per_pixel, options.sun);
+    Ok(add_furniture(map, metres_per_pixel, &brush, options))
 }
 
 /// Buffers for drawing a row.
-pub(crate) struct Scratch {
-    lights: Lights,
+pub(crate) struct RowScratch {
+    lights: LightRow,
     colours: Vec<Linear>,
 }
 
-impl Scratch {
+impl RowScratch {
     /// Creates buffers for rows of `cols` cells.
     pub fn new(cols: usize) -> Self {
-        Self { lights: Lights::new(cols), colours: vec![[0.0; 3]; cols] }
+        Self { lights: LightRow::new(cols), colours: vec![[0.0; 3]; cols] }
     }
 }
 
@@ -124,17 +126,22 @@ pub(crate) fn draw_row(
     relief: &Relief,
     i: usize,
     [at, stripe]: [usize; 2],
-    scratch: &mut Scratch,
+    scratch: &mut RowScratch,
     out: &mut [Rgb],
 ) {
-    painter.row(i, &mut scratch.lights, &mut scratch.colours);
+    painter.paint_row(i, &mut scratch.lights, &mut scratch.colours);
     for (j, (pixel, colour)) in out.iter_mut().zip(&scratch.colours).enumerate() {
-        *pixel = if relief.is_hole(i, j) { hatch(at, j, stripe) } else { srgb(*colour) };
+        *pixel = if relief.is_hole(i, j) { hatch_colour(at, j, stripe) } else { to_srgb(*colour) };
     }
 }
 
 /// Returns the map with its scale bar and legend below it.
-pub(crate) fn furnished(map: Picture, metres_per_pixel: f64, brush: &Brush, options: &ShadeOptions<'_>) -> Picture {
+pub(crate) fn add_furniture(
+    map: Picture,
+    metres_per_pixel: f64,
+    brush: &PaintBrush,
+    options: &ShadeOptions<'_>,
+) -> Picture {
     let legend = Legend {
         ramp: options.ramp,
         low: f64::from(brush.range[0]),
@@ -142,48 +149,58 @@ pub(crate) fn furnished(map: Picture, metres_per_pixel: f64, brush: &Brush, opti
         unit: "m",
         log: false,
     };
-    furniture::below(map, options.scale_bar.then_some(metres_per_pixel), options.legend.then_some(&legend))
+    furniture::add_scale_and_legend(
+        map,
+        options.scale_bar.then_some(metres_per_pixel),
+        options.legend.then_some(&legend),
+    )
 }
 
-/// Returns the width in pixels of the stripes of [`hatch`] on a map of the given size.
-pub(crate) fn stripe([rows, cols]: Size) -> usize {
+/// Returns the width in pixels of the stripes of [`hatch_colour`] on a map of the given size.
+pub(crate) fn stripe_width([rows, cols]: Size) -> usize {
+    // Stripes are at least 3 pixels wide, and wider on larger maps, which are usually reduced before they are viewed.
     ((rows * cols) as f64).sqrt() as usize / 128 + 3
 }
 
 /// Returns a checked brush; parameters that are not given are chosen from the relief.
-pub(crate) fn brush(
+pub(crate) fn choose_brush(
     relief: &Relief,
     ramp: &'static Ramp,
     sun: Sun,
     exaggeration: Option<f64>,
     range: Option<[f32; 2]>,
-) -> Result<Brush> {
-    brush_for(&Sampled::of(relief), relief.sea, ramp, sun, exaggeration, range)
+) -> Result<PaintBrush> {
+    choose_relief_brush(&ReliefStatistics::from_relief(relief), relief.sea, ramp, sun, exaggeration, range)
 }
 
 /// Does the same with the statistics of a whole relief.
-pub(crate) fn brush_for(
-    relief: &Sampled,
+pub(crate) fn choose_relief_brush(
+    relief: &ReliefStatistics,
     sea: Option<f32>,
     ramp: &'static Ramp,
     sun: Sun,
     exaggeration: Option<f64>,
     range: Option<[f32; 2]>,
-) -> Result<Brush> {
+) -> Result<PaintBrush> {
     sun.check()?;
-    let exaggeration = exaggeration.unwrap_or_else(|| relief.exaggeration());
+    let exaggeration = exaggeration.unwrap_or_else(|| relief.choose_exaggeration());
+    // The comparison is written so that NaN fails it as well.
     if !(exaggeration > 0.0 && exaggeration <= 1000.0) {
-        return Err(Error::value("exaggeration", exaggeration, "above 0 to 1000"));
+        return Err(Error::invalid_value("exaggeration", exaggeration, "above 0 to 1000"));
     }
-    let range = range.unwrap_or_else(|| relief.range(sea));
+    let range = range.unwrap_or_else(|| relief.colour_range(sea));
     if !(range[0] < range[1] && (range[1] - range[0]).is_finite()) {
-        return Err(Error::value("range", format!("{} to {} m", range[0], range[1]), "a low end below a high end"));
+        return Err(Error::invalid_value(
+            "range",
+            format!("{} to {} m", range[0], range[1]),
+            "a low end below a high end",
+        ));
     }
-    Ok(Brush { ramp, range, sun, exaggeration: exaggeration as f32 })
+    Ok(PaintBrush { ramp, range, sun, exaggeration: exaggeration as f32 })
 }
 
 /// Returns the colour of a pixel in the pale stripes where there is no data.
-pub(crate) fn hatch(i: usize, j: usize, stripe: usize) -> Rgb {
+pub(crate) fn hatch_colour(i: usize, j: usize, stripe: usize) -> Rgb {
     if ((i + j) / stripe).is_multiple_of(2) { [214; 3] } else { [226; 3] }
 }
 
@@ -198,7 +215,7 @@ mod tests {
         let mut terrain = Terrain::new(Grid::new([rows, cols], 30.0).unwrap());
         for i in 0..rows {
             for j in 0..cols {
-                terrain.ground[(i, j)] = Height::saturating(height(i, j));
+                terrain.ground[(i, j)] = Height::from_metres_clamped(height(i, j));
             }
         }
         terrain
@@ -209,7 +226,7 @@ mod tests {
         let options = ShadeOptions { range: Some([0.0, 100.0]), ..ShadeOptions::default() };
         for h in [0.0, 24.0, 60.0] {
             let picture = draw_map(&terrain(6, 9, |_, _| h), &options).unwrap();
-            let want = Ramp::land().rgb(h as f32 / 100.0);
+            let want = Ramp::land().rgb_at(h as f32 / 100.0);
             for pixel in picture.rgb.as_slice() {
                 // One code for the table's 1024 steps, and one for rounding.
                 assert!((0..3).all(|c| pixel[c].abs_diff(want[c]) <= 2), "{pixel:?} for {want:?}");
@@ -231,7 +248,7 @@ mod tests {
     fn sea_and_water_are_blue_and_holes_are_pale() {
         let mut land = terrain(20, 20, |i, _| i as f64 * 10.0 - 100.0);
         land.grid.sea_level = Some(Height::ZERO);
-        land.nodata = Some(Field::generate([20, 20], |i, j| i == 19 && j == 19));
+        land.nodata = Some(Field::from_fn([20, 20], |i, j| i == 19 && j == 19));
         let mut water = Field::new([20, 20], 0.0);
         water[(15, 5)] = 3.0;
         let picture = draw_map(
@@ -251,10 +268,14 @@ mod tests {
         let bed = |j: usize| 30.0 * (j as f64 - 20.0).abs();
         let mut land = terrain(40, 41, |_, j| bed(j));
         let thickness = |j: usize| (300.0 - bed(j)).max(0.0);
-        land.insert(&ICE, Cells::Height(Field::generate([40, 41], |_, j| Height::saturating(thickness(j))))).unwrap();
+        land.insert_layer(
+            &ICE,
+            Cells::Height(Field::from_fn([40, 41], |_, j| Height::from_metres_clamped(thickness(j)))),
+        )
+        .unwrap();
         let options = ShadeOptions { range: Some([0.0, 600.0]), exaggeration: Some(1.0), ..ShadeOptions::default() };
         let bare = draw_map(&land, &options).unwrap();
-        let iced = draw_map(&land, &ShadeOptions { water: Water::of(&land), ..options.clone() }).unwrap();
+        let iced = draw_map(&land, &ShadeOptions { water: Water::from_terrain(&land), ..options.clone() }).unwrap();
         for j in 13..28 {
             let [r, g, b] = iced.rgb[(20, j)];
             assert!(b >= g && g >= r && r > 190, "{j}: {:?}", iced.rgb[(20, j)]);
@@ -267,8 +288,8 @@ mod tests {
         assert!((0..3).all(|c| iced.rgb[(20, 1)][c].abs_diff(bare.rgb[(20, 1)][c]) < 12));
         // Ice that breaks over a step is bluer than level ice.
         let mut fall = terrain(40, 40, |i, _| 900.0 - if i < 20 { 0.0 } else { 45.0 * (i.min(30) - 20) as f64 });
-        fall.insert(&ICE, Cells::Height(Field::new([40, 40], Height::saturating(60.0)))).unwrap();
-        let fall = draw_map(&fall, &ShadeOptions { water: Water::of(&fall), ..options.clone() }).unwrap();
+        fall.insert_layer(&ICE, Cells::Height(Field::new([40, 40], Height::from_metres_clamped(60.0)))).unwrap();
+        let fall = draw_map(&fall, &ShadeOptions { water: Water::from_terrain(&fall), ..options.clone() }).unwrap();
         let blue = |[r, _, b]: Rgb| f64::from(b) / f64::from(r.max(1));
         assert!(blue(fall.rgb[(25, 20)]) > 1.15 * blue(fall.rgb[(5, 20)]), "{:?}", fall.rgb[(25, 20)]);
         // Ice of thickness 0 is ignored, and ice of another size is rejected.
@@ -285,9 +306,9 @@ mod tests {
     #[test]
     fn settled_options_draw_the_same_and_hold_on_other_ground() {
         let (low, high) = (terrain(20, 20, |i, j| (i * j % 7) as f64), terrain(20, 20, |i, _| 500.0 + 9.0 * i as f64));
-        let settled = ShadeOptions::default().settled(&low).unwrap();
+        let settled = ShadeOptions::default().resolve_for(&low).unwrap();
         assert_eq!(draw_map(&low, &settled).unwrap(), draw_map(&low, &ShadeOptions::default()).unwrap());
-        let other = settled.clone().settled(&high).unwrap();
+        let other = settled.clone().resolve_for(&high).unwrap();
         assert_eq!((other.range, other.exaggeration), (settled.range, settled.exaggeration));
     }
 

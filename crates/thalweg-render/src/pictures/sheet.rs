@@ -2,10 +2,10 @@
 //! columns.
 
 use crate::pictures::furniture::{INK, PAPER};
-use crate::pictures::perspective::{DrawnLand, ViewOptions, render};
+use crate::pictures::perspective::{DrawnLand, ViewOptions, render_views};
 use crate::pictures::picture::Picture;
 use crate::pictures::shade::{ShadeOptions, draw_map};
-use crate::pictures::text::{Letters, draw};
+use crate::pictures::text::{Letters, draw_text};
 use thalweg_core::{Error, Result};
 
 /// The gap between pictures in pixels.
@@ -13,7 +13,7 @@ const GAP: usize = 12;
 
 /// A terrain on a sheet.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown<'a> {
+pub struct SheetTerrain<'a> {
     /// The terrain, its water and trees.
     pub land: DrawnLand<'a>,
     /// The name, which is written above its map.
@@ -22,7 +22,7 @@ pub struct Shown<'a> {
 
 /// The kind of picture that a sheet shows of each terrain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Face {
+pub enum SheetPicture {
     /// The shaded map.
     #[default]
     Map,
@@ -45,10 +45,12 @@ pub struct Labels<'a> {
 
 /// Draws terrains side by side, the map of each above its view, with the same light, scale and colours, so that only
 /// the terrains differ. `options` are those of one view; its water and trees are ignored. Maps are as wide as views;
-/// a map with too few cells is enlarged until its longer side equals the width of a view.
+/// a map with too few cells is enlarged until its longer side equals the width of a view. For example, a sheet can show
+/// a terrain before and after erosion.
 ///
 /// # Errors
-/// If there is no terrain; also those of [`draw_map`] and [`draw_view`](crate::pictures::perspective::draw_view).
+/// Returns an error if there is no terrain; also returns the errors of [`draw_map`] and
+/// [`draw_view`](crate::pictures::perspective::draw_view).
 ///
 /// # Examples
 /// Each terrain has a column as wide as a view, with 12 pixels between and beside the columns.
@@ -56,79 +58,83 @@ pub struct Labels<'a> {
 /// ```
 /// use thalweg_core::{Field, Grid, Height, Terrain};
 /// use thalweg_render::pictures::perspective::{DrawnLand, ViewOptions};
-/// use thalweg_render::pictures::sheet::{Shown, draw_sheet};
+/// use thalweg_render::pictures::sheet::{SheetTerrain, draw_sheet};
 ///
-/// let ground = Field::generate([32, 48], |i, j| Height::saturating(300.0 - (i.abs_diff(16) + j.abs_diff(24)) as f64));
+/// let ground = Field::from_fn([32, 48], |i, j| Height::from_metres_clamped(300.0 - (i.abs_diff(16) + j.abs_diff(24)) as f64));
 /// let terrain = Terrain::from_ground(Grid::new([32, 48], 30.0)?, ground)?;
 /// let flat = Terrain::new(terrain.grid.clone());
 /// let shown = [("before", &terrain), ("after", &flat)]
-///     .map(|(caption, terrain)| Shown { land: DrawnLand::bare(terrain), caption });
+///     .map(|(caption, terrain)| SheetTerrain { land: DrawnLand::from_terrain(terrain), caption });
 /// let sheet = draw_sheet(&shown, &ViewOptions { size: [60, 80], ..ViewOptions::default() })?;
 /// assert_eq!(sheet.size()[1], 12 + 2 * (80 + 12));
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn draw_sheet(shown: &[Shown<'_>], options: &ViewOptions<'_>) -> Result<Picture> {
+pub fn draw_sheet(shown: &[SheetTerrain<'_>], options: &ViewOptions<'_>) -> Result<Picture> {
     let lands: Vec<DrawnLand<'_>> = shown.iter().map(|one| one.land).collect();
-    let (mut pictures, range) = maps(&lands, options, None)?;
-    pictures.extend(render(&lands, &ViewOptions { range, ..options.clone() })?);
+    let (mut pictures, range) = draw_maps(&lands, options, None)?;
+    pictures.extend(render_views(&lands, &ViewOptions { range, ..options.clone() })?);
     let heads: Vec<String> = shown.iter().map(|one| one.caption.to_string()).collect();
     let labels = Labels { title: options.title, heads: &heads, ..Labels::default() };
-    Ok(arranged(&pictures, [options.size[1], shown.len()], &labels))
+    Ok(arrange_pictures(&pictures, [options.size[1], shown.len()], &labels))
 }
 
 /// Draws terrains in rows of `columns`, one picture each, with the same light, scale and colours. `options` are as
 /// for [`draw_sheet`], except that its title is ignored and its exaggeration also applies to the light of maps.
 ///
 /// # Errors
-/// Those of [`draw_sheet`].
-pub fn contact(
+/// Returns the errors of [`draw_sheet`].
+pub fn draw_contact_sheet(
     lands: &[DrawnLand<'_>],
-    face: Face,
+    face: SheetPicture,
     columns: usize,
     labels: &Labels<'_>,
     options: &ViewOptions<'_>,
 ) -> Result<Picture> {
-    let (maps, range) = maps(lands, options, options.exaggeration)?;
+    let (maps, range) = draw_maps(lands, options, options.exaggeration)?;
     let pictures = match face {
-        Face::Map => maps,
-        Face::View => render(lands, &ViewOptions { range, ..options.clone() })?,
+        SheetPicture::Map => maps,
+        SheetPicture::View => render_views(lands, &ViewOptions { range, ..options.clone() })?,
     };
-    Ok(arranged(&pictures, [options.size[1], columns.max(1)], labels))
+    Ok(arrange_pictures(&pictures, [options.size[1], columns.max(1)], labels))
 }
 
 /// Returns the terrains' maps, as wide as views, and the heights of the ends of their colour ramp. `exaggeration` is
 /// that of their light.
-fn maps(
+fn draw_maps(
     lands: &[DrawnLand<'_>],
     options: &ViewOptions<'_>,
     exaggeration: Option<f64>,
 ) -> Result<(Vec<Picture>, Option<[f32; 2]>)> {
     options.check()?;
     if lands.is_empty() {
-        return Err(Error::value("terrains on a sheet", 0, "one or more"));
+        return Err(Error::invalid_value("terrains on a sheet", 0, "one or more"));
     }
     let ViewOptions { ramp, sun, range, .. } = *options;
     let map = ShadeOptions { ramp, sun, range, exaggeration, ..ShadeOptions::default() };
-    let settled = lands.iter().map(|land| map.clone().settled(land.terrain)).collect::<Result<Vec<_>>>()?;
+    // The range and exaggeration of each terrain are chosen first; then all are drawn with the union of the ranges.
+    let settled = lands.iter().map(|land| map.clone().resolve_for(land.terrain)).collect::<Result<Vec<_>>>()?;
     let ranges = settled.iter().filter_map(|options| options.range);
     let range = ranges.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
+    // The smallest exaggeration is that of the steepest terrain, which a stronger light would turn black.
     let exaggeration = settled.iter().filter_map(|options| options.exaggeration).reduce(f64::min);
     let width = options.size[1];
     let maps = lands.iter().map(|land| {
+        // A map is scaled so that its width in pixels equals that of a view.
         let DrawnLand { terrain, water, trees } = *land;
         let scale = width as f64 / terrain.grid.cols() as f64;
         let longest = terrain.grid.rows().max(terrain.grid.cols());
         let max_size = Some(((longest as f64 * scale).floor() as usize).max(1));
         let map = draw_map(terrain, &ShadeOptions { water, trees, range, exaggeration, max_size, ..map.clone() })?;
         let [rows, cols] = map.size();
-        Ok(map.enlarged([rows, cols].map(|n| n * width / rows.max(cols).max(1))))
+        // A map of fewer cells than pixels is enlarged afterwards, because drawing takes at most one pixel per cell.
+        Ok(map.enlarge_to([rows, cols].map(|n| n * width / rows.max(cols).max(1))))
     });
     Ok((maps.collect::<Result<Vec<_>>>()?, options.range.or(range)))
 }
 
 /// Arranges pictures in rows on paper, each in the middle of a column `width` pixels wide or as wide as the widest
 /// label.
-fn arranged(pictures: &[Picture], [width, columns]: [usize; 2], labels: &Labels<'_>) -> Picture {
+fn arrange_pictures(pictures: &[Picture], [width, columns]: [usize; 2], labels: &Labels<'_>) -> Picture {
     let widest = |texts: &[String]| texts.iter().map(|text| Letters::Small.width(text)).max().unwrap_or(0);
     let width = width.max(widest(labels.heads)).max(widest(labels.captions));
     let line = |letters: Letters, texts: &[String]| if texts.is_empty() { 0 } else { letters.height() + GAP };
@@ -144,8 +150,9 @@ fn arranged(pictures: &[Picture], [width, columns]: [usize; 2], labels: &Labels<
     let size = [GAP + title + head + tall, left + columns * step];
     let mut all = Picture::new(size, PAPER);
     let centred = |all: &mut Picture, row: usize, left: usize, width: usize, text: &str, letters: Letters| {
-        draw(all, [row, left + width.saturating_sub(letters.width(text)) / 2], text, letters, INK);
+        draw_text(all, [row, left + width.saturating_sub(letters.width(text)) / 2], text, letters, INK);
     };
+    // Labels that are too wide for their column in large letters use the small ones.
     let fitting = |texts: &[String], width: usize| {
         let fit = texts.iter().all(|text| Letters::Large.width(text) <= width);
         if fit { Letters::Large } else { Letters::Small }
@@ -161,7 +168,7 @@ fn arranged(pictures: &[Picture], [width, columns]: [usize; 2], labels: &Labels<
     for ((number, row), height) in rows.iter().enumerate().zip(&heights) {
         if let Some(text) = labels.sides.get(number) {
             let middle = top + height.saturating_sub(Letters::Small.height()) / 2;
-            draw(&mut all, [middle, GAP], text, Letters::Small, INK);
+            draw_text(&mut all, [middle, GAP], text, Letters::Small, INK);
         }
         for (n, picture) in row.iter().enumerate() {
             let left = left + n * step;
@@ -186,7 +193,7 @@ mod tests {
         for i in 0..40 {
             for j in 0..40 {
                 let (y, x) = (i as f64 - 20.0, j as f64 - 20.0);
-                terrain.ground[(i, j)] = Height::saturating(height / (1.0 + (x * x + y * y) / 60.0));
+                terrain.ground[(i, j)] = Height::from_metres_clamped(height / (1.0 + (x * x + y * y) / 60.0));
             }
         }
         terrain
@@ -195,7 +202,7 @@ mod tests {
     #[test]
     fn every_terrain_has_its_column() {
         let (a, b) = (hill(400.0), hill(300.0));
-        let shown = |terrain, caption| Shown { land: DrawnLand::bare(terrain), caption };
+        let shown = |terrain, caption| SheetTerrain { land: DrawnLand::from_terrain(terrain), caption };
         let options = ViewOptions { size: [60, 80], ..ViewOptions::default() };
         let alike = draw_sheet(&[shown(&a, "same"), shown(&b, "other"), shown(&a, "same")], &options).unwrap();
         let column = |n: usize| {
@@ -216,20 +223,26 @@ mod tests {
         assert!(draw_sheet(&[], &options).is_err());
         let pools = Field::new([3, 3], Height::ZERO);
         let water = Water { pools: Some(&pools), ..Water::default() };
-        let wrong = Shown { land: DrawnLand { water, ..DrawnLand::bare(&a) }, caption: "" };
+        let wrong = SheetTerrain { land: DrawnLand { water, ..DrawnLand::from_terrain(&a) }, caption: "" };
         assert!(draw_sheet(&[wrong], &options).is_err());
     }
 
     #[test]
     fn rows_and_columns_have_their_labels() {
         let (a, b) = (hill(400.0), hill(300.0));
-        let lands =
-            [DrawnLand::bare(&a), DrawnLand::bare(&b), DrawnLand::bare(&b), DrawnLand::bare(&a), DrawnLand::bare(&a)];
+        let lands = [
+            DrawnLand::from_terrain(&a),
+            DrawnLand::from_terrain(&b),
+            DrawnLand::from_terrain(&b),
+            DrawnLand::from_terrain(&a),
+            DrawnLand::from_terrain(&a),
+        ];
         let options = ViewOptions { size: [60, 80], ..ViewOptions::default() };
         let words = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
         let (heads, sides) = (words(&["one", "two", "three"]), words(&["up", "down"]));
         let labels = Labels { heads: &heads, sides: &sides, ..Labels::default() };
-        let [map, view] = [Face::Map, Face::View].map(|face| contact(&lands, face, 3, &labels, &options).unwrap());
+        let [map, view] = [SheetPicture::Map, SheetPicture::View]
+            .map(|face| draw_contact_sheet(&lands, face, 3, &labels, &options).unwrap());
         let left = GAP + GAP + Letters::Small.width("down");
         let top = GAP + Letters::Large.height() + GAP;
         assert_eq!(map.size(), [top + 80 + GAP + 80, left + 3 * (80 + GAP)]);
@@ -248,8 +261,8 @@ mod tests {
         // A label wider than a picture widens its column, so that it is complete.
         let long = words(&["a caption that is wider than eighty pixels"]);
         let labels = Labels { captions: &long, ..Labels::default() };
-        let one = contact(&lands[..1], Face::Map, 1, &labels, &options).unwrap();
+        let one = draw_contact_sheet(&lands[..1], SheetPicture::Map, 1, &labels, &options).unwrap();
         assert_eq!(one.size()[1], 2 * GAP + Letters::Small.width(&long[0]));
-        assert!(contact(&[], Face::Map, 1, &Labels::default(), &options).is_err());
+        assert!(draw_contact_sheet(&[], SheetPicture::Map, 1, &Labels::default(), &options).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
 
-use crate::pictures::colour::{Rgb, linear, mix, srgb};
+use crate::pictures::colour::{Rgb, mix_colours, to_linear, to_srgb};
 use crate::pictures::picture::Picture;
 use thalweg_core::Cell;
 
@@ -17,7 +17,7 @@ pub enum Letters {
 }
 
 impl Letters {
-    fn raster(self) -> RasterHeight {
+    fn raster_height(self) -> RasterHeight {
         match self {
             Self::Small => RasterHeight::Size16,
             Self::Large => RasterHeight::Size24,
@@ -26,29 +26,29 @@ impl Letters {
 
     /// Returns the height of a line in pixels.
     pub fn height(self) -> usize {
-        self.raster().val()
+        self.raster_height().val()
     }
 
     /// Returns the width of `text` in pixels.
     pub fn width(self, text: &str) -> usize {
-        text.chars().count() * get_raster_width(FontWeight::Regular, self.raster())
+        text.chars().count() * get_raster_width(FontWeight::Regular, self.raster_height())
     }
 }
 
 /// Draws `text` with its upper left corner at the pixel `at`; parts that do not fit are cut off. Letters that the
 /// font lacks (those outside Latin-1) are drawn as `?`.
-pub fn draw(picture: &mut Picture, at: impl Into<Cell>, text: &str, letters: Letters, colour: Rgb) {
+pub fn draw_text(picture: &mut Picture, at: impl Into<Cell>, text: &str, letters: Letters, colour: Rgb) {
     let at = at.into();
     let [rows, cols] = picture.size();
-    let ink = linear(colour);
+    let ink = to_linear(colour);
     let mut left = at[1];
     for letter in text.chars() {
-        let raster = |c| get_raster(c, FontWeight::Regular, letters.raster());
+        let raster = |c| get_raster(c, FontWeight::Regular, letters.raster_height());
         let Some(drawn) = raster(letter).or_else(|| raster('?')) else { continue };
         for (i, line) in drawn.rows().enumerate().take_while(|(i, _)| at[0] + i < rows) {
             for (j, cover) in line.iter().enumerate().take_while(|(j, _)| left + j < cols) {
                 let pixel = &mut picture.rgb[(at[0] + i, left + j)];
-                *pixel = srgb(mix(linear(*pixel), ink, f32::from(*cover) / 255.0));
+                *pixel = to_srgb(mix_colours(to_linear(*pixel), ink, f32::from(*cover) / 255.0));
             }
         }
         left += drawn.width();
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn letters_leave_ink_inside_their_box_only() {
         let mut picture = Picture::new([40, 120], [255; 3]);
-        draw(&mut picture, [10, 20], "Aé→", Letters::Small, [0; 3]);
+        draw_text(&mut picture, [10, 20], "Aé→", Letters::Small, [0; 3]);
         let (height, width) = (Letters::Small.height(), Letters::Small.width("Aé→"));
         let mut ink = 0;
         for i in 0..40 {
@@ -79,8 +79,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_cut() {
         let mut picture = Picture::new([3, 3], [255; 3]);
-        draw(&mut picture, [0, 0], "wide and high", Letters::Large, [0; 3]);
-        draw(&mut picture, [50, 50], "outside", Letters::Small, [0; 3]);
+        draw_text(&mut picture, [0, 0], "wide and high", Letters::Large, [0; 3]);
+        draw_text(&mut picture, [50, 50], "outside", Letters::Small, [0; 3]);
         assert_eq!(picture.size(), [3, 3]);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use serde::Serialize;
 
 use crate::products::resample::reduce_field;
-use crate::products::statistics::correlation;
+use crate::products::statistics::correlate_fields;
 use thalweg_core::{Cell, Error, Extent, Field, Result, Terrain};
 use thalweg_flow::{D8, FlowGraph, Land, Neighbourhood};
 
@@ -19,7 +19,7 @@ const HEAD: f64 = 0.01;
 /// The radius in which a river is searched for, in cells of the coarser terrain.
 const SEARCH: usize = 24;
 /// The distance in cells of the coarser terrain within which a river counts as unchanged.
-const NEAR: f64 = 2.0;
+const RIVER_TOLERANCE_CELLS: f64 = 2.0;
 
 /// The agreement of two terrains of one extent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -31,7 +31,8 @@ pub struct Agreement {
     /// The correlation of the slopes of those averages, −1 to 1.
     pub slopes: f64,
     /// The share, 0 to 1, of the length of the ten largest rivers that is within two cells of the coarser terrain of
-    /// an equally large river in the other terrain; `None` without rivers.
+    /// an equally large river in the other terrain; `None` without rivers. For example, with 0.9 a tenth of that length
+    /// runs elsewhere.
     pub rivers: Option<f64>,
     /// The mean distance to those rivers in metres, weighted by length. A river that is not found within 24 cells of
     /// the coarser terrain counts as that far away. `None` without rivers.
@@ -42,28 +43,28 @@ pub struct Agreement {
 /// terrain counts as equally large if its drainage area is at least half as large.
 ///
 /// # Errors
-/// If the extents differ by more than a hundredth, or if one of the terrains has cells without data.
+/// Returns an error if the extents differ by more than a hundredth, or if one of the terrains has cells without data.
 ///
 /// # Examples
 /// A terrain agrees with itself at half the resolution.
 ///
 /// ```
 /// use thalweg_core::{Field, Grid, Height, Terrain};
-/// use thalweg_render::products::agreement::agreement;
-/// use thalweg_render::products::resample::reduce;
+/// use thalweg_render::products::agreement::compare_terrains;
+/// use thalweg_render::products::resample::reduce_terrain;
 ///
 /// let metres = |i: usize, j: usize| 5.0 * i as f64 + ((7 * i + 3 * j) % 11) as f64;
-/// let ground = Field::generate([32, 32], |i, j| Height::saturating(metres(i, j)));
+/// let ground = Field::from_fn([32, 32], |i, j| Height::from_metres_clamped(metres(i, j)));
 /// let terrain = Terrain::from_ground(Grid::new([32, 32], 30.0)?, ground)?;
-/// let found = agreement(&terrain, &reduce(&terrain, [16, 16])?)?;
+/// let found = compare_terrains(&terrain, &reduce_terrain(&terrain, [16, 16])?)?;
 /// assert!(found.heights > 0.99 && found.slopes > 0.9);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn agreement(a: &Terrain, b: &Terrain) -> Result<Agreement> {
+pub fn compare_terrains(a: &Terrain, b: &Terrain) -> Result<Agreement> {
     let [x, y] = [a, b].map(|terrain| terrain.grid.extent());
-    if (0..2).any(|axis| (x.along(axis) / y.along(axis) - 1.0).abs() > 0.01) {
+    if (0..2).any(|axis| (x.axis_length(axis) / y.axis_length(axis) - 1.0).abs() > 0.01) {
         let [x, y] = [x, y].map(|Extent { width, height }| format!("{width} × {height} m"));
-        return Err(Error::value("extent", y, format!("{x}, that of the other terrain")));
+        return Err(Error::invalid_value("extent", y, format!("{x}, that of the other terrain")));
     }
     if let Some(count) = [a, b].iter().map(|terrain| terrain.nodata_count()).find(|count| *count > 0) {
         return Err(Error::unsupported(
@@ -71,35 +72,39 @@ pub fn agreement(a: &Terrain, b: &Terrain) -> Result<Agreement> {
             "cannot be compared; fill them first",
         ));
     }
+    // The terrain with fewer cells sets the scale; of two equal ones, the first does.
     let (coarse, fine) = if a.grid.len() <= b.grid.len() { (a, b) } else { (b, a) };
     let long = coarse.grid.rows().max(coarse.grid.cols());
     let compared = (long / 2).clamp(1, COMPARED);
     let size = coarse.grid.size.map(|n| (n * compared).div_ceil(long).clamp(1, n));
-    let [heights_a, heights_b] = [reduce_field(&coarse.metres(), size)?, reduce_field(&fine.metres(), size)?];
-    let cells = (0..2).map(|axis| coarse.grid.extent().along(axis) / size[axis] as f64).sum::<f64>() / 2.0;
-    let slopes = |field: &Field<f32>| slopes(field, cells as f32);
-    let shifts = shifts(coarse, fine);
+    let [heights_a, heights_b] =
+        [reduce_field(&coarse.ground_metres(), size)?, reduce_field(&fine.ground_metres(), size)?];
+    let cells = (0..2).map(|axis| coarse.grid.extent().axis_length(axis) / size[axis] as f64).sum::<f64>() / 2.0;
+    let slopes = |field: &Field<f32>| compute_slopes(field, cells as f32);
+    let shifts = measure_river_shifts(coarse, fine);
     let length: f64 = shifts.iter().map(|(length, _)| length).sum();
     let share = |of: &dyn Fn(f64) -> f64| {
         (length > 0.0).then(|| shifts.iter().map(|(part, shift)| part * of(*shift)).sum::<f64>() / length)
     };
     Ok(Agreement {
-        heights: alike(&heights_a, &heights_b),
-        slopes: alike(&slopes(&heights_a), &slopes(&heights_b)),
-        rivers: share(&|shift| f64::from(u8::from(shift <= NEAR))),
+        heights: compare_fields(&heights_a, &heights_b),
+        slopes: compare_fields(&slopes(&heights_a), &slopes(&heights_b)),
+        rivers: share(&|shift| f64::from(u8::from(shift <= RIVER_TOLERANCE_CELLS))),
         shift: share(&|shift| shift * coarse.grid.cell),
     })
 }
 
 /// Returns the correlation of two fields; 1 if they are equal, 0 if only one of them is constant.
-fn alike(a: &Field<f32>, b: &Field<f32>) -> f64 {
-    if a == b { 1.0 } else { correlation(a, b).unwrap_or(0.0) }
+fn compare_fields(a: &Field<f32>, b: &Field<f32>) -> f64 {
+    // Two equal constant fields have no correlation, although they agree fully.
+    if a == b { 1.0 } else { correlate_fields(a, b).unwrap_or(0.0) }
 }
 
 /// Returns the magnitude of the gradient by central differences, one-sided at the edges.
-fn slopes(field: &Field<f32>, cell: f32) -> Field<f32> {
+fn compute_slopes(field: &Field<f32>, cell: f32) -> Field<f32> {
     let [rows, cols] = field.size();
-    Field::generate(field.size(), |i, j| {
+    Field::from_fn(field.size(), |i, j| {
+        // A map of one row or one column has no step in that direction, and no slope.
         let across = |a: (usize, usize), b: (usize, usize), steps: usize| {
             if steps == 0 { 0.0 } else { (field[b] - field[a]) / (cell * steps as f32) }
         };
@@ -112,30 +117,35 @@ fn slopes(field: &Field<f32>, cell: f32) -> Field<f32> {
 
 /// Returns, for each cell of the coarse terrain's largest rivers, its part of their length in cells and the distance
 /// to the fine terrain's river in cells.
-fn shifts(coarse: &Terrain, fine: &Terrain) -> Vec<(f64, f64)> {
-    let [own, other] = [coarse, fine].map(areas);
+fn measure_river_shifts(coarse: &Terrain, fine: &Terrain) -> Vec<(f64, f64)> {
+    let [own, other] = [coarse, fine].map(compute_drainage_areas);
     // The largest drainage area of any fine cell in each coarse one.
     let size = coarse.grid.size;
     let mut largest = Field::new(size, 0.0f64);
     let [rows, cols] = other.0.size();
     for (i, j) in (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))) {
+        // The integer division maps each fine cell to the coarse cell that contains it.
         let at = (i * size[0] / rows, j * size[1] / cols);
         largest[at] = largest[at].max(other.0[(i, j)]);
     }
     let distance = |[i, j]: [usize; 2], area: f64| {
         let span = |x: usize, count: usize| x.saturating_sub(SEARCH)..(x + SEARCH + 1).min(count);
         let near = span(i, size[0]).flat_map(|r| span(j, size[1]).map(move |c| (r, c)));
+        // Squared distances are whole numbers, so only the least of them needs a square root.
         let squares =
             near.filter(|at| largest[*at] >= 0.5 * area).map(|(r, c)| r.abs_diff(i).pow(2) + c.abs_diff(j).pow(2));
         squares.min().map_or(SEARCH as f64, |square| (square as f64).sqrt().min(SEARCH as f64))
     };
     let least = HEAD * coarse.grid.len() as f64 * coarse.grid.cell_area();
-    stems(&own, least).into_iter().map(|(at, length)| (length, distance(at, own.0[(at[0], at[1])]))).collect()
+    trace_main_stems(&own, least)
+        .into_iter()
+        .map(|(at, length)| (length, distance(at, own.0[(at[0], at[1])])))
+        .collect()
 }
 
 /// Returns the drainage area of each cell of a terrain in m², and its flow graph.
-fn areas(terrain: &Terrain) -> (Field<f64>, FlowGraph) {
-    let mut drainage = FlowGraph::new(&Land::of(terrain));
+fn compute_drainage_areas(terrain: &Terrain) -> (Field<f64>, FlowGraph) {
+    let mut drainage = FlowGraph::new(&Land::from_terrain(terrain));
     let area = terrain.grid.cell_area();
     (drainage.take_upstream_cells().map(|n| f64::from(*n) * area), drainage)
 }
@@ -143,7 +153,7 @@ fn areas(terrain: &Terrain) -> (Field<f64>, FlowGraph) {
 /// Returns the cells of the largest rivers, each with the length of its step in cells. Rivers are followed from every
 /// mouth upstream along the larger branch; their tributaries then count as rivers of their own. The largest come
 /// first.
-fn stems((area, drainage): &(Field<f64>, FlowGraph), least: f64) -> Vec<([usize; 2], f64)> {
+fn trace_main_stems((area, drainage): &(Field<f64>, FlowGraph), least: f64) -> Vec<([usize; 2], f64)> {
     let cols = area.cols();
     // The largest first; of equal ones the earlier cell. Areas are positive, so their bits are ordered like their
     // values.
@@ -157,11 +167,13 @@ fn stems((area, drainage): &(Field<f64>, FlowGraph), least: f64) -> Vec<([usize;
         while let Some(k) = at {
             let (i, j) = (k / cols, k % cols);
             let around = Neighbourhood::new(area.size(), [i, j]).map(|(_, Cell { row: r, col: c })| r * cols + c);
+            // The largest cell above continues the river; the others wait in the heap as rivers of their own.
             let above = around.filter(|n| drainage.next(*n) == Some(k) && area[*n] >= least);
             let mut above: Vec<_> = above.map(entry).collect();
             above.sort_unstable();
             at = above.pop().map(|(_, std::cmp::Reverse(n))| n);
             heap.extend(above);
+            // The length of a step is that of a diagonal if both the row and the column change.
             let step = at.map_or(1.0, |n| D8::DISTANCES[usize::from(n / cols != i && n % cols != j)]);
             cells.push(([i, j], step));
         }
@@ -178,10 +190,10 @@ mod tests {
     fn valleys(cells: usize, beds: [f64; 2]) -> Terrain {
         let mut grid = Grid::new([cells, cells], 1280.0 / cells as f64).unwrap();
         grid.edges = [Edge::Closed, Edge::Closed, Edge::Open, Edge::Closed];
-        let ground = Field::generate(grid.size, |i, j| {
-            let [x, y] = [grid.x(j), grid.y(i)];
+        let ground = Field::from_fn(grid.size, |i, j| {
+            let [x, y] = [grid.col_center_x(j), grid.row_center_y(i)];
             let bed = beds.iter().map(|bed| (x - bed).abs()).fold(f64::INFINITY, f64::min);
-            Height::saturating(0.4 * bed - 0.05 * y)
+            Height::from_metres_clamped(0.4 * bed - 0.05 * y)
         });
         Terrain::from_ground(grid, ground).unwrap()
     }
@@ -189,10 +201,10 @@ mod tests {
     #[test]
     fn a_world_agrees_with_itself_at_any_resolution() {
         let coarse = valleys(64, [330.0, 1010.0]);
-        let itself = agreement(&coarse, &coarse).unwrap();
+        let itself = compare_terrains(&coarse, &coarse).unwrap();
         assert_eq!((itself.rivers, itself.shift), (Some(1.0), Some(0.0)));
         assert!((itself.heights - 1.0).abs() < 1e-12 && (itself.slopes - 1.0).abs() < 1e-12);
-        let finer = agreement(&valleys(256, [330.0, 1010.0]), &coarse).unwrap();
+        let finer = compare_terrains(&valleys(256, [330.0, 1010.0]), &coarse).unwrap();
         assert!(finer.heights > 0.999 && finer.slopes > 0.9 && finer.rivers > Some(0.95), "{finer:?}");
         assert!(finer.shift.unwrap() <= 20.0, "{finer:?}");
     }
@@ -201,7 +213,7 @@ mod tests {
     fn a_river_elsewhere_is_seen() {
         // One of two rivers of equal length is 200 m, ten cells, further west: half of the length, with a mean shift
         // of 100 m.
-        let moved = agreement(&valleys(64, [330.0, 1010.0]), &valleys(128, [130.0, 1010.0])).unwrap();
+        let moved = compare_terrains(&valleys(64, [330.0, 1010.0]), &valleys(128, [130.0, 1010.0])).unwrap();
         assert!((moved.rivers.unwrap() - 0.5).abs() < 0.05, "{moved:?}");
         assert!((moved.shift.unwrap() - 100.0).abs() < 15.0, "{moved:?}");
         assert!(moved.heights < 0.95);
@@ -210,10 +222,10 @@ mod tests {
     #[test]
     fn other_extents_are_refused() {
         let small = Terrain::new(Grid::new([8, 8], 10.0).unwrap());
-        let error = agreement(&small, &valleys(64, [300.0, 900.0])).unwrap_err().to_string();
+        let error = compare_terrains(&small, &valleys(64, [300.0, 900.0])).unwrap_err().to_string();
         assert!(error.contains("1280 × 1280 m") && error.contains("80 × 80 m"), "{error}");
         // Flat terrain has no rivers and agrees with itself.
-        let flat = agreement(&small, &small).unwrap();
+        let flat = compare_terrains(&small, &small).unwrap();
         assert_eq!((flat.heights, flat.slopes), (1.0, 1.0));
     }
 }

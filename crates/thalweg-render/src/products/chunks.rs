@@ -4,14 +4,14 @@
 use rayon::prelude::*;
 
 use crate::products::mesh::{Mesh, MeshOptions, MeshPoints, Up, no_ground};
-use crate::products::rtin::{Corners, HeightNet, Rim, coarsened, finest};
+use crate::products::rtin::{Corners, HeightNet, RimPoints, list_all_triangles, simplify_triangles};
 use thalweg_core::{Cell, Error, Result, Size, Terrain};
 
 /// The largest number of chunks.
-const MOST_CHUNKS: usize = 65_536;
+const MAX_CHUNKS: usize = 65_536;
 
 /// The largest number of levels of detail.
-pub const MOST_LEVELS: usize = 8;
+pub const MAX_LEVELS: usize = 8;
 
 /// The default error of the second level, in cells.
 const STEP: f64 = 1.0 / 32.0;
@@ -24,7 +24,7 @@ pub struct ChunkOptions {
     /// The numbers of rows and columns of chunks: at least one, at most one chunk per quad, and at most 65 536 in
     /// all.
     pub count: Size,
-    /// The number of levels of detail, including the finest one: 1 to [`MOST_LEVELS`].
+    /// The number of levels of detail, including the finest one: 1 to [`MAX_LEVELS`].
     pub levels: usize,
     /// The largest vertical error of the finest level, 0 to 1 000 000 m; `None` keeps every point of it.
     pub error: Option<f64>,
@@ -59,8 +59,8 @@ pub struct MeshChunk {
 pub struct ChunkedMesh {
     /// The chunks that contain any surface, row by row.
     pub chunks: Vec<MeshChunk>,
-    /// The largest vertical distance in metres of each level, the finest first, from the surface of [`Mesh::of`],
-    /// apart from the rounding of positions to 32-bit floats.
+    /// The largest vertical distance in metres of each level, the finest first, from the surface of
+    /// [`Mesh::from_terrain`], apart from the rounding of positions to 32-bit floats.
     pub errors: Vec<f64>,
     /// The depth of the skirts in metres; 0 without skirts.
     pub skirts: f64,
@@ -73,20 +73,23 @@ impl ChunkedMesh {
     /// visible.
     ///
     /// # Errors
-    /// If the number of chunks, the levels or the errors are outside the limits of [`ChunkOptions`]; also those of
-    /// [`Mesh::of`].
-    pub fn of(terrain: &Terrain, options: &ChunkOptions) -> Result<Self> {
-        let points = MeshPoints::of(terrain, &options.mesh)?;
-        let errors = errors(options, terrain.grid.cell)?;
+    /// Returns an error if the number of chunks, the levels or the errors are outside the limits of [`ChunkOptions`];
+    /// also returns the errors of [`Mesh::from_terrain`].
+    pub fn from_terrain(terrain: &Terrain, options: &ChunkOptions) -> Result<Self> {
+        let points = MeshPoints::from_terrain(terrain, &options.mesh)?;
+        let errors = choose_level_errors(options, terrain.grid.cell)?;
         let quads = points.size().map(|n| n - 1);
         let [rows, cols] = options.count;
-        let fits = (0..2).all(|k| (1..=quads[k]).contains(&options.count[k])) && rows * cols <= MOST_CHUNKS;
+        let fits = (0..2).all(|k| (1..=quads[k]).contains(&options.count[k])) && rows * cols <= MAX_CHUNKS;
         if !fits {
             let allowed =
-                format!("1x1 to {}x{}, the squares between points, and {MOST_CHUNKS} in all", quads[1], quads[0]);
-            return Err(Error::value("chunks", format!("{cols}x{rows}"), allowed));
+                format!("1x1 to {}x{}, the squares between points, and {MAX_CHUNKS} in all", quads[1], quads[0]);
+            return Err(Error::invalid_value("chunks", format!("{cols}x{rows}"), allowed));
         }
+        // Two levels that meet may be off by the greatest error in opposite directions, so twice that error covers each
+        // gap. The default step is a lower limit, because the error of a single exact level is 0.
         let skirts = if options.skirts { 2.0 * errors[errors.len() - 1].max(STEP * terrain.grid.cell) } else { 0.0 };
+        // Both ends are included, so neighbouring chunks share the points of their common border.
         let span = |k: usize, n: usize| [n * quads[k] / options.count[k], (n + 1) * quads[k] / options.count[k]];
         let chunk = |n: usize| {
             let place = Cell::new(n / cols, n % cols);
@@ -94,17 +97,20 @@ impl ChunkedMesh {
             let levels: Vec<Mesh> = (0..errors.len())
                 .map(|level| {
                     let exact = level == 0 && options.error.is_none();
-                    let triangles = cut(&points, window, (!exact).then_some(errors[level]), options.skirts);
-                    let mut mesh = Mesh::woven(&points, &triangles, None);
+                    let triangles =
+                        triangulate_window(&points, window, (!exact).then_some(errors[level]), options.skirts);
+                    let mut mesh = Mesh::from_triangles(&points, &triangles, None);
                     if options.skirts {
-                        hem(&mut mesh, &inner(&triangles, window, quads), skirts);
+                        add_skirt(&mut mesh, &find_inner_sides(&triangles, window, quads), skirts);
                     }
                     mesh
                 })
                 .collect();
             MeshChunk { place, levels }
         };
+        // Chunks are independent of each other, and they are collected in the order of their numbers.
         let chunks: Vec<MeshChunk> = (0..rows * cols).into_par_iter().map(chunk).collect();
+        // A chunk that consists of holes alone has no triangles.
         let chunks: Vec<MeshChunk> = chunks.into_iter().filter(|chunk| !chunk.levels[0].indices.is_empty()).collect();
         if chunks.is_empty() {
             return Err(no_ground());
@@ -114,29 +120,35 @@ impl ChunkedMesh {
 }
 
 /// Returns the error of each level in metres.
-fn errors(options: &ChunkOptions, cell: f64) -> Result<Vec<f64>> {
-    if !(1..=MOST_LEVELS).contains(&options.levels) {
-        return Err(Error::value("levels of detail", options.levels, format!("1 to {MOST_LEVELS}")));
+fn choose_level_errors(options: &ChunkOptions, cell: f64) -> Result<Vec<f64>> {
+    if !(1..=MAX_LEVELS).contains(&options.levels) {
+        return Err(Error::invalid_value("levels of detail", options.levels, format!("1 to {MAX_LEVELS}")));
     }
     let first = options.error.unwrap_or(0.0);
     if !(0.0..=1e6).contains(&first) {
-        return Err(Error::value("error of a mesh", format!("{first} m"), "0 to 1000000 m"));
+        return Err(Error::invalid_value("error of a mesh", format!("{first} m"), "0 to 1000000 m"));
     }
     let step = options.step.unwrap_or((STEP * cell).max(2.0 * first));
     if !(step > first && step <= 1e6) {
         let allowed = format!("above that of the first, {first} m, to 1000000 m");
-        return Err(Error::value("error of the second level", format!("{step} m"), allowed));
+        return Err(Error::invalid_value("error of the second level", format!("{step} m"), allowed));
     }
+    // The shift cannot overflow, because there are at most MAX_LEVELS levels.
     Ok((0..options.levels).map(|k| if k == 0 { first } else { step * (1u64 << (k - 1)) as f64 }).collect())
 }
 
 /// Returns the triangles of a window of points, both ends of its spans included.
-fn cut(points: &MeshPoints<'_>, [rows, cols]: [[usize; 2]; 2], error: Option<f64>, free: bool) -> Vec<Corners> {
+fn triangulate_window(
+    points: &MeshPoints<'_>,
+    [rows, cols]: [[usize; 2]; 2],
+    error: Option<f64>,
+    free: bool,
+) -> Vec<Corners> {
     let height = |i: usize, j: usize| points.height(rows[0] + i, cols[0] + j);
     let solid = |i: usize, j: usize| points.is_solid(rows[0] + i, cols[0] + j);
     let net = HeightNet { size: [rows, cols].map(|span| span[1] - span[0] + 1), height: &height, solid: &solid };
-    let rim = if free { Rim::Free } else { Rim::Kept };
-    let mut triangles = error.map_or_else(|| finest(&net), |error| coarsened(&net, error, rim));
+    let rim = if free { RimPoints::Free } else { RimPoints::Kept };
+    let mut triangles = error.map_or_else(|| list_all_triangles(&net), |error| simplify_triangles(&net, error, rim));
     triangles.iter_mut().flatten().for_each(|point| {
         *point = Cell::new(point.row + rows[0], point.col + cols[0]);
     });
@@ -145,7 +157,7 @@ fn cut(points: &MeshPoints<'_>, [rows, cols]: [[usize; 2]; 2], error: Option<f64
 
 /// Returns the sides of triangles that are on a border of the window which is not a border of the whole grid, as
 /// pairs of positions in the mesh's list of indices.
-fn inner(triangles: &[Corners], window: [[usize; 2]; 2], quads: Size) -> Vec<[usize; 2]> {
+fn find_inner_sides(triangles: &[Corners], window: [[usize; 2]; 2], quads: Size) -> Vec<[usize; 2]> {
     let on =
         |a: Cell, b: Cell| (0..2).any(|k| a[k] == b[k] && window[k].contains(&a[k]) && a[k] != 0 && a[k] != quads[k]);
     let sides = |n: usize| [[0, 1], [1, 2], [2, 0]].map(|side| (n, side));
@@ -154,7 +166,9 @@ fn inner(triangles: &[Corners], window: [[usize; 2]; 2], quads: Size) -> Vec<[us
 }
 
 /// Adds a vertical wall of `depth` metres below the given sides, facing away from their triangles.
-fn hem(mesh: &mut Mesh, sides: &[[usize; 2]], depth: f64) {
+fn add_skirt(mesh: &mut Mesh, sides: &[[usize; 2]], depth: f64) {
+    // Two sides of a border share the lower vertex below their common one. The map is only read by key, so its order
+    // has no effect.
     let mut under = std::collections::HashMap::new();
     for side in sides {
         let [a, b] = side.map(|k| mesh.indices[k]);
@@ -170,6 +184,7 @@ fn hem(mesh: &mut Mesh, sides: &[[usize; 2]], depth: f64) {
                 mesh.positions.len() as u32 - 1
             })
         });
+        // Two triangles connect the side with its lower copy, wound so that they face away from the chunk.
         mesh.indices.extend([a, c, d, a, d, b]);
     }
 }
@@ -178,16 +193,16 @@ fn hem(mesh: &mut Mesh, sides: &[[usize; 2]], depth: f64) {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
     use thalweg_core::{Field, Grid, Height};
 
     fn land(size: [usize; 2], seed: u64) -> Terrain {
-        let key = Key::new(seed, "chunks");
-        let ground = Field::generate(size, |i, j| {
-            let coarse = key.and(1).cell([(i / 6) as i64, (j / 6) as i64]).unit();
-            Height::saturating(30.0 * coarse + (i as f64) + key.cell([i as i64, j as i64]).unit())
+        let key = RandomKey::new(seed, "chunks");
+        let ground = Field::from_fn(size, |i, j| {
+            let coarse = key.derive_key(1).for_cell([(i / 6) as i64, (j / 6) as i64]).uniform_unit();
+            Height::from_metres_clamped(30.0 * coarse + (i as f64) + key.for_cell([i as i64, j as i64]).uniform_unit())
         });
-        let hole = Field::generate(size, |i, j| seed % 2 == 1 && i > 20 && (14..19).contains(&j));
+        let hole = Field::from_fn(size, |i, j| seed % 2 == 1 && i > 20 && (14..19).contains(&j));
         Terrain { nodata: Some(hole), ..Terrain::from_ground(Grid::new(size, 10.0).unwrap(), ground).unwrap() }
     }
 
@@ -202,7 +217,7 @@ mod tests {
         {
             let land = land(size, seed);
             let options = ChunkOptions { count, levels: 3, ..ChunkOptions::default() };
-            let chunked = ChunkedMesh::of(&land, &options).unwrap();
+            let chunked = ChunkedMesh::from_terrain(&land, &options).unwrap();
             let find = |place: Cell| chunked.chunks.iter().find(|chunk| chunk.place == place);
             // The positions and normals of the points on a line of constant x or z.
             let side = |mesh: &Mesh, axis: usize, at: f32| -> BTreeSet<([u32; 3], [u32; 3])> {
@@ -229,7 +244,7 @@ mod tests {
             let triangles = |mesh: &Mesh| -> Vec<[[u32; 3]; 3]> {
                 mesh.indices.chunks(3).map(|t| [0, 1, 2].map(|k| bits(mesh.positions[t[k] as usize]))).collect()
             };
-            let mut whole = triangles(&Mesh::of(&land, &MeshOptions::default()).unwrap());
+            let mut whole = triangles(&Mesh::from_terrain(&land, &MeshOptions::default()).unwrap());
             let mut parts: Vec<_> = chunked.chunks.iter().flat_map(|chunk| triangles(&chunk.levels[0])).collect();
             whole.sort_unstable();
             parts.sort_unstable();
@@ -242,7 +257,7 @@ mod tests {
     fn skirts_hang_where_chunks_meet_and_look_outward() {
         let land = land([33, 33], 0);
         let options = ChunkOptions { count: [2, 2], levels: 3, skirts: true, ..ChunkOptions::default() };
-        let chunked = ChunkedMesh::of(&land, &options).unwrap();
+        let chunked = ChunkedMesh::from_terrain(&land, &options).unwrap();
         assert!(chunked.skirts >= 2.0 * chunked.errors[2]);
         for chunk in &chunked.chunks {
             // All four chunks meet in the middle of the world; a chunk's own middle is inward from its walls.
@@ -265,7 +280,7 @@ mod tests {
             }
         }
         let count = |skirts: bool| {
-            let chunked = ChunkedMesh::of(&land, &ChunkOptions { skirts, ..options }).unwrap();
+            let chunked = ChunkedMesh::from_terrain(&land, &ChunkOptions { skirts, ..options }).unwrap();
             chunked.chunks.iter().map(|c| c.levels[2].indices.len()).sum::<usize>()
         };
         assert!(count(true) < count(false), "free sides take fewer triangles, walls and all");
@@ -274,7 +289,7 @@ mod tests {
     #[test]
     fn what_cannot_be_cut_is_refused() {
         let land = land([9, 9], 0);
-        let refusal = |options: ChunkOptions| ChunkedMesh::of(&land, &options).unwrap_err().to_string();
+        let refusal = |options: ChunkOptions| ChunkedMesh::from_terrain(&land, &options).unwrap_err().to_string();
         let usual = ChunkOptions::default();
         assert!(refusal(ChunkOptions { count: [2, 9], ..usual }).contains("9x2"));
         assert!(refusal(ChunkOptions { count: [0, 1], ..usual }).contains("8x8"));
@@ -286,6 +301,6 @@ mod tests {
             refusal(ChunkOptions { error: Some(2.0), step: Some(1.0), levels: 2, ..usual }).contains("second level")
         );
         let empty = Terrain { nodata: Some(Field::new([9, 9], true)), ..land.clone() };
-        assert!(ChunkedMesh::of(&empty, &usual).is_err());
+        assert!(ChunkedMesh::from_terrain(&empty, &usual).is_err());
     }
 }

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use crate::pictures::picture::Picture;
 use crate::products::gltf::{Gltf, Numbers};
+use crate::products::gltf_trees::GltfTrees;
 use crate::products::mesh::{Mesh, Up};
 use crate::products::mesh_scene::{MeshScene, MeshSurface};
-use crate::products::stand::Stand;
 use thalweg_core::{Error, Result};
 
 const LINEAR: u32 = 9729;
@@ -40,7 +40,7 @@ const LINES: f64 = 1080.0;
 /// use thalweg_render::products::mesh::{Mesh, MeshOptions};
 ///
 /// let terrain = Terrain::new(Grid::new([8, 8], 10.0)?);
-/// let glb = Glb::new(&Mesh::of(&terrain, &MeshOptions::default())?, None, None)?;
+/// let glb = Glb::new(&Mesh::from_terrain(&terrain, &MeshOptions::default())?, None, None)?;
 /// let mut bytes = Vec::new();
 /// glb.write(&mut bytes)?;
 /// assert!(bytes.starts_with(b"glTF") && bytes.len() == glb.len());
@@ -75,10 +75,10 @@ pub enum MeshPrecision {
 /// use thalweg_render::products::mesh_scene::MeshScene;
 ///
 /// let terrain = Terrain::new(Grid::new([32, 32], 10.0)?);
-/// let scene = MeshScene::of(ChunkedMesh::of(&terrain, &ChunkOptions::default())?);
+/// let scene = MeshScene::from_chunks(ChunkedMesh::from_terrain(&terrain, &ChunkOptions::default())?);
 /// let length = |precision| {
 ///     let options = GlbOptions { precision, ..GlbOptions::default() };
-///     Glb::of(&scene, &options).map(|glb| glb.len())
+///     Glb::from_scene(&scene, &options).map(|glb| glb.len())
 /// };
 /// assert!(length(MeshPrecision::Metres(0.05))? < length(MeshPrecision::Float)?);
 /// # Ok::<(), thalweg_core::Error>(())
@@ -102,24 +102,29 @@ impl Glb {
     /// 32-bit floats.
     ///
     /// # Errors
-    /// Those of [`Glb::new`].
-    pub fn water(mesh: &Mesh) -> Result<Self> {
-        Self::plain(mesh, MeshSurface::Water, None, None)
+    /// Returns the errors of [`Glb::new`].
+    pub fn from_water(mesh: &Mesh) -> Result<Self> {
+        Self::from_surface(mesh, MeshSurface::Water, None, None)
     }
 
     /// Creates the file of `mesh` (which must be Y-up) in 32-bit floats. If given, a picture from above (the shaded
     /// map without scale and legend) becomes its colour, and each of the trees becomes a node.
     ///
     /// # Errors
-    /// If the mesh is not Y-up, if the picture has no pixels, or if the file would exceed 4 GiB, the limit of the
-    /// format.
-    pub fn new(mesh: &Mesh, texture: Option<&Picture>, trees: Option<&Stand>) -> Result<Self> {
-        Self::plain(mesh, MeshSurface::Ground, texture, trees)
+    /// Returns an error if the mesh is not Y-up, if the picture has no pixels, or if the file would exceed 4 GiB, the
+    /// limit of the format.
+    pub fn new(mesh: &Mesh, texture: Option<&Picture>, trees: Option<&GltfTrees>) -> Result<Self> {
+        Self::from_surface(mesh, MeshSurface::Ground, texture, trees)
     }
 
-    fn plain(mesh: &Mesh, surface: MeshSurface, texture: Option<&Picture>, trees: Option<&Stand>) -> Result<Self> {
-        let part = Part { name: surface.node(), surface, levels: vec![mesh], errors: &[0.0] };
-        Self::make(&[part], texture, trees, &GlbOptions { precision: MeshPrecision::Float, tree_nodes: true })
+    fn from_surface(
+        mesh: &Mesh,
+        surface: MeshSurface,
+        texture: Option<&Picture>,
+        trees: Option<&GltfTrees>,
+    ) -> Result<Self> {
+        let part = GlbPart { name: surface.node_name(), surface, levels: vec![mesh], errors: &[0.0] };
+        Self::from_parts(&[part], texture, trees, &GlbOptions { precision: MeshPrecision::Float, tree_nodes: true })
     }
 
     /// Creates the file of a scene.
@@ -131,56 +136,61 @@ impl Glb {
     /// instances (`EXT_mesh_gpu_instancing`).
     ///
     /// # Errors
-    /// Those of [`Glb::new`]; if the precision is out of range, or if 16-bit steps cannot be as fine for parts of
-    /// this size.
-    pub fn of(scene: &MeshScene, options: &GlbOptions) -> Result<Self> {
-        let part = scene.parts.iter().map(|part| Part {
+    /// Returns the errors of [`Glb::new`], and an error if the precision is out of range, or if 16-bit steps cannot be
+    /// as fine for parts of this size.
+    pub fn from_scene(scene: &MeshScene, options: &GlbOptions) -> Result<Self> {
+        let part = scene.parts.iter().map(|part| GlbPart {
             name: &part.name,
             surface: part.surface,
             levels: part.levels.iter().collect(),
             errors: &part.errors,
         });
-        let parts: Vec<Part<'_>> = part.collect();
-        Self::make(&parts, scene.texture.as_ref(), scene.trees.as_ref(), options)
+        let parts: Vec<GlbPart<'_>> = part.collect();
+        Self::from_parts(&parts, scene.texture.as_ref(), scene.trees.as_ref(), options)
     }
 
-    fn make(
-        parts: &[Part<'_>],
+    fn from_parts(
+        parts: &[GlbPart<'_>],
         texture: Option<&Picture>,
-        trees: Option<&Stand>,
+        trees: Option<&GltfTrees>,
         options: &GlbOptions,
     ) -> Result<Self> {
         if parts.iter().any(|part| part.levels.iter().any(|mesh| mesh.up != Up::Y)) {
-            return Err(Error::value("mesh axis", "Z up", "Y up: a glTF's axes are fixed"));
+            return Err(Error::invalid_value("mesh axis", "Z up", "Y up: a glTF's axes are fixed"));
         }
-        let encode = |picture: &Picture| picture.png().map_err(|e| Error::value("texture", e, "a picture with pixels"));
+        let encode = |picture: &Picture| {
+            picture.to_png().map_err(|e| Error::invalid_value("texture", e, "a picture with pixels"))
+        };
         let texture = texture.map(encode).transpose()?;
         let mut gltf = Gltf::new();
         for surface in MeshSurface::ALL {
-            let these: Vec<&Part<'_>> = parts.iter().filter(|part| part.surface == surface).collect();
+            let these: Vec<&GlbPart<'_>> = parts.iter().filter(|part| part.surface == surface).collect();
             if these.is_empty() {
                 continue;
             }
-            let material = gltf.push("materials", surface.material());
+            let material = gltf.push("materials", surface.gltf_material());
             // All terrain parts share one step, because they must join; water lies on top of them and may have its
             // own.
-            let ground = (surface == MeshSurface::Ground).then(|| step(&these, options.precision)).transpose()?;
+            let ground = (surface == MeshSurface::Ground)
+                .then(|| choose_position_step(&these, options.precision))
+                .transpose()?;
             for part in these {
                 let step = match (ground, options.precision) {
                     (Some(step), _) => step,
+                    // Water is quantised at the default precision where positions are quantised at all.
                     (None, MeshPrecision::Float) => None,
-                    _ => step(&[part], MeshPrecision::Usual)?,
+                    _ => choose_position_step(&[part], MeshPrecision::Usual)?,
                 };
-                part.join(&mut gltf, material, step);
+                part.add_to_document(&mut gltf, material, step);
             }
-            let colour = &mut gltf.material(material)["pbrMetallicRoughness"];
+            let colour = &mut gltf.material_mut(material)["pbrMetallicRoughness"];
             match &texture {
                 Some(_) if surface == MeshSurface::Ground => colour["baseColorTexture"] = json!({"index": 0}),
                 _ => colour["baseColorFactor"] = json!(surface.colour()),
             }
         }
         if let Some(png) = &texture {
-            let view = gltf.bytes(png);
+            let view = gltf.add_bytes(png);
             gltf.push("textures", json!({"sampler": 0, "source": 0}));
             gltf.push("images", json!({"bufferView": view, "mimeType": "image/png"}));
             gltf.push("samplers", json!({
@@ -188,10 +198,11 @@ impl Glb {
             }));
         }
         if let Some(trees) = trees {
-            trees.join(&mut gltf, options.tree_nodes);
+            trees.add_to_document(&mut gltf, options.tree_nodes);
         }
         let (json, body) = gltf.finish();
         let glb = Self { json, body };
+        // The format stores the length of the file and of each chunk in 32 bits.
         if u32::try_from(glb.len()).is_err() {
             return Err(Error::TooLarge {
                 what: "the GLB file".into(),
@@ -211,9 +222,9 @@ impl Glb {
     /// Writes the file.
     ///
     /// # Errors
-    /// If the writer fails.
+    /// Returns an error if the writer fails.
     pub fn write(&self, mut writer: impl Write) -> io::Result<()> {
-        let word = |n: usize| (n as u32).to_le_bytes(); // `make` has checked that all fit
+        let word = |n: usize| (n as u32).to_le_bytes(); // `from_parts` has checked that all fit
         writer.write_all(b"glTF")?;
         writer.write_all(&2u32.to_le_bytes())?;
         writer.write_all(&word(self.len()))?;
@@ -228,21 +239,21 @@ impl Glb {
 }
 
 /// A part of a scene, borrowed from a scene or from a single mesh.
-struct Part<'a> {
+struct GlbPart<'a> {
     name: &'a str,
     surface: MeshSurface,
     levels: Vec<&'a Mesh>,
     errors: &'a [f64],
 }
 
-impl Part<'_> {
+impl GlbPart<'_> {
     /// Adds the nodes and meshes of the part. Of several levels of detail only the finest is placed in the scene; its
     /// node refers to the others.
-    fn join(&self, gltf: &mut Gltf, material: usize, step: Option<f64>) {
+    fn add_to_document(&self, gltf: &mut Gltf, material: usize, step: Option<f64>) {
         let mut nodes = Vec::new();
         for (level, mesh) in self.levels.iter().enumerate() {
             let name = if self.levels.len() > 1 { format!("{}_LOD{level}", self.name) } else { self.name.to_string() };
-            let (primitive, placed) = primitive(gltf, mesh, material, step);
+            let (primitive, placed) = add_primitive(gltf, mesh, material, step);
             let number = gltf.push("meshes", json!({"name": name, "primitives": [primitive]}));
             let mut node = json!({"mesh": number, "name": name});
             if let (Some(origin), Some(step)) = (placed, step) {
@@ -252,14 +263,14 @@ impl Part<'_> {
             if self.levels.len() > 1 {
                 node["extras"] = json!({"error_m": self.errors[level]});
             }
-            nodes.push(if level == 0 { gltf.stand(node) } else { gltf.push("nodes", node) });
+            nodes.push(if level == 0 { gltf.add_scene_node(node) } else { gltf.push("nodes", node) });
         }
         if let [first, others @ ..] = nodes.as_slice()
             && !others.is_empty()
         {
-            gltf.extend("MSFT_lod", false);
-            let coverage = self.coverage();
-            let node = gltf.node(*first);
+            gltf.use_extension("MSFT_lod", false);
+            let coverage = self.screen_coverages();
+            let node = gltf.node_mut(*first);
             node["extensions"] = json!({"MSFT_lod": {"ids": others}});
             node["extras"]["MSFT_screencoverage"] = json!(coverage);
         }
@@ -267,24 +278,30 @@ impl Part<'_> {
 
     /// Returns, per level, the share of a screen's height down to which the level is drawn. Below it, the error of
     /// the next level is less than a line.
-    fn coverage(&self) -> Vec<f64> {
+    fn screen_coverages(&self) -> Vec<f64> {
         let [low, high] = self.levels[0].bounds();
         let length = (0..3).map(|k| f64::from(high[k] - low[k])).fold(0.0, f64::max);
+        // An object that covers the share c of the screen's height shows an error e as c·e/length of that height, so
+        // that the next level's error is less than one of LINES lines for c below length/(LINES·e).
         let below = self.errors.iter().skip(1).map(|error| (length / (LINES * error)).min(1.0));
         below.chain([0.0]).collect()
     }
 }
 
 /// Returns the step of positions in metres, a power of two; `None` for floats.
-fn step(parts: &[&Part<'_>], precision: MeshPrecision) -> Result<Option<f64>> {
+fn choose_position_step(parts: &[&GlbPart<'_>], precision: MeshPrecision) -> Result<Option<f64>> {
     let bounds: Vec<[[f64; 3]; 2]> =
         parts.iter().flat_map(|part| part.levels.iter().map(|mesh| mesh.bounds().map(|p| p.map(f64::from)))).collect();
+    // One step is reserved because the origin is rounded down to a whole step. Coordinates beyond EXACT steps could not
+    // be restored exactly in 32-bit floats.
     let fits = |step: f64| {
         bounds
             .iter()
             .flat_map(|[low, high]| (0..3).map(|k| (low[k], high[k])))
             .all(|(low, high)| (high - low) / step <= STEPS - 1.0 && low.abs().max(high.abs()) / step < EXACT)
     };
+    // Positions are rounded to the nearest step, so the error is half a step. Powers of two keep multiples of the step
+    // exact in binary floats.
     let finest = |precision: f64| {
         let mut step = 1024.0;
         while step > 2.0 * precision {
@@ -297,48 +314,55 @@ fn step(parts: &[&Part<'_>], precision: MeshPrecision) -> Result<Option<f64>> {
         MeshPrecision::Usual => Ok(Some(finest(USUAL_PRECISION)).filter(|step| fits(*step))),
         MeshPrecision::Metres(precision) => {
             if !(1e-6..=512.0).contains(&precision) {
-                return Err(Error::value("precision", format!("{precision} m"), "0.000001 to 512 m"));
+                return Err(Error::invalid_value("precision", format!("{precision} m"), "0.000001 to 512 m"));
             }
             let step = finest(precision);
             if fits(step) {
                 return Ok(Some(step));
             }
+            // The message names the finest precision that would work for parts of this size.
             let mut least = step;
             while !fits(least) {
                 least *= 2.0;
             }
             let allowed = format!("{} m or more for parts of this size; use chunks for smaller parts", least / 2.0);
-            Err(Error::value("precision", format!("{precision} m"), allowed))
+            Err(Error::invalid_value("precision", format!("{precision} m"), allowed))
         }
     }
 }
 
 /// Adds a mesh's triangles. Returns the primitive, and the origin of its positions if they are quantised.
-fn primitive(gltf: &mut Gltf, mesh: &Mesh, material: usize, step: Option<f64>) -> (Value, Option<[f64; 3]>) {
+fn add_primitive(gltf: &mut Gltf, mesh: &Mesh, material: usize, step: Option<f64>) -> (Value, Option<[f64; 3]>) {
     let [low, high] = mesh.bounds();
+    // The origin is a whole number of steps from the middle, so equal positions in two chunks are quantised to equal
+    // ones.
     let origin = step.map(|step| low.map(|x| (f64::from(x) / step).floor() * step));
     let (position, normal, tangent) = match (origin, step) {
         (Some(origin), Some(step)) => {
-            gltf.extend("KHR_mesh_quantization", true);
+            gltf.use_extension("KHR_mesh_quantization", true);
             let short = |p: [f32; 3]| [0, 1, 2].map(|k| ((f64::from(p[k]) - origin[k]) / step).round() as u16);
-            let positions = Numbers::shorts(mesh.positions.iter().map(|p| short(*p)), false);
-            let position = gltf.places(&positions, [json!(short(low)), json!(short(high))]);
-            let normal = gltf.corners(&Numbers::units(mesh.normals.iter().copied()));
-            (position, normal, gltf.corners(&Numbers::small_units(mesh.tangents.iter().copied())))
+            let positions = Numbers::from_shorts(mesh.positions.iter().map(|p| short(*p)), false);
+            let position = gltf.add_positions(&positions, [json!(short(low)), json!(short(high))]);
+            let normal = gltf.add_vertex_attributes(&Numbers::from_units(mesh.normals.iter().copied()));
+            (position, normal, gltf.add_vertex_attributes(&Numbers::from_small_units(mesh.tangents.iter().copied())))
         }
         _ => {
-            let position = gltf.places(&Numbers::floats(&mesh.positions), [json!(low), json!(high)]);
-            let normal = gltf.corners(&Numbers::floats(&mesh.normals));
-            (position, normal, gltf.corners(&Numbers::floats(&mesh.tangents)))
+            let position = gltf.add_positions(&Numbers::from_floats(&mesh.positions), [json!(low), json!(high)]);
+            let normal = gltf.add_vertex_attributes(&Numbers::from_floats(&mesh.normals));
+            (position, normal, gltf.add_vertex_attributes(&Numbers::from_floats(&mesh.tangents)))
         }
     };
+    // Texture coordinates along rivers are in metres and exceed 1, so they remain floats.
     let within = step.is_some() && mesh.uvs.iter().flatten().all(|x| (0.0..=1.0).contains(x));
     let uv = if within {
-        gltf.corners(&Numbers::shorts(mesh.uvs.iter().map(|uv| uv.map(|x| (x * 65_535.0).round() as u16)), true))
+        gltf.add_vertex_attributes(&Numbers::from_shorts(
+            mesh.uvs.iter().map(|uv| uv.map(|x| (x * 65_535.0).round() as u16)),
+            true,
+        ))
     } else {
-        gltf.corners(&Numbers::floats(&mesh.uvs))
+        gltf.add_vertex_attributes(&Numbers::from_floats(&mesh.uvs))
     };
-    let indices = gltf.indices(&Numbers::indices(&mesh.indices, mesh.positions.len()));
+    let indices = gltf.add_indices(&Numbers::from_indices(&mesh.indices, mesh.positions.len()));
     let attributes = json!({"POSITION": position, "NORMAL": normal, "TANGENT": tangent, "TEXCOORD_0": uv});
     (json!({"attributes": attributes, "indices": indices, "material": material, "mode": 4}), origin)
 }
@@ -355,18 +379,18 @@ mod tests {
         let mut terrain = Terrain::new(Grid::new([4, 5], 10.0).unwrap());
         for i in 0..4 {
             for j in 0..5 {
-                terrain.ground[(i, j)] = Height::saturating((i * i + 3 * j) as f64 - 4.0);
+                terrain.ground[(i, j)] = Height::from_metres_clamped((i * i + 3 * j) as f64 - 4.0);
             }
         }
         terrain
     }
 
     fn mesh(up: Up) -> Mesh {
-        Mesh::of(&land(), &MeshOptions { up, ..MeshOptions::default() }).unwrap()
+        Mesh::from_terrain(&land(), &MeshOptions { up, ..MeshOptions::default() }).unwrap()
     }
 
     /// Five trees of two kinds.
-    fn stand() -> Stand {
+    fn stand() -> GltfTrees {
         let tree = |n: u64| Tree {
             number: n,
             cell: Cell::new(1 + n as u32 % 2, 1 + n as u32 % 3),
@@ -377,7 +401,7 @@ mod tests {
             patch: 5.0,
         };
         let trees: Vec<Tree> = (0..5).map(tree).collect();
-        Stand::of(&trees, &land(), &MeshOptions::default(), 100).unwrap()
+        GltfTrees::from_trees(&trees, &land(), &MeshOptions::default(), 100).unwrap()
     }
 
     fn u32_at(bytes: &[u8], at: usize) -> usize {
@@ -443,7 +467,7 @@ mod tests {
     fn water_is_no_ground() {
         let mesh = mesh(Up::Y);
         let mut bytes = Vec::new();
-        Glb::water(&mesh).unwrap().write(&mut bytes).unwrap();
+        Glb::from_water(&mesh).unwrap().write(&mut bytes).unwrap();
         let document: serde_json::Value = serde_json::from_slice(&bytes[20..20 + u32_at(&bytes, 12)]).unwrap();
         let material = &document["materials"][0];
         assert_eq!((&material["name"], &document["nodes"][0]["name"]), (&json!("water"), &json!("water")));
@@ -512,9 +536,10 @@ mod tests {
     #[test]
     fn a_scene_is_as_fine_as_was_asked_for_and_says_what_would_do() {
         let chunks =
-            ChunkedMesh::of(&land(), &ChunkOptions { count: [2, 2], levels: 2, ..ChunkOptions::default() }).unwrap();
-        let scene = MeshScene::of(chunks);
-        let of = |precision| Glb::of(&scene, &GlbOptions { precision, ..GlbOptions::default() });
+            ChunkedMesh::from_terrain(&land(), &ChunkOptions { count: [2, 2], levels: 2, ..ChunkOptions::default() })
+                .unwrap();
+        let scene = MeshScene::from_chunks(chunks);
+        let of = |precision| Glb::from_scene(&scene, &GlbOptions { precision, ..GlbOptions::default() });
         let (usual, body) = read(&of(MeshPrecision::Usual).unwrap());
         assert_eq!(usual["extensionsRequired"], json!(["KHR_mesh_quantization"]));
         assert_eq!(usual["scenes"][0]["nodes"], json!([0, 2, 4, 6]));
@@ -554,9 +579,9 @@ mod tests {
 
     #[test]
     fn instances_are_a_node_to_a_shape() {
-        let scene =
-            MeshScene::of(ChunkedMesh::of(&land(), &ChunkOptions::default()).unwrap()).with_trees(Some(stand()));
-        let (document, body) = read(&Glb::of(&scene, &GlbOptions::default()).unwrap());
+        let scene = MeshScene::from_chunks(ChunkedMesh::from_terrain(&land(), &ChunkOptions::default()).unwrap())
+            .with_trees(Some(stand()));
+        let (document, body) = read(&Glb::from_scene(&scene, &GlbOptions::default()).unwrap());
         let stand = stand();
         let nodes = document["nodes"].as_array().unwrap();
         assert_eq!(nodes.len(), 2 + stand.plants.len());

@@ -42,30 +42,31 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// Encodes 32-bit floats.
-    pub fn floats<const N: usize>(values: &[[f32; N]]) -> Self {
+    pub fn from_floats<const N: usize>(values: &[[f32; N]]) -> Self {
         let bytes = values.iter().flatten().flat_map(|x| x.to_le_bytes()).collect();
-        Self { bytes, component: FLOAT, kind: kind(N), stride: None, normalized: false, count: values.len() }
+        Self { bytes, component: FLOAT, kind: accessor_type(N), stride: None, normalized: false, count: values.len() }
     }
 
     /// Encodes unsigned 16-bit integers; sets are padded to multiples of four bytes.
-    pub fn shorts<const N: usize>(values: impl Iterator<Item = [u16; N]>, normalized: bool) -> Self {
-        Self::padded(values.map(|set| set.map(u16::to_le_bytes)), UNSIGNED_SHORT, normalized)
+    pub fn from_shorts<const N: usize>(values: impl Iterator<Item = [u16; N]>, normalized: bool) -> Self {
+        Self::from_padded(values.map(|set| set.map(u16::to_le_bytes)), UNSIGNED_SHORT, normalized)
     }
 
     /// Encodes numbers from −1 to 1 as normalised signed 16-bit integers, padded likewise.
-    pub fn units<const N: usize>(values: impl Iterator<Item = [f32; N]>) -> Self {
+    pub fn from_units<const N: usize>(values: impl Iterator<Item = [f32; N]>) -> Self {
         let short = |x: f32| ((x.clamp(-1.0, 1.0) * 32_767.0).round() as i16).to_le_bytes();
-        Self::padded(values.map(|set| set.map(short)), SHORT, true)
+        Self::from_padded(values.map(|set| set.map(short)), SHORT, true)
     }
 
     /// Encodes numbers from −1 to 1 as normalised signed 8-bit integers, padded likewise.
-    pub fn small_units<const N: usize>(values: impl Iterator<Item = [f32; N]>) -> Self {
+    pub fn from_small_units<const N: usize>(values: impl Iterator<Item = [f32; N]>) -> Self {
         let byte = |x: f32| ((x.clamp(-1.0, 1.0) * 127.0).round() as i8).to_le_bytes();
-        Self::padded(values.map(|set| set.map(byte)), BYTE, true)
+        Self::from_padded(values.map(|set| set.map(byte)), BYTE, true)
     }
 
     /// Encodes the indices of triangles with `corners` vertices, in 32 bits only if 16 are not enough.
-    pub fn indices(indices: &[u32], corners: usize) -> Self {
+    pub fn from_indices(indices: &[u32], corners: usize) -> Self {
+        // Small meshes, such as chunks and plants, need half the space for their indices.
         let (bytes, component) = if corners <= SHORT_CORNERS {
             (indices.iter().flat_map(|k| (*k as u16).to_le_bytes()).collect(), UNSIGNED_SHORT)
         } else {
@@ -74,11 +75,12 @@ impl Numbers {
         Self { bytes, component, kind: "SCALAR", stride: None, normalized: false, count: indices.len() }
     }
 
-    fn padded<const N: usize, const B: usize>(
+    fn from_padded<const N: usize, const B: usize>(
         values: impl Iterator<Item = [[u8; B]; N]>,
         component: u32,
         normalized: bool,
     ) -> Self {
+        // The format requires each vertex attribute to begin at a multiple of four bytes.
         let stride = (N * B).next_multiple_of(4);
         let (mut bytes, mut count) = (Vec::new(), 0);
         for set in values {
@@ -86,12 +88,19 @@ impl Numbers {
             bytes.resize(bytes.len() + stride - N * B, 0);
             count += 1;
         }
-        Self { bytes, component, kind: kind(N), stride: (stride != N * B).then_some(stride), normalized, count }
+        Self {
+            bytes,
+            component,
+            kind: accessor_type(N),
+            stride: (stride != N * B).then_some(stride),
+            normalized,
+            count,
+        }
     }
 }
 
 /// Returns glTF's name of a set of `n` numbers.
-fn kind(n: usize) -> &'static str {
+fn accessor_type(n: usize) -> &'static str {
     ["SCALAR", "VEC2", "VEC3", "VEC4"][n - 1]
 }
 
@@ -120,7 +129,7 @@ impl Gltf {
     }
 
     /// Adds a node, puts it into the scene, and returns its index.
-    pub fn stand(&mut self, node: Value) -> usize {
+    pub fn add_scene_node(&mut self, node: Value) -> usize {
         let number = self.push("nodes", node);
         if let Some(nodes) = self.document["scenes"][0]["nodes"].as_array_mut() {
             nodes.push(json!(number));
@@ -129,17 +138,17 @@ impl Gltf {
     }
 
     /// Returns a node that was added before.
-    pub fn node(&mut self, number: usize) -> &mut Value {
+    pub fn node_mut(&mut self, number: usize) -> &mut Value {
         &mut self.document["nodes"][number]
     }
 
     /// Returns a material that was added before.
-    pub fn material(&mut self, number: usize) -> &mut Value {
+    pub fn material_mut(&mut self, number: usize) -> &mut Value {
         &mut self.document["materials"][number]
     }
 
     /// Declares that the document uses an extension, and, if `required`, that a reader must support it.
-    pub fn extend(&mut self, name: &'static str, required: bool) {
+    pub fn use_extension(&mut self, name: &'static str, required: bool) {
         self.used.insert(name);
         if required {
             self.required.insert(name);
@@ -147,32 +156,33 @@ impl Gltf {
     }
 
     /// Adds bytes that are not numbers, such as those of a picture. Returns the index of their view.
-    pub fn bytes(&mut self, bytes: &[u8]) -> usize {
-        self.view(bytes, json!({}))
+    pub fn add_bytes(&mut self, bytes: &[u8]) -> usize {
+        self.add_buffer_view(bytes, json!({}))
     }
 
     /// Adds vertex attributes. Returns the index of the accessor.
-    pub fn corners(&mut self, numbers: &Numbers) -> usize {
-        self.numbers(numbers, Some(ARRAY_BUFFER), json!({}))
+    pub fn add_vertex_attributes(&mut self, numbers: &Numbers) -> usize {
+        self.add_accessor(numbers, Some(ARRAY_BUFFER), json!({}))
     }
 
     /// Adds vertex positions with their bounds. Returns the index of the accessor.
-    pub fn places(&mut self, numbers: &Numbers, bounds: [Value; 2]) -> usize {
+    pub fn add_positions(&mut self, numbers: &Numbers, bounds: [Value; 2]) -> usize {
         let [low, high] = bounds;
-        self.numbers(numbers, Some(ARRAY_BUFFER), json!({"min": low, "max": high}))
+        self.add_accessor(numbers, Some(ARRAY_BUFFER), json!({"min": low, "max": high}))
     }
 
     /// Adds vertex indices. Returns the index of the accessor.
-    pub fn indices(&mut self, numbers: &Numbers) -> usize {
-        self.numbers(numbers, Some(ELEMENT_ARRAY_BUFFER), json!({}))
+    pub fn add_indices(&mut self, numbers: &Numbers) -> usize {
+        self.add_accessor(numbers, Some(ELEMENT_ARRAY_BUFFER), json!({}))
     }
 
     /// Adds attributes of instances. Returns the index of the accessor.
-    pub fn instances(&mut self, numbers: &Numbers) -> usize {
-        self.numbers(numbers, None, json!({}))
+    pub fn add_instance_attributes(&mut self, numbers: &Numbers) -> usize {
+        // Attributes of instances are not read per vertex, so the view has no target.
+        self.add_accessor(numbers, None, json!({}))
     }
 
-    fn numbers(&mut self, numbers: &Numbers, target: Option<u32>, mut about: Value) -> usize {
+    fn add_accessor(&mut self, numbers: &Numbers, target: Option<u32>, mut about: Value) -> usize {
         let mut view = json!({});
         if let Some(target) = target {
             view["target"] = json!(target);
@@ -180,7 +190,7 @@ impl Gltf {
         if let Some(stride) = numbers.stride {
             view["byteStride"] = json!(stride);
         }
-        about["bufferView"] = json!(self.view(&numbers.bytes, view));
+        about["bufferView"] = json!(self.add_buffer_view(&numbers.bytes, view));
         about["componentType"] = json!(numbers.component);
         about["count"] = json!(numbers.count);
         about["type"] = json!(numbers.kind);
@@ -190,11 +200,12 @@ impl Gltf {
         self.push("accessors", about)
     }
 
-    fn view(&mut self, bytes: &[u8], mut about: Value) -> usize {
+    fn add_buffer_view(&mut self, bytes: &[u8], mut about: Value) -> usize {
         about["buffer"] = json!(0);
         about["byteOffset"] = json!(self.body.len());
         about["byteLength"] = json!(bytes.len());
         self.body.extend(bytes);
+        // Every view begins at a multiple of four bytes, as accessors of 32-bit numbers require.
         self.body.resize(self.body.len().next_multiple_of(4), 0);
         self.push("bufferViews", about)
     }
@@ -207,6 +218,7 @@ impl Gltf {
                 self.document[list] = json!(names);
             }
         }
+        // The format pads the JSON chunk with spaces.
         let mut text = self.document.to_string().into_bytes();
         text.resize(text.len().next_multiple_of(4), b' ');
         (text, self.body)

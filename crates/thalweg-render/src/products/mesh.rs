@@ -2,7 +2,7 @@
 
 use crate::products::plants;
 use crate::products::rtin::Corners;
-use crate::products::slope::{gradient, normal};
+use crate::products::slope::{central_gradient, scaled_normal};
 use thalweg_core::terrain::GROUND;
 use thalweg_core::{Cell, Error, Result, Size, Terrain};
 
@@ -22,7 +22,7 @@ pub struct MeshOptions {
     /// The axis that points up.
     pub up: Up,
     /// The elevation to which the highest cell is scaled, above 0 to 1 000 000 m, with all other elevations in
-    /// proportion; `None` applies no scaling.
+    /// proportion; `None` applies no scaling. For example, 100 reduces a terrain that is 2000 m high to a twentieth.
     pub max_height: Option<f64>,
 }
 
@@ -37,7 +37,7 @@ pub struct MeshOptions {
 /// use thalweg_render::products::mesh::{Mesh, MeshOptions, Up};
 ///
 /// let terrain = Terrain::new(Grid::new([3, 4], 10.0)?);
-/// let mesh = Mesh::of(&terrain, &MeshOptions { up: Up::Z, ..MeshOptions::default() })?;
+/// let mesh = Mesh::from_terrain(&terrain, &MeshOptions { up: Up::Z, ..MeshOptions::default() })?;
 /// assert_eq!(mesh.positions.len(), 3 * 4);
 /// assert_eq!(mesh.indices.len(), 2 * 3 * (2 * 3));
 /// assert_eq!(mesh.bounds(), [[-15.0, -10.0, 0.0], [15.0, 10.0, 0.0]]);
@@ -71,12 +71,13 @@ impl Mesh {
     /// without data are holes. A terrain of a single row or column is as wide as its cells.
     ///
     /// # Errors
-    /// If no four neighbouring cells have data, if there are over 2³² − 2 vertices, or if `max_height` is not above 0
-    /// to 1 000 000 m (or cannot be reached, because no cell is above zero).
-    pub fn of(terrain: &Terrain, options: &MeshOptions) -> Result<Self> {
-        let points = MeshPoints::of(terrain, options)?;
+    /// Returns an error if no four neighbouring cells have data, if there are over 2³² − 2 vertices, or if `max_height`
+    /// is not above 0 to 1 000 000 m (or cannot be reached, because no cell is above zero).
+    pub fn from_terrain(terrain: &Terrain, options: &MeshOptions) -> Result<Self> {
+        let points = MeshPoints::from_terrain(terrain, options)?;
         let MeshPoints { rows, cols, .. } = &points;
         let mut mesh = Self::empty(options.up);
+        // Vertices are numbered row by row without gaps, so that holes have no unused vertices.
         // The index of each vertex of the grid; holes have none.
         let mut index = Vec::with_capacity(rows.len() * cols.len());
         for i in 0..rows.len() {
@@ -85,7 +86,7 @@ impl Mesh {
                     index.push(None);
                 } else {
                     index.push(Some(mesh.positions.len() as u32));
-                    mesh.corner(&points, Cell::new(i, j));
+                    mesh.add_vertex(&points, Cell::new(i, j));
                 }
             }
         }
@@ -95,6 +96,7 @@ impl Mesh {
                 if let (Some(nw), Some(ne), Some(sw), Some(se)) =
                     (at(i, j), at(i, j + 1), at(i + 1, j), at(i + 1, j + 1))
                 {
+                    // The diagonal runs from the south-west to the north-east, as in `split_quad` and `find_foot`.
                     mesh.indices.extend([nw, sw, ne, ne, sw, se]);
                 }
             }
@@ -107,15 +109,16 @@ impl Mesh {
 
     /// Creates a mesh of the given triangles between points. If `at` is given, all the points have this elevation
     /// instead of the terrain's.
-    pub(super) fn woven(points: &MeshPoints<'_>, triangles: &[Corners], at: Option<f64>) -> Self {
+    pub(super) fn from_triangles(points: &MeshPoints<'_>, triangles: &[Corners], at: Option<f64>) -> Self {
         let mut mesh = Self::empty(Up::default());
         mesh.up = points.up;
+        // The map is only read by key; vertices are numbered in the order of the triangles.
         let mut index = std::collections::HashMap::new();
         for corner in triangles.iter().flatten() {
             let number = *index.entry(*corner).or_insert_with(|| {
                 match at {
-                    Some(level) => mesh.flat(points, *corner, level),
-                    None => mesh.corner(points, *corner),
+                    Some(level) => mesh.add_level_vertex(points, *corner, level),
+                    None => mesh.add_vertex(points, *corner),
                 }
                 mesh.positions.len() as u32 - 1
             });
@@ -126,7 +129,7 @@ impl Mesh {
 
     /// Returns the lowest and highest coordinate along each axis (x, y, z), in metres.
     pub fn bounds(&self) -> [[f32; 3]; 2] {
-        plants::bounds(&self.positions)
+        plants::compute_bounds(&self.positions)
     }
 
     pub(super) fn empty(up: Up) -> Self {
@@ -134,7 +137,7 @@ impl Mesh {
     }
 
     /// Appends all of another mesh.
-    pub(super) fn join(&mut self, other: Self) {
+    pub(super) fn append(&mut self, other: Self) {
         let first = self.positions.len() as u32;
         self.positions.extend(other.positions);
         self.normals.extend(other.normals);
@@ -144,31 +147,33 @@ impl Mesh {
     }
 
     /// Adds a point of the terrain surface.
-    fn corner(&mut self, points: &MeshPoints<'_>, point: Cell) {
+    fn add_vertex(&mut self, points: &MeshPoints<'_>, point: Cell) {
         let (terrain, scale) = (points.terrain, points.scale);
         let ((south, row), (east, col)) = (points.rows[point.row], points.cols[point.col]);
-        let slope = gradient(terrain, row, col);
+        let slope = central_gradient(terrain, row, col);
+        // The tangent is eastward along the surface, so it rises with the eastward slope.
         let rise = slope[0] * scale;
         let length = (1.0 + rise * rise).sqrt();
-        let [x, y, z] = self.oriented([1.0 / length, 0.0, rise / length]);
-        self.positions.push(self.oriented([east, -south, points.height(point.row, point.col)]));
-        self.normals.push(self.oriented(normal(slope, scale)));
+        let [x, y, z] = self.to_mesh_axes([1.0 / length, 0.0, rise / length]);
+        self.positions.push(self.to_mesh_axes([east, -south, points.height(point.row, point.col)]));
+        self.normals.push(self.to_mesh_axes(scaled_normal(slope, scale)));
         self.tangents.push([x, y, z, 1.0]);
         self.uvs.push(points.uv(point));
     }
 
     /// Adds a point of a level water surface above a point of the terrain.
-    fn flat(&mut self, points: &MeshPoints<'_>, point: Cell, level: f64) {
-        let [x, y, z] = self.oriented([1.0, 0.0, 0.0]);
-        self.positions.push(self.oriented([points.cols[point.col].0, -points.rows[point.row].0, level]));
-        self.normals.push(self.oriented([0.0, 0.0, 1.0]));
+    fn add_level_vertex(&mut self, points: &MeshPoints<'_>, point: Cell, level: f64) {
+        let [x, y, z] = self.to_mesh_axes([1.0, 0.0, 0.0]);
+        self.positions.push(self.to_mesh_axes([points.cols[point.col].0, -points.rows[point.row].0, level]));
+        self.normals.push(self.to_mesh_axes([0.0, 0.0, 1.0]));
         self.tangents.push([x, y, z, 1.0]);
         self.uvs.push(points.uv(point));
     }
 
     /// Converts (east, north, up) to the axes of this mesh.
-    pub(super) fn oriented(&self, [east, north, up]: [f64; 3]) -> [f32; 3] {
+    pub(super) fn to_mesh_axes(&self, [east, north, up]: [f64; 3]) -> [f32; 3] {
         match self.up {
+            // A rotation about the x axis makes y point up; north becomes negative z.
             Up::Y => [east, up, -north],
             Up::Z => [east, north, up],
         }
@@ -191,10 +196,11 @@ impl<'a> MeshPoints<'a> {
     /// Lists the points of a terrain.
     ///
     /// # Errors
-    /// If there are too many points; also those of [`Mesh::of`] for the options.
-    pub fn of(terrain: &'a Terrain, options: &MeshOptions) -> Result<Self> {
-        let scale = scale(terrain, options.max_height)?;
-        let [rows, cols] = terrain.grid.size.map(|n| stations(n, terrain.grid.cell));
+    /// Returns an error if there are too many points; also returns the errors of [`Mesh::from_terrain`] for the
+    /// options.
+    pub fn from_terrain(terrain: &'a Terrain, options: &MeshOptions) -> Result<Self> {
+        let scale = height_scale(terrain, options.max_height)?;
+        let [rows, cols] = terrain.grid.size.map(|n| vertex_positions(n, terrain.grid.cell));
         let vertices = rows.len() as u64 * cols.len() as u64;
         if vertices > MAX_VERTICES as u64 {
             return Err(Error::TooLarge {
@@ -217,17 +223,17 @@ impl<'a> MeshPoints<'a> {
     }
 
     /// Returns an elevation in metres with the mesh's vertical scale applied.
-    pub fn scaled(&self, metres: f64) -> f64 {
+    pub fn scale_height(&self, metres: f64) -> f64 {
         metres * self.scale
     }
 
     /// Returns the scaled elevation of a point in metres.
     pub fn height(&self, i: usize, j: usize) -> f64 {
-        self.scaled(self.terrain.ground[self.cell(Cell::new(i, j))].metres())
+        self.scale_height(self.terrain.ground[self.terrain_cell(Cell::new(i, j))].metres())
     }
 
     /// Returns the terrain's cell at whose centre a point of the mesh is.
-    pub fn cell(&self, point: Cell) -> Cell {
+    pub fn terrain_cell(&self, point: Cell) -> Cell {
         Cell::new(self.rows[point.row].1, self.cols[point.col].1)
     }
 
@@ -242,23 +248,24 @@ impl<'a> MeshPoints<'a> {
     }
 
     fn uv(&self, point: Cell) -> [f32; 2] {
-        let ([rows, cols], cell) = (self.terrain.grid.size, self.cell(point));
+        let ([rows, cols], cell) = (self.terrain.grid.size, self.terrain_cell(point));
         [((cell.col as f64 + 0.5) / cols as f64) as f32, ((cell.row as f64 + 0.5) / rows as f64) as f32]
     }
 }
 
 /// Returns the error for a terrain that has no triangles.
 pub(super) fn no_ground() -> Error {
-    Error::layer(GROUND.name, "has no four neighbouring cells with data, which a mesh needs")
+    Error::invalid_layer(GROUND.name, "has no four neighbouring cells with data, which a mesh needs")
 }
 
 /// Returns the factor on elevations.
-pub(super) fn scale(terrain: &Terrain, max_height: Option<f64>) -> Result<f64> {
+pub(super) fn height_scale(terrain: &Terrain, max_height: Option<f64>) -> Result<f64> {
     let Some(wanted) = max_height else { return Ok(1.0) };
     if !(wanted > 0.0 && wanted <= 1e6) {
-        return Err(Error::value("max height", format!("{wanted} m"), "above 0 to 1000000 m"));
+        return Err(Error::invalid_value("max height", format!("{wanted} m"), "above 0 to 1000000 m"));
     }
-    match terrain.range().map(|[_, high]| high.metres()) {
+    match terrain.elevation_range().map(|[_, high]| high.metres()) {
+        // A scale needs a positive height to refer to.
         Some(high) if high > 0.0 => Ok(wanted / high),
         _ => Err(Error::conflict(format!("max height = {wanted} m"), "only applies to terrain that rises above 0 m")),
     }
@@ -266,7 +273,7 @@ pub(super) fn scale(terrain: &Terrain, max_height: Option<f64>) -> Result<f64> {
 
 /// Returns the position of each vertex along an axis, in metres from the middle, and its cell. A single cell gets a
 /// vertex at either end.
-fn stations(n: usize, cell: f64) -> Vec<(f64, usize)> {
+fn vertex_positions(n: usize, cell: f64) -> Vec<(f64, usize)> {
     if n == 1 {
         return vec![(-0.5 * cell, 0), (0.5 * cell, 0)];
     }
@@ -282,7 +289,7 @@ mod tests {
         let mut terrain = Terrain::new(Grid::new([rows, cols], 10.0).unwrap());
         for i in 0..rows {
             for j in 0..cols {
-                terrain.ground[(i, j)] = Height::saturating(height(i, j));
+                terrain.ground[(i, j)] = Height::from_metres_clamped(height(i, j));
             }
         }
         terrain
@@ -296,10 +303,10 @@ mod tests {
     fn a_plane_has_exact_normals_and_tangents() {
         // A rise of 0.75 per metre eastward: normal (−3/5, 4/5 up), tangent (4/5, 3/5 up).
         let plane = terrain(5, 6, |_, j| 7.5 * j as f64);
-        let y = Mesh::of(&plane, &MeshOptions::default()).unwrap();
+        let y = Mesh::from_terrain(&plane, &MeshOptions::default()).unwrap();
         assert!(y.normals.iter().all(|n| *n == [-0.6, 0.8, 0.0]));
         assert!(y.tangents.iter().all(|t| *t == [0.8, 0.6, 0.0, 1.0]));
-        let z = Mesh::of(&plane, &MeshOptions { up: Up::Z, ..MeshOptions::default() }).unwrap();
+        let z = Mesh::from_terrain(&plane, &MeshOptions { up: Up::Z, ..MeshOptions::default() }).unwrap();
         assert!(z.normals.iter().all(|n| *n == [-0.6, 0.0, 0.8]));
         for (mesh, north) in [(&y, [0.0, 0.0, -1.0]), (&z, [0.0, 1.0, 0.0])] {
             for (n, t) in mesh.normals.iter().zip(&mesh.tangents) {
@@ -316,7 +323,7 @@ mod tests {
     fn all_triangles_face_up_and_shared_edges_run_both_ways() {
         let land = terrain(9, 7, |i, j| ((i * 31 + j * 17) % 13) as f64 * 9.0);
         for up in [Up::Y, Up::Z] {
-            let mesh = Mesh::of(&land, &MeshOptions { up, ..MeshOptions::default() }).unwrap();
+            let mesh = Mesh::from_terrain(&land, &MeshOptions { up, ..MeshOptions::default() }).unwrap();
             let mut edges = std::collections::BTreeMap::new();
             for triangle in mesh.indices.chunks(3) {
                 let [a, b, c] = [0, 1, 2].map(|k| mesh.positions[triangle[k] as usize]);
@@ -338,7 +345,7 @@ mod tests {
         let (radius, middle) = (1000.0, 30.0);
         let offset = |k: usize| (k as f64 - middle) * 10.0;
         let cap = terrain(61, 61, |i, j| (radius * radius - offset(i).powi(2) - offset(j).powi(2)).sqrt());
-        let mesh = Mesh::of(&cap, &MeshOptions { up: Up::Z, ..MeshOptions::default() }).unwrap();
+        let mesh = Mesh::from_terrain(&cap, &MeshOptions { up: Up::Z, ..MeshOptions::default() }).unwrap();
         for i in 1..60 {
             for j in 1..60 {
                 let z = cap.ground[(i, j)].metres();
@@ -352,19 +359,22 @@ mod tests {
     #[test]
     fn holes_lone_cells_and_refusals() {
         let mut land = terrain(6, 6, |i, j| (i + j) as f64);
-        land.nodata = Some(Field::generate([6, 6], |i, j| i == 2 && j == 2));
-        let mesh = Mesh::of(&land, &MeshOptions::default()).unwrap();
+        land.nodata = Some(Field::from_fn([6, 6], |i, j| i == 2 && j == 2));
+        let mesh = Mesh::from_terrain(&land, &MeshOptions::default()).unwrap();
         assert_eq!((mesh.positions.len(), mesh.indices.len()), (35, (25 - 4) * 6));
         for (rows, cols, quads) in [(1, 1, 1), (1, 5, 4), (5, 1, 4)] {
-            let mesh = Mesh::of(&terrain(rows, cols, |_, _| 3.0), &MeshOptions::default()).unwrap();
+            let mesh = Mesh::from_terrain(&terrain(rows, cols, |_, _| 3.0), &MeshOptions::default()).unwrap();
             assert_eq!(mesh.indices.len(), quads * 6);
         }
-        let tall = Mesh::of(&land, &MeshOptions { max_height: Some(100.0), ..MeshOptions::default() }).unwrap();
+        let tall =
+            Mesh::from_terrain(&land, &MeshOptions { max_height: Some(100.0), ..MeshOptions::default() }).unwrap();
         assert_eq!(tall.bounds()[1][1], 100.0);
         for bad in [0.0, -1.0, f64::NAN] {
-            assert!(Mesh::of(&land, &MeshOptions { max_height: Some(bad), ..MeshOptions::default() }).is_err());
+            assert!(
+                Mesh::from_terrain(&land, &MeshOptions { max_height: Some(bad), ..MeshOptions::default() }).is_err()
+            );
         }
         land.nodata = Some(Field::new([6, 6], true));
-        assert!(Mesh::of(&land, &MeshOptions::default()).is_err());
+        assert!(Mesh::from_terrain(&land, &MeshOptions::default()).is_err());
     }
 }

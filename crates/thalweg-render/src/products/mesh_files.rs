@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::pictures::colour::{Rgb, srgb};
+use crate::pictures::colour::{Rgb, to_srgb};
 use crate::pictures::picture::Picture;
 use crate::products::mesh::{Mesh, Up};
 use crate::products::mesh_scene::{MeshPart, MeshScene, MeshSurface};
@@ -12,7 +12,7 @@ pub use crate::products::glb::Glb;
 /// Writes Wavefront OBJ: positions, texture coordinates (with v upward, as OBJ requires), normals and triangles.
 ///
 /// # Errors
-/// If the writer fails.
+/// Returns an error if the writer fails.
 ///
 /// # Examples
 /// ```
@@ -22,7 +22,7 @@ pub use crate::products::glb::Glb;
 ///
 /// let terrain = Terrain::new(Grid::new([2, 2], 10.0)?);
 /// let mut bytes = Vec::new();
-/// write_obj(&Mesh::of(&terrain, &MeshOptions::default())?, &mut bytes)?;
+/// write_obj(&Mesh::from_terrain(&terrain, &MeshOptions::default())?, &mut bytes)?;
 /// let text = String::from_utf8(bytes)?;
 /// let lines = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
 /// assert_eq!((lines("v "), lines("f ")), (4, 2));
@@ -30,7 +30,7 @@ pub use crate::products::glb::Glb;
 /// ```
 pub fn write_obj(mesh: &Mesh, mut writer: impl Write) -> io::Result<()> {
     obj_head(mesh.up, &mut writer)?;
-    writeln!(writer, "o {}", MeshSurface::Ground.node())?;
+    writeln!(writer, "o {}", MeshSurface::Ground.node_name())?;
     obj_mesh(mesh, 1, &mut writer)?;
     writer.flush()
 }
@@ -39,10 +39,11 @@ pub fn write_obj(mesh: &Mesh, mut writer: impl Write) -> io::Result<()> {
 /// `materials` ([`write_mtl`]).
 ///
 /// # Errors
-/// If the writer fails.
+/// Returns an error if the writer fails.
 pub fn write_obj_scene(scene: &MeshScene, materials: &str, mut writer: impl Write) -> io::Result<()> {
     obj_head(scene.up(), &mut writer)?;
     writeln!(writer, "mtllib {materials}")?;
+    // Vertices are numbered from 1, and through all objects of a file.
     let mut first = 1;
     for part in &scene.parts {
         writeln!(writer, "o {}\nusemtl {}", part.name, part.surface.name())?;
@@ -56,7 +57,7 @@ pub fn write_obj_scene(scene: &MeshScene, materials: &str, mut writer: impl Writ
 /// without it the terrain has its plain colour.
 ///
 /// # Errors
-/// If the writer fails.
+/// Returns an error if the writer fails.
 pub fn write_mtl(scene: &MeshScene, texture: Option<&str>, mut writer: impl Write) -> io::Result<()> {
     writeln!(writer, "# thalweg {}", env!("CARGO_PKG_VERSION"))?;
     for surface in MeshSurface::ALL {
@@ -64,7 +65,7 @@ pub fn write_mtl(scene: &MeshScene, texture: Option<&str>, mut writer: impl Writ
             continue;
         }
         let texture = texture.filter(|_| surface == MeshSurface::Ground);
-        let colour = if texture.is_some() { [255; 3] } else { plain(surface) };
+        let colour = if texture.is_some() { [255; 3] } else { surface_rgb(surface) };
         let [red, green, blue] = colour.map(|x| f64::from(x) / 255.0);
         let (opacity, rough) = (surface.colour()[3], surface.roughness());
         writeln!(writer, "newmtl {}\nKd {red:.4} {green:.4} {blue:.4}", surface.name())?;
@@ -80,9 +81,9 @@ pub fn write_mtl(scene: &MeshScene, texture: Option<&str>, mut writer: impl Writ
 }
 
 /// Returns a surface's colour as 8-bit sRGB.
-fn plain(surface: MeshSurface) -> Rgb {
+fn surface_rgb(surface: MeshSurface) -> Rgb {
     let [red, green, blue, _] = surface.colour();
-    srgb([red, green, blue].map(|x| x as f32))
+    to_srgb([red, green, blue].map(|x| x as f32))
 }
 
 fn obj_head(up: Up, writer: &mut impl Write) -> io::Result<()> {
@@ -96,6 +97,7 @@ fn obj_mesh(mesh: &Mesh, first: u64, writer: &mut impl Write) -> io::Result<()> 
         writeln!(writer, "v {x} {y} {z}")?;
     }
     for [u, v] in &mesh.uvs {
+        // The origin of texture coordinates is at the top here and at the bottom in OBJ.
         writeln!(writer, "vt {u} {}", 1.0 - v)?;
     }
     for [x, y, z] in &mesh.normals {
@@ -113,12 +115,13 @@ fn obj_mesh(mesh: &Mesh, first: u64, writer: &mut impl Write) -> io::Result<()> 
 /// the material.
 ///
 /// # Errors
-/// If the writer fails, or if there are more than 2³² − 1 vertices.
+/// Returns an error if the writer fails, or if there are more than 2³² − 1 vertices.
 pub fn write_ply(scene: &MeshScene, mut writer: impl Write) -> io::Result<()> {
     let meshes = || scene.parts.iter().map(|part| (part, &part.levels[0]));
     let corners: usize = meshes().map(|(_, mesh)| mesh.positions.len()).sum();
     let faces: usize = meshes().map(|(_, mesh)| mesh.indices.len() / 3).sum();
     let too_many = || io::Error::other("a PLY file can have at most 2^32 - 1 corners here");
+    // Indices are written as 32-bit integers.
     u32::try_from(corners).map_err(|_| too_many())?;
     let axes = if scene.up() == Up::Y { "x east, y up, z south" } else { "x east, y north, z up" };
     writeln!(writer, "ply\nformat binary_little_endian 1.0\ncomment thalweg {}", env!("CARGO_PKG_VERSION"))?;
@@ -155,18 +158,19 @@ pub fn write_ply(scene: &MeshScene, mut writer: impl Write) -> io::Result<()> {
 fn colour_at(part: &MeshPart, picture: Option<&Picture>, uv: [f32; 2]) -> [u8; 4] {
     let under = |picture: &Picture| {
         let [rows, cols] = picture.size();
+        // Texture coordinates of exactly 1 belong to the last pixel.
         let at = |x: f32, n: usize| ((x * n as f32) as usize).min(n.saturating_sub(1));
         picture.rgb[(at(uv[1], rows), at(uv[0], cols))]
     };
     let picture = picture.filter(|_| part.surface == MeshSurface::Ground);
-    let [red, green, blue] = picture.map_or_else(|| plain(part.surface), under);
+    let [red, green, blue] = picture.map_or_else(|| surface_rgb(part.surface), under);
     [red, green, blue, (part.surface.colour()[3] * 255.0).round() as u8]
 }
 
 /// Writes binary STL in metres: triangles with the normals of their faces.
 ///
 /// # Errors
-/// If the writer fails, or if there are more than 2³² − 1 triangles.
+/// Returns an error if the writer fails, or if there are more than 2³² − 1 triangles.
 ///
 /// # Examples
 /// A header of 84 bytes, then 50 bytes for each of the two triangles.
@@ -177,7 +181,7 @@ fn colour_at(part: &MeshPart, picture: Option<&Picture>, uv: [f32; 2]) -> [u8; 4
 /// use thalweg_render::products::mesh_files::write_stl;
 ///
 /// let terrain = Terrain::new(Grid::new([2, 2], 10.0)?);
-/// let mesh = Mesh::of(&terrain, &MeshOptions { up: Up::Z, ..MeshOptions::default() })?;
+/// let mesh = Mesh::from_terrain(&terrain, &MeshOptions { up: Up::Z, ..MeshOptions::default() })?;
 /// let mut bytes = Vec::new();
 /// write_stl(&mesh, &mut bytes)?;
 /// assert_eq!(bytes.len(), 84 + 2 * 50);
@@ -194,19 +198,21 @@ pub fn write_stl(mesh: &Mesh, mut writer: impl Write) -> io::Result<()> {
     let triangles: Vec<&[u32]> = mesh.indices.chunks_exact(3).collect();
     write_chunks(&mut writer, &triangles, |bytes, triangle| {
         let [a, b, c] = [0, 1, 2].map(|k| mesh.positions[triangle[k] as usize]);
-        for vector in [face(a, b, c), a, b, c] {
+        for vector in [face_normal(a, b, c), a, b, c] {
             bytes.extend(vector.iter().flat_map(|x| x.to_le_bytes()));
         }
+        // Each triangle ends with an attribute count of two bytes, which is 0.
         bytes.extend([0, 0]);
     })?;
     writer.flush()
 }
 
 /// Returns the unit normal of a triangle.
-fn face(a: [f32; 3], b: [f32; 3], c: [f32; 3]) -> [f32; 3] {
+fn face_normal(a: [f32; 3], b: [f32; 3], c: [f32; 3]) -> [f32; 3] {
     let (p, q) = ([0, 1, 2].map(|k| b[k] - a[k]), [0, 1, 2].map(|k| c[k] - a[k]));
     let n = [p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]];
     let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
+    // A triangle without an area has no normal; the format allows zeros.
     n.map(|x| if length > 0.0 { x / length } else { 0.0 })
 }
 
@@ -232,14 +238,14 @@ mod tests {
         let mut terrain = Terrain::new(Grid::new([4, 5], 10.0).unwrap());
         for i in 0..4 {
             for j in 0..5 {
-                terrain.ground[(i, j)] = Height::saturating((i * i + 3 * j) as f64 - 4.0);
+                terrain.ground[(i, j)] = Height::from_metres_clamped((i * i + 3 * j) as f64 - 4.0);
             }
         }
         terrain
     }
 
     fn mesh(up: Up) -> Mesh {
-        Mesh::of(&land(), &MeshOptions { up, ..MeshOptions::default() }).unwrap()
+        Mesh::from_terrain(&land(), &MeshOptions { up, ..MeshOptions::default() }).unwrap()
     }
 
     fn u32_at(bytes: &[u8], at: usize) -> usize {
@@ -283,7 +289,7 @@ mod tests {
         let mesh = MeshOptions { up, ..MeshOptions::default() };
         let options = ChunkOptions { mesh, count: [1, 2], ..ChunkOptions::default() };
         let sea = Mesh { uvs: vec![[0.0, 7.0]; 20], ..self::mesh(up) };
-        MeshScene::of(ChunkedMesh::of(&land(), &options).unwrap()).with_water(vec![("sea", sea)])
+        MeshScene::from_chunks(ChunkedMesh::from_terrain(&land(), &options).unwrap()).with_water(vec![("sea", sea)])
     }
 
     #[test]

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use crate::pictures::picture::Picture;
 use crate::products::chunks::ChunkedMesh;
+use crate::products::gltf_trees::GltfTrees;
 use crate::products::mesh::{Mesh, Up};
-use crate::products::stand::Stand;
 use thalweg_core::Cell;
 use thalweg_core::terrain::WATER;
 
@@ -33,7 +33,7 @@ impl MeshSurface {
     }
 
     /// Returns the name of the node and mesh of a surface that is alone in its file.
-    pub(super) fn node(self) -> &'static str {
+    pub(super) fn node_name(self) -> &'static str {
         match self {
             Self::Ground => TERRAIN,
             Self::Water => self.name(),
@@ -57,7 +57,7 @@ impl MeshSurface {
     }
 
     /// Returns the glTF material without colour or texture.
-    pub(super) fn material(self) -> serde_json::Value {
+    pub(super) fn gltf_material(self) -> serde_json::Value {
         let mut material = json!({
             "name": self.name(),
             "pbrMetallicRoughness": {"metallicFactor": 0.0, "roughnessFactor": self.roughness()},
@@ -82,8 +82,8 @@ pub struct MeshPart {
     pub surface: MeshSurface,
     /// The levels of detail, the finest first.
     pub levels: Vec<Mesh>,
-    /// The largest vertical distance in metres of each level, in order, from the surface of [`Mesh::of`]; 0 for
-    /// water.
+    /// The largest vertical distance in metres of each level, in order, from the surface of [`Mesh::from_terrain`]; 0
+    /// for water.
     pub errors: Vec<f64>,
 }
 
@@ -100,7 +100,7 @@ pub struct MeshPart {
 /// use thalweg_render::products::mesh_scene::MeshScene;
 ///
 /// let terrain = Terrain::new(Grid::new([8, 8], 10.0)?);
-/// let scene = MeshScene::of(ChunkedMesh::of(&terrain, &ChunkOptions::default())?);
+/// let scene = MeshScene::from_chunks(ChunkedMesh::from_terrain(&terrain, &ChunkOptions::default())?);
 /// let scene = scene.with_texture(Some(Picture::new([8, 8], [90, 120, 60])));
 /// assert_eq!(scene.parts[0].name, "terrain");
 /// let mut bytes = Vec::new();
@@ -117,13 +117,13 @@ pub struct MeshScene {
     /// colour.
     pub texture: Option<Picture>,
     /// The trees, if any; their meshes have y up.
-    pub trees: Option<Stand>,
+    pub trees: Option<GltfTrees>,
 }
 
 impl MeshScene {
     /// Creates a scene of the terrain alone. Its part is called `terrain`, or its chunks `terrain_x0_y0` and so on,
     /// with x counted from the west and y from the north.
-    pub fn of(ground: ChunkedMesh) -> Self {
+    pub fn from_chunks(ground: ChunkedMesh) -> Self {
         let alone = ground.chunks.len() == 1;
         let errors = ground.errors;
         let part = |chunk: crate::products::chunks::MeshChunk| {
@@ -134,7 +134,8 @@ impl MeshScene {
         Self { parts: ground.chunks.into_iter().map(part).collect(), ..Self::default() }
     }
 
-    /// Adds water surfaces, each with its name, such as those of [`waters`](crate::products::water_mesh::waters).
+    /// Adds water surfaces, each with its name, such as those of
+    /// [`build_water_meshes`](crate::products::water_mesh::build_water_meshes).
     #[must_use]
     pub fn with_water(mut self, bodies: Vec<(&str, Mesh)>) -> Self {
         let part = |(name, mesh): (&str, Mesh)| MeshPart {
@@ -155,7 +156,7 @@ impl MeshScene {
 
     /// Adds trees; `None` removes them.
     #[must_use]
-    pub fn with_trees(self, trees: Option<Stand>) -> Self {
+    pub fn with_trees(self, trees: Option<GltfTrees>) -> Self {
         Self { trees, ..self }
     }
 

@@ -9,7 +9,7 @@
 use rayon::prelude::*;
 
 use thalweg_core::{Cell, Error, Field, Height, Result};
-use thalweg_flow::basins::spread;
+use thalweg_flow::basins::propagate_outlet_labels;
 use thalweg_flow::{Directions, Land, OUT};
 
 /// A depression in the tree of a filled terrain (Barnes, Callaghan & Wickert 2020, doi:10.5194/esurf-8-431-2020).
@@ -45,7 +45,7 @@ pub struct NestedDepression {
 
 /// A depression while the water level rises in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rising {
+pub struct RisingDepression {
     /// The number of the depression, [`NestedDepression::id`].
     pub id: u64,
     /// The index of its lowest cell.
@@ -62,21 +62,23 @@ pub struct Rising {
     pub level_cells: u64,
 }
 
-impl Rising {
+impl RisingDepression {
     /// Starts a depression at a cell, which is not yet counted.
-    fn begin(cell: u64, height: i32) -> Self {
+    fn start_at(cell: u64, height: i32) -> Self {
         Self { id: cell + 1, pit: cell, floor: height, cells: 0, sum: 0, at: height, level_cells: 0 }
     }
 
     /// Adds `cells` cells of an elevation that is not lower than that of earlier ones.
-    pub fn take(&mut self, height: i32, cells: u64) {
-        self.rise(height);
+    pub fn add_cells(&mut self, height: i32, cells: u64) {
+        self.raise_to(height);
         self.level_cells = self.level_cells.saturating_add(cells);
     }
 
     /// Raises the level to `height` and counts all cells below it as submerged.
-    pub fn rise(&mut self, height: i32) {
+    pub fn raise_to(&mut self, height: i32) {
         if height > self.at {
+            // Saturating sums only matter for maps with more cells than 64-bit counts allow; they keep the function
+            // free of panics.
             self.cells = self.cells.saturating_add(self.level_cells);
             self.sum = self.sum.saturating_add(i128::from(self.at).saturating_mul(i128::from(self.level_cells)));
             (self.at, self.level_cells) = (height, 0);
@@ -85,14 +87,16 @@ impl Rising {
 
     /// Returns the storage volume up to `at`, in height units × cells.
     pub fn volume(&self) -> u128 {
+        // The volume is the water column above each cell: the level times the number of cells, less the sum of their
+        // heights.
         let full = i128::from(self.at).saturating_mul(i128::from(self.cells));
         u128::try_from(full.saturating_sub(self.sum)).unwrap_or_default()
     }
 
     /// Returns the depression filled to `level`, in a lake, with every field except those of its spill point and
     /// parent.
-    fn full(mut self, level: i32, lake: u32, cell: impl Fn(u64) -> Cell) -> NestedDepression {
-        self.rise(level);
+    fn fill_to(mut self, level: i32, lake: u32, cell: impl Fn(u64) -> Cell) -> NestedDepression {
+        self.raise_to(level);
         NestedDepression {
             id: self.id,
             parent: None,
@@ -110,15 +114,15 @@ impl Rising {
 
     /// Returns the depression as a whole lake of the given level, which spills over the sill `out.0` and on to the
     /// lake `out.1`.
-    pub fn whole(self, lake: u32, level: i32, out: Option<(u64, u32)>, cols: u64) -> NestedDepression {
-        let place = |index| place(index, cols);
+    pub fn into_whole_lake(self, lake: u32, level: i32, out: Option<(u64, u32)>, cols: u64) -> NestedDepression {
+        let place = |index| cell_at(index, cols);
         let (spill, into_lake) = (out.map(|out| place(out.0)), out.map_or(0, |out| out.1));
-        NestedDepression { spill, into_lake, ..self.full(level, lake, place) }
+        NestedDepression { spill, into_lake, ..self.fill_to(level, lake, place) }
     }
 }
 
 /// Returns the row and column of a cell.
-fn place(index: u64, cols: u64) -> Cell {
+fn cell_at(index: u64, cols: u64) -> Cell {
     Cell::new((index / cols) as usize, (index % cols) as usize)
 }
 
@@ -137,29 +141,37 @@ pub struct Meeting {
 
 /// Adds a cell to the adjacent depressions and joins them. The depressions that end there are passed to `told`, the
 /// one with the lowest floor first. Returns the depression that they become.
-pub fn meet(at: Meeting, rising: &mut [Rising], mut told: impl FnMut(NestedDepression)) -> Rising {
+pub fn join_depressions(
+    at: Meeting,
+    rising: &mut [RisingDepression],
+    mut told: impl FnMut(NestedDepression),
+) -> RisingDepression {
     let Meeting { cell, height, lake, cols } = at;
+    // The order by floor, then by pit, makes the result independent of the order in which neighbours are visited.
     rising.sort_unstable_by_key(|one| (one.floor, one.pit));
     // Depressions whose floor is at this elevation are flat ground.
     let count = rising.partition_point(|one| one.floor < height);
     let several = count > 1;
     for (k, one) in rising[..count].iter().enumerate().filter(|_| several) {
+        // The deepest depression spills into the second deepest, and all others into the deepest.
         let into = rising[usize::from(k == 0)].id;
-        let full = one.full(height, lake, |index| place(index, cols));
-        told(NestedDepression { parent: Some(cell + 1), into: Some(into), spill: Some(place(cell, cols)), ..full });
+        let full = one.fill_to(height, lake, |index| cell_at(index, cols));
+        told(NestedDepression { parent: Some(cell + 1), into: Some(into), spill: Some(cell_at(cell, cols)), ..full });
     }
-    let mut whole = Rising::begin(cell, height);
+    let mut whole = RisingDepression::start_at(cell, height);
     for (k, one) in rising.iter_mut().enumerate() {
-        one.rise(height);
+        one.raise_to(height);
+        // The joined depression keeps the deepest pit, and the number of a single depression unless a sill starts a new
+        // one.
         if k == 0 {
-            whole = Rising { id: if several { cell + 1 } else { one.id }, ..*one };
+            whole = RisingDepression { id: if several { cell + 1 } else { one.id }, ..*one };
         } else {
             whole.cells = whole.cells.saturating_add(one.cells);
             whole.sum = whole.sum.saturating_add(one.sum);
             whole.level_cells = whole.level_cells.saturating_add(one.level_cells);
         }
     }
-    whole.take(height, 1);
+    whole.add_cells(height, 1);
     whole
 }
 
@@ -171,7 +183,7 @@ const NONE: u32 = u32::MAX;
 /// filled to their sills; `directions` are the flow directions on that surface.
 ///
 /// # Errors
-/// If the size of a field differs from the terrain's; also those of [`Land::check`].
+/// Returns an error if the size of a field differs from the terrain's; also returns the errors of [`Land::check`].
 ///
 /// # Examples
 /// ```
@@ -183,9 +195,9 @@ const NONE: u32 = u32::MAX;
 /// let edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
 /// let heights = [5.0, 1.0, 3.0, 2.0, 4.0, 0.0];
 /// let terrain = Terrain::from_metres(Grid { edges, ..Grid::new([1, 6], 10.0)? }, &heights)?;
-/// let land = Land::of(&terrain);
+/// let land = Land::from_terrain(&terrain);
 /// let graph = FlowGraph::new(&land);
-/// let nested = nested_depressions(&land, graph.filled(), graph.directions())?;
+/// let nested = nested_depressions(&land, graph.filled_surface(), graph.directions())?;
 /// assert_eq!(nested.iter().map(|one| one.level.metres()).collect::<Vec<_>>(), [3.0, 3.0, 4.0]);
 /// assert_eq!((nested[0].parent, nested[2].parent), (Some(nested[2].id), None));
 /// # Ok::<(), thalweg_core::Error>(())
@@ -195,31 +207,32 @@ pub fn nested_depressions(
     filled: &Field<Height>,
     directions: &Directions,
 ) -> Result<Vec<NestedDepression>> {
-    land.under(filled).check()?;
+    land.with_ground(filled).check()?;
     land.check()?;
     if directions.size() != land.grid.size {
         let [r, c] = directions.size();
-        return Err(Error::value("directions", format!("{r} × {c} cells"), "the size of the land"));
+        return Err(Error::invalid_value("directions", format!("{r} × {c} cells"), "the size of the land"));
     }
     let ground = land.ground.as_slice();
     let cols = land.grid.cols();
     let is_wet = |k: usize| filled[k] > ground[k] && !land.nodata.is_some_and(|mask| mask[k]);
-    let around = |k: usize| land.around(k / cols, k % cols).map(|(_, Cell { row: r, col: c })| r * cols + c);
+    let around = |k: usize| land.neighbours(k / cols, k % cols).map(|(_, Cell { row: r, col: c })| r * cols + c);
     let lakes = lake_numbers(land, is_wet, around);
-    let outs = outs(directions, filled, &lakes);
+    let outs = find_lake_outlets(directions, filled, &lakes);
 
     // Visit the cells of lakes by elevation. A union-find forest, `up`, maps each depression to the one that it has
     // become.
     let mut order: Vec<(i32, u32)> =
         (0..ground.len()).filter(|k| lakes[*k] != 0).map(|k| (ground[k].0, k as u32)).collect();
+    // No two entries are equal, because they contain the cell's index, so an unstable sort is deterministic.
     order.par_sort_unstable();
     let mut number = Field::new(land.grid.size, NONE);
-    let (mut hollows, mut up): (Vec<Rising>, Vec<u32>) = (Vec::new(), Vec::new());
+    let (mut hollows, mut up): (Vec<RisingDepression>, Vec<u32>) = (Vec::new(), Vec::new());
     let (mut rows, mut beside, mut rising) = (Vec::new(), Vec::new(), Vec::new());
     for (height, k) in order.iter().map(|(height, k)| (*height, *k as usize)) {
         beside.clear();
         for n in around(k).filter(|n| number[*n] != NONE) {
-            let top = top(&mut up, number[n]);
+            let top = find_root(&mut up, number[n]);
             if !beside.contains(&top) {
                 beside.push(top);
             }
@@ -227,8 +240,9 @@ pub fn nested_depressions(
         rising.clear();
         rising.extend(beside.iter().map(|one| hollows[*one as usize]));
         let at = Meeting { cell: k as u64, height, lake: lakes[k], cols: cols as u64 };
-        let whole = meet(at, &mut rising, |row| rows.push(row));
+        let whole = join_depressions(at, &mut rising, |row| rows.push(row));
         let here = beside.first().copied().unwrap_or(up.len() as u32);
+        // A cell without an adjacent depression starts one of its own.
         if beside.is_empty() {
             up.push(here);
             hollows.push(whole);
@@ -237,11 +251,12 @@ pub fn nested_depressions(
         beside.iter().for_each(|one| up[*one as usize] = here);
         number[k] = here;
     }
+    // The roots that remain are whole lakes.
     for (one, hollow) in hollows.iter().enumerate().filter(|(one, _)| up[*one] as usize == *one) {
         let pit = hollow.pit as usize;
         debug_assert!(one < up.len());
         let lake = lakes[pit];
-        rows.push(hollow.whole(lake, filled[pit].0, outs[lake as usize - 1], cols as u64));
+        rows.push(hollow.into_whole_lake(lake, filled[pit].0, outs[lake as usize - 1], cols as u64));
     }
     // The sort is stable: within a lake the order of spilling is kept, and no depression spills as late as the whole
     // lake.
@@ -250,7 +265,7 @@ pub fn nested_depressions(
 }
 
 /// Returns the root of a tree in a union-find forest, halving the path on the way.
-pub fn top(up: &mut [u32], from: u32) -> u32 {
+pub fn find_root(up: &mut [u32], from: u32) -> u32 {
     let mut at = from;
     while up[at as usize] != at {
         up[at as usize] = up[up[at as usize] as usize];
@@ -291,28 +306,32 @@ fn lake_numbers<I: Iterator<Item = usize>>(
 ///
 /// A sill is the last cell at the lake's level on a flow path out of it. Everything downstream is lower, so that no
 /// chain of lakes can be circular.
-fn outs(directions: &Directions, filled: &Field<Height>, lakes: &Field<u32>) -> Vec<Option<(u64, u32)>> {
-    let mut ends = Field::generate(lakes.size(), |i, j| (i * lakes.cols() + j) as u32);
+fn find_lake_outlets(directions: &Directions, filled: &Field<Height>, lakes: &Field<u32>) -> Vec<Option<(u64, u32)>> {
+    // A cell's label is first the sill downstream at its own level.
+    let mut ends = Field::from_fn(lakes.size(), |i, j| (i * lakes.cols() + j) as u32);
     let mut to_sills = directions.clone();
+    // Flow paths end where the filled surface falls, that is at sills.
     for k in 0..lakes.len() {
         if directions.next(k).is_some_and(|n| filled[n] < filled[k]) {
             to_sills[k] = OUT;
         }
     }
-    spread(&to_sills, &mut ends, NONE);
+    propagate_outlet_labels(&to_sills, &mut ends, NONE);
     drop(to_sills);
     let count = lakes.as_slice().iter().max().copied().unwrap_or(0);
     let mut outs: Vec<Option<(u64, u32)>> = vec![None; count as usize];
     for (lake, sill) in lakes.as_slice().iter().zip(ends.as_slice()).filter(|(_, sill)| **sill != NONE) {
         if let Some(lake) = lake.checked_sub(1) {
+            // Of several sills the one with the smallest index counts.
             let known = outs[lake as usize].map_or(u64::MAX, |out| out.0);
             outs[lake as usize] = Some((known.min(u64::from(*sill)), 0));
         }
     }
+    // In the second pass, paths end at the first lake that they reach.
     let mut to_lakes = directions.clone();
     (0..lakes.len()).filter(|k| lakes[*k] != 0).for_each(|k| to_lakes[k] = OUT);
     ends.as_mut_slice().copy_from_slice(lakes.as_slice());
-    spread(&to_lakes, &mut ends, 0);
+    propagate_outlet_labels(&to_lakes, &mut ends, 0);
     for (sill, lake) in outs.iter_mut().flatten() {
         *lake = directions.next(*sill as usize).map_or(0, |n| ends[n]);
     }

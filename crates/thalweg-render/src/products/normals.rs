@@ -4,13 +4,13 @@ use std::io::{self, Write};
 use std::ops::RangeFull;
 
 use crate::pictures::png_file::write_png;
-use crate::products::slope::{gradient, normal};
+use crate::products::slope::{central_gradient, scaled_normal};
 use thalweg_core::declare::operation::{Json, OptionKind, OptionType};
 use thalweg_core::{Field, Terrain};
 
-/// The bit depth of a channel.
+/// The bit depth of a channel. For example, gentle slopes show steps in normal maps of 8 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Depth {
+pub enum PngDepth {
     /// 8 bits.
     #[default]
     Eight,
@@ -18,8 +18,8 @@ pub enum Depth {
     Sixteen,
 }
 
-/// As an option of an operation: 8 or 16.
-impl OptionType for Depth {
+/// The depth is an option of operations, with the values 8 and 16.
+impl OptionType for PngDepth {
     type Within = RangeFull;
     fn kind(_: RangeFull) -> OptionKind {
         OptionKind::OneOf(&[8, 16])
@@ -56,14 +56,14 @@ pub enum Green {
 ///
 /// ```
 /// use thalweg_core::{Grid, Terrain};
-/// use thalweg_render::products::normals::{Depth, Green, NormalMap};
+/// use thalweg_render::products::normals::{PngDepth, Green, NormalMap};
 ///
 /// let heights = [0.0, 10.0, 20.0, 0.0, 10.0, 20.0, 0.0, 10.0, 20.0];
-/// let map = NormalMap::of(&Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?, 1.0);
+/// let map = NormalMap::from_terrain(&Terrain::from_metres(Grid::new([3, 3], 10.0)?, &heights)?, 1.0);
 /// let [east, north, up] = map.normals[(1, 1)];
 /// assert!((east + 0.5_f32.sqrt()).abs() < 1e-6 && north == 0.0 && (up - 0.5_f32.sqrt()).abs() < 1e-6);
 /// let mut png = Vec::new();
-/// map.encode(&mut png, Depth::Eight, Green::Up)?;
+/// map.encode_png(&mut png, PngDepth::Eight, Green::Up)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -76,25 +76,27 @@ pub struct NormalMap {
 impl NormalMap {
     /// Computes the terrain's normals with elevations multiplied by `scale` (1 for none); cells without data point
     /// up.
-    pub fn of(terrain: &Terrain, scale: f64) -> Self {
+    pub fn from_terrain(terrain: &Terrain, scale: f64) -> Self {
         let cell = |i: usize, j: usize| {
             let hole = terrain.is_nodata(i, j);
-            let slope = if hole { [0.0; 2] } else { gradient(terrain, i, j) };
-            normal(slope, scale).map(|x| x as f32)
+            let slope = if hole { [0.0; 2] } else { central_gradient(terrain, i, j) };
+            scaled_normal(slope, scale).map(|x| x as f32)
         };
-        Self { normals: Field::generate(terrain.ground.size(), cell) }
+        Self { normals: Field::from_fn(terrain.ground.size(), cell) }
     }
 
     /// Writes an RGB PNG of one pixel per cell, rows from the north. −1 to 1 is mapped to 0 to the largest code;
     /// straight up is (½, ½, 1).
     ///
     /// # Errors
-    /// If the writer fails.
-    pub fn encode(&self, writer: impl Write, depth: Depth, green: Green) -> io::Result<()> {
+    /// Returns an error if the writer fails.
+    pub fn encode_png(&self, writer: impl Write, depth: PngDepth, green: Green) -> io::Result<()> {
         let flip = if green == Green::Down { -1.0 } else { 1.0 };
         let values = self.normals.as_slice().iter().flat_map(|[x, y, z]| [*x, flip * y, *z]);
+        // The interval from −1 to 1 is mapped to 0 to 1; a component of 0 is between two codes, which is the usual
+        // convention.
         let units: Vec<f64> = values.map(|x| f64::from(x) * 0.5 + 0.5).collect();
-        encode(writer, self.normals.size(), png::ColorType::Rgb, depth, &units)
+        encode_samples(writer, self.normals.size(), png::ColorType::Rgb, depth, &units)
     }
 }
 
@@ -106,7 +108,7 @@ impl NormalMap {
 /// use thalweg_render::products::normals::BumpMap;
 ///
 /// let terrain = Terrain::from_metres(Grid::new([2, 2], 10.0)?, &[100.0, 105.0, 110.0, 120.0])?;
-/// let map = BumpMap::of(&terrain);
+/// let map = BumpMap::from_terrain(&terrain);
 /// assert_eq!(map.grey.as_slice(), [0.0, 0.25, 0.5, 1.0]);
 /// assert_eq!((map.low, map.high), (100.0, 120.0));
 /// # Ok::<(), thalweg_core::Error>(())
@@ -125,32 +127,39 @@ pub struct BumpMap {
 
 impl BumpMap {
     /// Computes the bump map of a terrain.
-    pub fn of(terrain: &Terrain) -> Self {
-        let [low, high] = terrain.range().map_or([0.0; 2], |range| range.map(|h| h.metres()));
+    pub fn from_terrain(terrain: &Terrain) -> Self {
+        let [low, high] = terrain.elevation_range().map_or([0.0; 2], |range| range.map(|h| h.metres()));
         let cell = |i: usize, j: usize| {
+            // A level terrain has no range to divide by.
             let flat = terrain.is_nodata(i, j) || high <= low;
             if flat { 0.0 } else { (terrain.ground[(i, j)].metres() - low) / (high - low) }
         };
-        Self { grey: Field::generate(terrain.ground.size(), cell), low, high }
+        Self { grey: Field::from_fn(terrain.ground.size(), cell), low, high }
     }
 
     /// Writes a greyscale PNG of one pixel per cell, rows from the north. 0 to 1 is mapped to 0 to the largest code.
     ///
     /// # Errors
-    /// If the writer fails.
-    pub fn encode(&self, writer: impl Write, depth: Depth) -> io::Result<()> {
-        encode(writer, self.grey.size(), png::ColorType::Grayscale, depth, self.grey.as_slice())
+    /// Returns an error if the writer fails.
+    pub fn encode_png(&self, writer: impl Write, depth: PngDepth) -> io::Result<()> {
+        encode_samples(writer, self.grey.size(), png::ColorType::Grayscale, depth, self.grey.as_slice())
     }
 }
 
 /// Encodes samples in 0..1 as a PNG of either bit depth.
-fn encode(writer: impl Write, size: [usize; 2], colour: png::ColorType, depth: Depth, units: &[f64]) -> io::Result<()> {
+fn encode_samples(
+    writer: impl Write,
+    size: [usize; 2],
+    colour: png::ColorType,
+    depth: PngDepth,
+    units: &[f64],
+) -> io::Result<()> {
     match depth {
-        Depth::Eight => {
+        PngDepth::Eight => {
             let bytes: Vec<u8> = units.iter().map(|x| (x * 255.0).round() as u8).collect();
             write_png(writer, size, colour, png::BitDepth::Eight, &bytes)
         }
-        Depth::Sixteen => {
+        PngDepth::Sixteen => {
             let bytes: Vec<u8> = units.iter().flat_map(|x| ((x * 65_535.0).round() as u16).to_be_bytes()).collect();
             write_png(writer, size, colour, png::BitDepth::Sixteen, &bytes)
         }
@@ -167,7 +176,7 @@ mod tests {
         let mut terrain = Terrain::new(Grid::new([8, 8], 4.0).unwrap());
         for i in 0..8 {
             for j in 0..8 {
-                terrain.ground[(i, j)] = Height::saturating(3.0 * if eastward { j } else { 7 - i } as f64);
+                terrain.ground[(i, j)] = Height::from_metres_clamped(3.0 * if eastward { j } else { 7 - i } as f64);
             }
         }
         terrain
@@ -190,7 +199,7 @@ mod tests {
         ];
         for (eastward, green, want) in cases {
             let mut bytes = Vec::new();
-            NormalMap::of(&plane(eastward), 1.0).encode(&mut bytes, Depth::Eight, green).unwrap();
+            NormalMap::from_terrain(&plane(eastward), 1.0).encode_png(&mut bytes, PngDepth::Eight, green).unwrap();
             let (info, pixels) = decode(bytes);
             assert_eq!((info.width, info.height), (8, 8));
             // 0.9 · 255 = 229.5, whose rounding depends on the last bit of the f32.
@@ -201,7 +210,7 @@ mod tests {
             );
         }
         let mut bytes = Vec::new();
-        NormalMap::of(&plane(true), 0.0).encode(&mut bytes, Depth::Sixteen, Green::Up).unwrap();
+        NormalMap::from_terrain(&plane(true), 0.0).encode_png(&mut bytes, PngDepth::Sixteen, Green::Up).unwrap();
         let (info, pixels) = decode(bytes);
         assert_eq!(info.bit_depth, png::BitDepth::Sixteen);
         assert!(pixels.chunks(6).all(|p| p == [0x80, 0, 0x80, 0, 0xff, 0xff]));
@@ -211,8 +220,8 @@ mod tests {
     fn bump_maps_span_black_to_white() {
         let mut terrain = plane(true);
         let mut bytes = Vec::new();
-        let map = BumpMap::of(&terrain);
-        map.encode(&mut bytes, Depth::Sixteen).unwrap();
+        let map = BumpMap::from_terrain(&terrain);
+        map.encode_png(&mut bytes, PngDepth::Sixteen).unwrap();
         let (info, pixels) = decode(bytes);
         assert_eq!((info.color_type, map.low, map.high), (png::ColorType::Grayscale, 0.0, 21.0));
         for j in 0..8 {
@@ -220,6 +229,6 @@ mod tests {
             assert_eq!(code, (j as f64 / 7.0 * 65_535.0).round() as u16);
         }
         terrain.ground = Field::new([8, 8], Height::ZERO);
-        assert!(BumpMap::of(&terrain).grey.as_slice().iter().all(|g| *g == 0.0));
+        assert!(BumpMap::from_terrain(&terrain).grey.as_slice().iter().all(|g| *g == 0.0));
     }
 }

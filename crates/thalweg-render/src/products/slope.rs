@@ -7,17 +7,19 @@ use thalweg_core::Terrain;
 /// elevations are exact.
 ///
 /// # Panics
-/// If the cell is outside the terrain.
-pub fn gradient(terrain: &Terrain, i: usize, j: usize) -> [f64; 2] {
+/// Panics if the cell is outside the terrain.
+pub fn central_gradient(terrain: &Terrain, i: usize, j: usize) -> [f64; 2] {
     let [rows, cols] = terrain.ground.size();
     assert!(i < rows && j < cols, "row {i}, column {j} lies outside a terrain of {rows} × {cols} cells");
     let cell = terrain.grid.cell;
     let height = |r: usize, c: usize| f64::from(terrain.ground[(r, c)].0);
     let valid = |r: usize, c: usize| r < rows && c < cols && !terrain.is_nodata(r, c);
     let rise = |before: (usize, usize), after: (usize, usize)| {
+        // A neighbour that is missing is replaced by the cell itself, and the span is then one cell less.
         let pick = |at: (usize, usize)| if valid(at.0, at.1) { (at, 1.0) } else { ((i, j), 0.0) };
         let ((from, back), (to, ahead)) = (pick(before), pick(after));
         let span: f64 = back + ahead;
+        // Heights of 32 bits are exact in 64-bit floats, and so is their difference.
         (height(to.0, to.1) - height(from.0, from.1)) / (thalweg_core::terrain::height::UNITS * cell * span.max(1.0))
     };
     [rise((i, j.wrapping_sub(1)), (i, j + 1)), rise((i + 1, j), (i.wrapping_sub(1), j))]
@@ -25,7 +27,7 @@ pub fn gradient(terrain: &Terrain, i: usize, j: usize) -> [f64; 2] {
 
 /// Returns the unit normal (east, north, up) of a surface with this gradient (rise per metre east, north) times
 /// `scale`.
-pub fn normal(gradient: [f64; 2], scale: f64) -> [f64; 3] {
+pub fn scaled_normal(gradient: [f64; 2], scale: f64) -> [f64; 3] {
     let [east, north] = gradient.map(|g| g * scale);
     let length = (east * east + north * north + 1.0).sqrt();
     [-east / length, -north / length, 1.0 / length]
@@ -42,17 +44,17 @@ mod tests {
         for i in 0..6 {
             for j in 0..7 {
                 // 0.5 per metre eastward, −0.25 per metre northward: binary fractions, so exact in units.
-                terrain.ground[(i, j)] = Height::saturating(2.0 * j as f64 + 1.0 * i as f64);
+                terrain.ground[(i, j)] = Height::from_metres_clamped(2.0 * j as f64 + 1.0 * i as f64);
             }
         }
-        terrain.nodata = Some(Field::generate([6, 7], |i, j| i == 2 && j == 3));
+        terrain.nodata = Some(Field::from_fn([6, 7], |i, j| i == 2 && j == 3));
         for i in 0..6 {
             for j in 0..7 {
-                assert_eq!(gradient(&terrain, i, j), [0.5, -0.25], "{i}, {j}");
+                assert_eq!(central_gradient(&terrain, i, j), [0.5, -0.25], "{i}, {j}");
             }
         }
         let lone = Terrain::new(Grid::new([1, 1], 4.0).unwrap());
-        assert_eq!(gradient(&lone, 0, 0), [0.0, 0.0]);
-        assert_eq!(normal([0.75, 0.0], 1.0), [-0.6, 0.0, 0.8]);
+        assert_eq!(central_gradient(&lone, 0, 0), [0.0, 0.0]);
+        assert_eq!(scaled_normal([0.75, 0.0], 1.0), [-0.6, 0.0, 0.8]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::products::slope::gradient;
+use crate::products::slope::central_gradient;
 use thalweg_core::terrain::{DISCHARGE, POOL};
 use thalweg_core::{Error, Field, Result, Terrain};
 use thalweg_flow::{D8, FlowGraph, Land};
@@ -39,36 +39,39 @@ impl Default for WetnessRules {
 /// the accumulated `runoff`.
 ///
 /// # Errors
-/// If a parameter is not above 0 and at most 1e9.
+/// Returns an error if a parameter is not above 0 and at most 1e9.
 ///
 /// # Examples
 /// ```
 /// use thalweg_core::{Field, Grid, Height, Terrain};
-/// use thalweg_render::products::wetness::{WetnessRules, wetness};
+/// use thalweg_render::products::wetness::{WetnessRules, compute_wetness};
 ///
 /// // A slope to the south: water gathers towards its foot.
-/// let ground = Field::generate([20, 20], |i, _| Height::saturating(100.0 - i as f64));
+/// let ground = Field::from_fn([20, 20], |i, _| Height::from_metres_clamped(100.0 - i as f64));
 /// let terrain = Terrain::from_ground(Grid::new([20, 20], 10.0)?, ground)?;
-/// let wet = wetness(&terrain, &WetnessRules::default())?;
+/// let wet = compute_wetness(&terrain, &WetnessRules::default())?;
 /// assert!(wet[(19, 9)] > wet[(0, 9)]);
-/// assert!(wetness(&terrain, &WetnessRules { reach: 0.0, ..WetnessRules::default() }).is_err());
+/// assert!(compute_wetness(&terrain, &WetnessRules { reach: 0.0, ..WetnessRules::default() }).is_err());
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn wetness(terrain: &Terrain, rules: &WetnessRules) -> Result<Field<f32>> {
-    check(rules)?;
-    wetness_of(terrain, rules, &discharge(terrain, rules.runoff))
+pub fn compute_wetness(terrain: &Terrain, rules: &WetnessRules) -> Result<Field<f32>> {
+    check_rules(rules)?;
+    wetness_from_discharge(terrain, rules, &find_or_route_discharge(terrain, rules.runoff))
 }
 
 /// Returns the discharge of each cell in m³/s: the terrain's layer, or the flow accumulation of `runoff` metres of
 /// water per year.
-pub fn discharge(terrain: &Terrain, runoff: f64) -> Cow<'_, Field<f32>> {
-    match terrain.float(&DISCHARGE) {
+pub fn find_or_route_discharge(terrain: &Terrain, runoff: f64) -> Cow<'_, Field<f32>> {
+    match terrain.float_layer(&DISCHARGE) {
         Some(discharge) => Cow::Borrowed(discharge),
-        None => Cow::Owned(FlowGraph::new(&Land::of(terrain)).yields(terrain.grid.cell_area() * runoff / YEAR)),
+        None => Cow::Owned(
+            FlowGraph::new(&Land::from_terrain(terrain))
+                .accumulate_uniform_yield(terrain.grid.cell_area() * runoff / YEAR),
+        ),
     }
 }
 
-fn check(rules: &WetnessRules) -> Result<()> {
+fn check_rules(rules: &WetnessRules) -> Result<()> {
     let named = [
         ("transmissivity", rules.transmissivity),
         ("reach", rules.reach),
@@ -76,28 +79,32 @@ fn check(rules: &WetnessRules) -> Result<()> {
         ("runoff", rules.runoff),
     ];
     if let Some((name, value)) = named.into_iter().find(|(_, value)| !(*value > 0.0 && *value <= 1e9)) {
-        return Err(Error::value(name, value, "above 0 to 1e9"));
+        return Err(Error::invalid_value(name, value, "above 0 to 1e9"));
     }
     Ok(())
 }
 
-/// Computes [`wetness`] for a given discharge.
+/// Computes [`compute_wetness`] for a given discharge.
 ///
 /// # Errors
-/// Those of [`wetness`].
-pub(crate) fn wetness_of(terrain: &Terrain, rules: &WetnessRules, discharge: &Field<f32>) -> Result<Field<f32>> {
-    check(rules)?;
-    let land = Land::of(terrain);
-    let pools = terrain.heights(&POOL);
+/// Returns the errors of [`compute_wetness`].
+pub(crate) fn wetness_from_discharge(
+    terrain: &Terrain,
+    rules: &WetnessRules,
+    discharge: &Field<f32>,
+) -> Result<Field<f32>> {
+    check_rules(rules)?;
+    let land = Land::from_terrain(terrain);
+    let pools = terrain.height_layer(&POOL);
     let width = terrain.grid.cell;
-    let mut wet = Field::generate(terrain.grid.size, |i, j| {
+    let mut wet = Field::from_fn(terrain.grid.size, |i, j| {
         if terrain.is_nodata(i, j) {
             return 0.0;
         }
         if !land.is_dry(i, j) || pools.is_some_and(|pools| pools[(i, j)].0 > 0) {
             return 1.0;
         }
-        let [east, north] = gradient(terrain, i, j);
+        let [east, north] = central_gradient(terrain, i, j);
         let tangent = (east * east + north * north).sqrt();
         // Water stands on level ground. A minimum slope of 1/1000 prevents tiny discharges from saturating nearly
         // level cells.
@@ -106,17 +113,18 @@ pub(crate) fn wetness_of(terrain: &Terrain, rules: &WetnessRules, discharge: &Fi
         // NaN counts as dry.
         if share > 0.0 { share.min(1.0) as f32 } else { 0.0 }
     });
-    spread(terrain, rules, &mut wet);
+    spread_moisture(terrain, rules, &mut wet);
     Ok(wet)
 }
 
 /// Lets saturated cells dampen their surroundings, until nothing changes any more; the result does not depend on the
 /// order.
-fn spread(terrain: &Terrain, rules: &WetnessRules, wet: &mut Field<f32>) {
+fn spread_moisture(terrain: &Terrain, rules: &WetnessRules, wet: &mut Field<f32>) {
     let [rows, cols] = wet.size();
     let metres = |i: usize, j: usize| terrain.ground[(i, j)].metres_f32();
     let rise = rules.rise as f32;
     let fade = |steps: f64| libm::exp(-steps * terrain.grid.cell / rules.reach) as f32;
+    // The dampness fades exponentially with the distance along the steps, straight or diagonal.
     let [straight, diagonal] = D8::DISTANCES.map(fade);
     // Only saturated cells are sources; damp cells pass on what they received, so nothing under 1 is a source.
     let mut damp = wet.map(|w| if *w >= 1.0 { 1.0f32 } else { 0.0 });
@@ -124,6 +132,7 @@ fn spread(terrain: &Terrain, rules: &WetnessRules, wet: &mut Field<f32>) {
     let pull = |damp: &Field<f32>, i: usize, j: usize, near: [(isize, isize, f32); 4]| {
         near.into_iter().fold(damp[(i, j)], |best, (di, dj, fade)| {
             let (r, c) = (i.wrapping_add_signed(di), j.wrapping_add_signed(dj));
+            // A neighbour whose share cannot exceed the current value is skipped before its height is read.
             if r >= rows || c >= cols || damp[(r, c)] * fade <= best {
                 return best;
             }
@@ -133,6 +142,8 @@ fn spread(terrain: &Terrain, rules: &WetnessRules, wet: &mut Field<f32>) {
     };
     while changed {
         changed = false;
+        // A forward and a backward sweep carry dampness in all directions, as in distance transforms; sweeps are
+        // repeated until nothing changes, because heights may require detours.
         for backward in [false, true] {
             let sign = if backward { 1 } else { -1 };
             let near = [(sign, 0, straight), (0, sign, straight), (sign, sign, diagonal), (sign, -sign, diagonal)];
@@ -151,6 +162,7 @@ fn spread(terrain: &Terrain, rules: &WetnessRules, wet: &mut Field<f32>) {
             }
         }
     }
+    // Dampness never lowers the wetness of a cell's own flow.
     for (wet, damp) in wet.as_mut_slice().iter_mut().zip(damp.as_slice()) {
         *wet = wet.max(*damp);
     }
@@ -166,7 +178,7 @@ mod tests {
     fn plane(size: [usize; 2]) -> Terrain {
         let mut terrain = Terrain::new(Grid::new(size, 10.0).unwrap());
         for i in 0..size[0] {
-            terrain.ground.row_mut(i).fill(Height::saturating(100.0 - i as f64));
+            terrain.ground.row_mut(i).fill(Height::from_metres_clamped(100.0 - i as f64));
         }
         terrain
     }
@@ -177,12 +189,12 @@ mod tests {
         // Half of the soil's capacity: width · transmissivity · sin β / 2.
         let sine = 0.1 / 1.01f64.sqrt();
         let half = (10.0 * 7.5e-4 * sine / 2.0) as f32;
-        terrain.insert(&DISCHARGE, Cells::Float(Field::new([20, 20], half))).unwrap();
-        let wet = wetness(&terrain, &WetnessRules::default()).unwrap();
+        terrain.insert_layer(&DISCHARGE, Cells::Float(Field::new([20, 20], half))).unwrap();
+        let wet = compute_wetness(&terrain, &WetnessRules::default()).unwrap();
         assert!(wet.as_slice().iter().all(|w| (w - 0.5).abs() < 1e-5), "{wet:?}");
         // Without a discharge layer runoff is accumulated: row i has that of i + 1 cells.
         let terrain = plane([20, 20]);
-        let wet = wetness(&terrain, &WetnessRules::default()).unwrap();
+        let wet = compute_wetness(&terrain, &WetnessRules::default()).unwrap();
         let per_row = 100.0 * 0.3 / YEAR / (10.0 * 7.5e-4 * sine);
         for i in 0..20 {
             assert!((f64::from(wet[(i, 9)]) - per_row * (i + 1) as f64).abs() < 1e-5, "{i}");
@@ -194,13 +206,13 @@ mod tests {
         let mut terrain = Terrain::new(Grid::new([21, 41], 10.0).unwrap());
         for i in 0..21 {
             for j in 21..41 {
-                terrain.ground[(i, j)] = Height::saturating(1.5 * (j - 20) as f64);
+                terrain.ground[(i, j)] = Height::from_metres_clamped(1.5 * (j - 20) as f64);
             }
         }
-        let pools = Field::generate([21, 41], |_, j| Height::saturating(if j == 20 { 2.0 } else { 0.0 }));
-        terrain.insert(&POOL, Cells::Height(pools)).unwrap();
-        terrain.insert(&DISCHARGE, Cells::Float(Field::new([21, 41], f32::NAN))).unwrap();
-        let wet = wetness(&terrain, &WetnessRules::default()).unwrap();
+        let pools = Field::from_fn([21, 41], |_, j| Height::from_metres_clamped(if j == 20 { 2.0 } else { 0.0 }));
+        terrain.insert_layer(&POOL, Cells::Height(pools)).unwrap();
+        terrain.insert_layer(&DISCHARGE, Cells::Float(Field::new([21, 41], f32::NAN))).unwrap();
+        let wet = compute_wetness(&terrain, &WetnessRules::default()).unwrap();
         let fade = libm::expf(-1.0 / 3.0);
         for n in 1..5 {
             let (level, up) = (fade.powi(n as i32), (fade * 0.5).powi(n as i32));
@@ -212,13 +224,13 @@ mod tests {
     #[test]
     fn sea_is_wet_and_holes_and_bad_rules_are_not_taken() {
         let mut terrain = plane([20, 20]);
-        terrain.grid.sea_level = Some(Height::saturating(85.0));
-        terrain.nodata = Some(Field::generate([20, 20], |i, j| i == 18 && j == 4));
-        let wet = wetness(&terrain, &WetnessRules::default()).unwrap();
+        terrain.grid.sea_level = Some(Height::from_metres_clamped(85.0));
+        terrain.nodata = Some(Field::from_fn([20, 20], |i, j| i == 18 && j == 4));
+        let wet = compute_wetness(&terrain, &WetnessRules::default()).unwrap();
         assert_eq!((wet[(18, 5)], wet[(18, 4)]), (1.0, 0.0));
         assert!(wet.as_slice().iter().all(|w| (0.0..=1.0).contains(w)));
         for bad in [0.0, -1.0, f64::NAN] {
-            assert!(wetness(&terrain, &WetnessRules { reach: bad, ..WetnessRules::default() }).is_err());
+            assert!(compute_wetness(&terrain, &WetnessRules { reach: bad, ..WetnessRules::default() }).is_err());
         }
     }
 }

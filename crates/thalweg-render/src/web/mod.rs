@@ -15,4 +15,7 @@ pub use mesh::{MeshTile, mesh_range, mesh_zoom};
 pub use page::{MapPage, PAGE};
 pub use pixels::{Encoding, MAP_LAYERS, MapLayer, TileHeights};
 pub use place::{KNOWN_CODES, LonLat, MapPlace};
-pub use tiles::{LonLatBounds, MOST_ZOOM, MapLand, MapTile, MapTileRange, SIDE, bounds, pixel, scale, tile_range};
+pub use tiles::{
+    LonLatBounds, MAX_ZOOM, MapLand, MapTile, MapTileRange, SIDE, geographic_bounds, ground_scale, pixel_size,
+    tile_range,
+};

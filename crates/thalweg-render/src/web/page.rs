@@ -34,7 +34,7 @@ impl MapPage {
     /// Returns the document `tiles.json` (TileJSON 3) for tiles under `base`, which is a URL that ends in a slash, or
     /// empty for addresses relative to the document. In addition to the standard's fields it contains `layers`, a URL
     /// template for each of the given layers, and `range`.
-    pub fn describe(&self, base: &str, layers: &[MapLayer]) -> Value {
+    pub fn to_tile_json(&self, base: &str, layers: &[MapLayer]) -> Value {
         let url = |layer: &MapLayer| format!("{base}{}/{{z}}/{{x}}/{{y}}.{}", layer.name, layer.ending);
         let all: serde_json::Map<String, Value> =
             layers.iter().map(|layer| (layer.name.to_string(), url(layer).into())).collect();

@@ -6,9 +6,9 @@ use std::io;
 use png::{BitDepth, ColorType};
 
 use super::place::MapPlace;
-use super::tiles::{MapLand, MapTile, SIDE, heights, pixel, rows};
+use super::tiles::{MapLand, MapTile, SIDE, pixel_size, row_tangents, sample_tile_heights};
 use crate::pictures::colour::Rgb;
-use crate::pictures::light::{Sun, gradient, lambert, normal};
+use crate::pictures::light::{Sun, horn_gradient, lambert_reflectance, surface_normal};
 use crate::pictures::picture::Picture;
 use crate::pictures::png_file::write_png;
 use thalweg_core::{Error, Field, Result};
@@ -26,30 +26,31 @@ use thalweg_core::{Error, Field, Result};
 ///
 /// struct Plateau;
 /// impl MapLand for Plateau {
-///     fn finest(&self) -> u32 {
+///     fn finest_level(&self) -> u32 {
 ///         0
 ///     }
-///     fn width(&self, _level: u32) -> f64 {
+///     fn cell_width(&self, _level: u32) -> f64 {
 ///         1000.0
 ///     }
 ///     fn cells(&self, _level: u32) -> CellRect<i64> {
 ///         CellRect::new([0, 0], [64, 64])
 ///     }
-///     fn heights(&self, _level: u32, cells: CellRect<i64>) -> Result<Field<f64>> {
+///     fn read_heights(&self, _level: u32, cells: CellRect<i64>) -> Result<Field<f64>> {
 ///         Ok(Field::new(cells.size(), 100.0))
 ///     }
 /// }
 /// let tile = MapTile { zoom: 10, column: 512, row: 512 };
-/// let heights = TileHeights::of(&Plateau, &MapPlace::plane(), tile)?.unwrap();
-/// let png = heights.bytes(Encoding::Terrarium)?;
-/// assert_eq!(Picture::decode(Cursor::new(png)).unwrap().rgb[(0, 0)], [128, 100, 0]);
+/// let heights = TileHeights::sample_tile(&Plateau, &MapPlace::web_mercator_plane(), tile)?.unwrap();
+/// let png = heights.encode(Encoding::Terrarium)?;
+/// assert_eq!(Picture::decode_png(Cursor::new(png)).unwrap().rgb[(0, 0)], [128, 100, 0]);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
     /// Metres as little-endian 32-bit floats, row by row from the north; NaN without data.
     Raw,
-    /// A PNG in Mapbox's encoding: −10 000 m + 0.1 m · (65 536·R + 256·G + B); 0 m without data.
+    /// A PNG in Mapbox's encoding: −10 000 m + 0.1 m · (65 536·R + 256·G + B); 0 m without data. For example, 0 m is
+    /// 100 000 steps, the colour (1, 134, 160).
     TerrainRgb,
     /// A PNG in Terrarium's encoding: 256·R + G + B/256 − 32 768 m; 0 m without data.
     Terrarium,
@@ -95,42 +96,44 @@ impl TileHeights {
     /// Samples the elevations of a tile of `land`; `None` if its zoom has no such tile, or if there is no data in it.
     ///
     /// # Errors
-    /// Those of [`MapLand::heights`].
-    pub fn of(land: &dyn MapLand, place: &MapPlace, tile: MapTile) -> Result<Option<Self>> {
-        if !tile.is_there() {
+    /// Returns the errors of [`MapLand::read_heights`].
+    pub fn sample_tile(land: &dyn MapLand, place: &MapPlace, tile: MapTile) -> Result<Option<Self>> {
+        if !tile.is_valid() {
             return Ok(None);
         }
-        let Some(metres) = heights(land, place, tile, MARGIN)? else { return Ok(None) };
+        let Some(metres) = sample_tile_heights(land, place, tile, MARGIN)? else { return Ok(None) };
+        // A tile whose data is in the margin alone has no pixels to show.
         let inner = (0..SIDE).any(|i| metres.row(i + MARGIN)[MARGIN..MARGIN + SIDE].iter().any(|z| !z.is_nan()));
-        let wide = |tangent: &f64| (pixel(tile.zoom) * place.ground(*tangent)) as f32;
-        let across = rows(tile, MARGIN).iter().map(wide).collect();
+        // A pixel of Web Mercator is shorter on the ground at higher latitudes.
+        let wide = |tangent: &f64| (pixel_size(tile.zoom) * place.ground_scale(*tangent)) as f32;
+        let across = row_tangents(tile, MARGIN).iter().map(wide).collect();
         Ok(inner.then_some(Self { across, metres }))
     }
 
     /// Encodes the tile: [`SIDE`] rows and columns of pixels.
     ///
     /// # Errors
-    /// If a picture cannot be encoded.
-    pub fn bytes(&self, encoding: Encoding) -> Result<Vec<u8>> {
+    /// Returns an error if a picture cannot be encoded.
+    pub fn encode(&self, encoding: Encoding) -> Result<Vec<u8>> {
         let inner = |i: usize, j: usize| self.metres[(i + MARGIN, j + MARGIN)];
         let picture =
-            |colour: fn(f32) -> Rgb| Picture { rgb: Field::generate([SIDE; 2], |i, j| colour(inner(i, j))) }.png();
+            |colour: fn(f32) -> Rgb| Picture { rgb: Field::from_fn([SIDE; 2], |i, j| colour(inner(i, j))) }.to_png();
         let made = match encoding {
             Encoding::Raw => {
-                Ok(Field::generate([SIDE; 2], inner).as_slice().iter().flat_map(|z| z.to_le_bytes()).collect())
+                Ok(Field::from_fn([SIDE; 2], inner).as_slice().iter().flat_map(|z| z.to_le_bytes()).collect())
             }
-            Encoding::TerrainRgb => picture(terrain_rgb),
-            Encoding::Terrarium => picture(terrarium),
-            Encoding::Hillshade => self.shaded(),
+            Encoding::TerrainRgb => picture(encode_terrain_rgb),
+            Encoding::Terrarium => picture(encode_terrarium),
+            Encoding::Hillshade => self.encode_hillshade(),
         };
         made.map_err(Error::io("a tile", "encode"))
     }
 
-    fn shaded(&self) -> io::Result<Vec<u8>> {
+    fn encode_hillshade(&self) -> io::Result<Vec<u8>> {
         let size = self.metres.size();
         // A pixel without data takes the mean elevation of its neighbours, so that the terrain does not appear to
         // drop there.
-        let filled = Field::generate(size, |i, j| {
+        let filled = Field::from_fn(size, |i, j| {
             let here = self.metres[(i, j)];
             if !here.is_nan() {
                 return here;
@@ -144,12 +147,12 @@ impl TileHeights {
             if count > 0.0 { sum / count } else { 0.0 }
         });
         let light = Sun::default().direction();
-        let grey = Field::generate([SIDE; 2], |i, j| {
+        let grey = Field::from_fn([SIDE; 2], |i, j| {
             let (i, j) = (i + MARGIN, j + MARGIN);
             if self.metres[(i, j)].is_nan() {
                 return [0, 0];
             }
-            let lit = lambert(normal(gradient(&filled, [self.across[i]; 2], i, j)), light);
+            let lit = lambert_reflectance(surface_normal(horn_gradient(&filled, [self.across[i]; 2], i, j)), light);
             [(lit * 255.0).round() as u8, 255]
         });
         let mut bytes = Vec::new();
@@ -159,23 +162,24 @@ impl TileHeights {
 }
 
 /// Returns a number of steps as three bytes, the most significant first.
-fn bytes_of(steps: f64) -> Rgb {
+fn encode_steps(steps: f64) -> Rgb {
+    // Three bytes contain at most 2^24 − 1 steps; the first byte of the 32-bit number is always 0.
     let [_, r, g, b] = (steps.round().clamp(0.0, 16_777_215.0) as u32).to_be_bytes();
     [r, g, b]
 }
 
-fn metres_of(height: f32) -> f64 {
+fn metres_or_zero(height: f32) -> f64 {
     if height.is_nan() { 0.0 } else { f64::from(height) }
 }
 
 /// Encodes metres in Mapbox's encoding.
-fn terrain_rgb(height: f32) -> Rgb {
-    bytes_of((metres_of(height) + 10_000.0) * 10.0)
+fn encode_terrain_rgb(height: f32) -> Rgb {
+    encode_steps((metres_or_zero(height) + 10_000.0) * 10.0)
 }
 
 /// Encodes metres in Terrarium's encoding.
-fn terrarium(height: f32) -> Rgb {
-    bytes_of((metres_of(height) + 32_768.0) * 256.0)
+fn encode_terrarium(height: f32) -> Rgb {
+    encode_steps((metres_or_zero(height) + 32_768.0) * 256.0)
 }
 
 #[cfg(test)]
@@ -188,7 +192,7 @@ mod tests {
         for (height, rgb) in
             [(0.0, [1, 134, 160]), (-10_000.0, [0, 0, 0]), (8848.9, [2, 224, 73]), (-20_000.0, [0, 0, 0])]
         {
-            assert_eq!(terrain_rgb(height), rgb, "{height}");
+            assert_eq!(encode_terrain_rgb(height), rgb, "{height}");
         }
     }
 
@@ -202,7 +206,7 @@ mod tests {
             (-0.25, [127, 255, 192]),
             (f32::NAN, [128, 0, 0]),
         ] {
-            assert_eq!(terrarium(height), rgb, "{height}");
+            assert_eq!(encode_terrarium(height), rgb, "{height}");
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::tree::NONE;
 
 /// Sample points of the ground, as parallel lists.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Points {
+pub struct SamplePoints {
     /// Positions in metres eastward (x) and southward (y).
     pub place: Vec<Point>,
     /// Elevations in metres.
@@ -22,7 +22,7 @@ pub struct Points {
 
 /// The cheapest paths from all points to roots.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Forest {
+pub struct PathForest {
     /// The next point downstream of each point; [`u32::MAX`] for roots and points without a path.
     pub down: Vec<u32>,
     /// The cost of the path; infinite if there is none.
@@ -33,7 +33,7 @@ pub struct Forest {
 
 /// The rivers of a forest.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Drawn {
+pub struct TracedRivers {
     /// The drainage of each point: 1 plus the sum over the points that flow into it; 0 for points that are on no
     /// river.
     pub drainage: Vec<u32>,
@@ -45,8 +45,9 @@ pub struct Drawn {
 ///
 /// With d = ‖b − a‖ and s = (b − a)·z/d, the weight is w = d·(1 − s/2). It is multiplied by C² uphill, and divided by
 /// C downhill.
-pub fn cost(a: [f64; 3], b: [f64; 3], climb: f64) -> f64 {
+pub fn compute_arc_cost(a: [f64; 3], b: [f64; 3], climb: f64) -> f64 {
     let [y, x, z] = [0, 1, 2].map(|k| b[k] - a[k]);
+    // d·(1 − s/2) with s = z/d is d − z/2.
     let w = (y * y + x * x + z * z).sqrt() - z / 2.0;
     match z {
         z if z > 0.0 => climb * climb * w,
@@ -57,17 +58,18 @@ pub fn cost(a: [f64; 3], b: [f64; 3], climb: f64) -> f64 {
 
 /// Finds the cheapest paths to roots (Dijkstra 1959, doi:10.1007/BF01386390). Of paths of equal cost, the one to the
 /// point with the lower number is taken.
-pub fn grow(points: &Points, climb: f64) -> Forest {
-    let Points { place, height, reach, is_root } = points;
+pub fn find_cheapest_paths(points: &SamplePoints, climb: f64) -> PathForest {
+    let SamplePoints { place, height, reach, is_root } = points;
     let count = place.len();
+    // Two points are connected within the mean of their radii, which is at most the largest radius.
     let far = reach.iter().copied().fold(1e-3, f64::max);
-    let least = [0, 1].map(|k| place.iter().map(|p| p.along(k)).fold(f64::INFINITY, f64::min));
-    let most = [0, 1].map(|k| place.iter().map(|p| p.along(k)).fold(0.0, f64::max));
-    let shifted = |n: usize| Cell::from_axes(|k| place[n].along(k) - least[k]);
+    let least = [0, 1].map(|k| place.iter().map(|p| p.axis_coordinate(k)).fold(f64::INFINITY, f64::min));
+    let most = [0, 1].map(|k| place.iter().map(|p| p.axis_coordinate(k)).fold(0.0, f64::max));
+    let shifted = |n: usize| Cell::from_axes(|k| place[n].axis_coordinate(k) - least[k]);
     let mut near = Buckets::new([0, 1].map(|k| (most[k] - least[k]).max(0.0) as usize + 1), far);
     (0..count).for_each(|n| near.add(shifted(n), n as u32));
     let solid = |n: usize| [place[n].y, place[n].x, height[n]];
-    let mut forest = Forest { down: vec![NONE; count], cost: vec![f64::INFINITY; count], order: Vec::new() };
+    let mut forest = PathForest { down: vec![NONE; count], cost: vec![f64::INFINITY; count], order: Vec::new() };
     let mut done = vec![false; count];
     let mut heap = BinaryHeap::new();
     for root in (0..count).filter(|n| is_root[*n]) {
@@ -77,17 +79,18 @@ pub fn grow(points: &Points, climb: f64) -> Forest {
     // The bit patterns of non-negative floats sort like their values, so they serve as integer keys of the heap.
     while let Some(Reverse((_, at))) = heap.pop() {
         let n = at as usize;
+        // A point may be in the heap several times. Its first entry has the lowest cost, and later ones are outdated.
         if std::mem::replace(&mut done[n], true) {
             continue;
         }
         forest.order.push(at);
-        near.around(shifted(n), far, |from| {
+        near.visit_near(shifted(n), far, |from| {
             let m = from as usize;
             let [dy, dx] = [place[m].y - place[n].y, place[m].x - place[n].x];
             if done[m] || (dy * dy + dx * dx).sqrt() >= (reach[m] + reach[n]) / 2.0 {
                 return;
             }
-            let way = forest.cost[n] + cost(solid(m), solid(n), climb);
+            let way = forest.cost[n] + compute_arc_cost(solid(m), solid(n), climb);
             if way < forest.cost[m] || (way == forest.cost[m] && !is_root[m] && at < forest.down[m]) {
                 (forest.cost[m], forest.down[m]) = (way, at);
                 heap.push(Reverse((way.to_bits(), from)));
@@ -98,10 +101,11 @@ pub fn grow(points: &Points, climb: f64) -> Forest {
 }
 
 /// Traces the rivers that begin at `sources`, corrects elevations along them and counts points.
-pub fn draw(points: &Points, forest: &Forest, sources: &[u32]) -> Drawn {
+pub fn trace_rivers(points: &SamplePoints, forest: &PathForest, sources: &[u32]) -> TracedRivers {
     let mut drainage = vec![0u32; points.place.len()];
     for source in sources {
         let mut at = *source;
+        // A path that meets a river ends there, so every point is visited once.
         while at != NONE && drainage[at as usize] == 0 {
             drainage[at as usize] = 1;
             at = forest.down[at as usize];
@@ -115,7 +119,7 @@ pub fn draw(points: &Points, forest: &Forest, sources: &[u32]) -> Drawn {
             height[down] = height[down].min(height[n]);
         }
     }
-    Drawn { drainage, height }
+    TracedRivers { drainage, height }
 }
 
 #[cfg(test)]
@@ -145,34 +149,34 @@ mod tests {
     #[test]
     fn five_points_by_hand() {
         let [a, b, c, d, e] = [0, 1, 2, 3, 4];
-        let points = Points {
+        let points = SamplePoints {
             place: [[4.0, 0.0], [4.0, 4.0], [4.0, 8.0], [0.0, 8.0], [4.0, 12.0]].map(|[y, x]| Point { x, y }).to_vec(),
             height: vec![-3.0, 0.0, 3.0, 3.0, 0.0],
             reach: vec![6.0; 5],
             is_root: vec![true, false, false, false, false],
         };
-        let forest = grow(&points, 2.0);
+        let forest = find_cheapest_paths(&points, 2.0);
         assert_eq!(forest.down, [NONE, a, b, b, c]);
         let expected = [0.0, 3.25, 6.5, 7.2016, 20.5];
         for (cost, expected) in forest.cost.iter().zip(expected) {
             assert!((cost - expected).abs() < 1e-4, "{cost} {expected}");
         }
         assert_eq!(forest.order, [a, b, c, d, e]);
-        let drawn = draw(&points, &forest, &[b, c, d, e]);
+        let drawn = trace_rivers(&points, &forest, &[b, c, d, e]);
         assert_eq!(drawn.drainage, [5, 4, 2, 1, 1]);
         assert_eq!(drawn.height, [-3.0, 0.0, 0.0, 3.0, 0.0]);
         // With the source d alone, only its path counts.
-        assert_eq!(draw(&points, &forest, &[d]).drainage, [3, 2, 0, 1, 0]);
+        assert_eq!(trace_rivers(&points, &forest, &[d]).drainage, [3, 2, 0, 1, 0]);
     }
 
     #[test]
     fn ways_are_the_cheapest_of_all() {
-        use thalweg_core::base::rng::Key;
+        use thalweg_core::base::rng::RandomKey;
         for seed in 0..20u64 {
-            let key = Key::new(seed, "graph");
+            let key = RandomKey::new(seed, "graph");
             let count = 40;
-            let draw = |n: usize, k: u64| key.and(n as u64).and(k).unit();
-            let points = Points {
+            let draw = |n: usize, k: u64| key.derive_key(n as u64).derive_key(k).uniform_unit();
+            let points = SamplePoints {
                 place: (0..count).map(|n| Point { y: 50.0 + 100.0 * draw(n, 0), x: 200.0 * draw(n, 1) }).collect(),
                 height: (0..count).map(|n| (20.0 * draw(n, 2)).floor()).collect(),
                 reach: (0..count).map(|n| 20.0 + 30.0 * draw(n, 3)).collect(),
@@ -184,13 +188,14 @@ mod tests {
             let solid = |n: usize| [points.place[n].y, points.place[n].x, points.height[n]];
             for _ in 0..count {
                 for (a, b) in (0..count).flat_map(|a| (0..count).map(move |b| (a, b))).filter(|(a, b)| a != b) {
-                    let [y, x] = [0, 1].map(|k| points.place[a].along(k) - points.place[b].along(k));
+                    let [y, x] =
+                        [0, 1].map(|k| points.place[a].axis_coordinate(k) - points.place[b].axis_coordinate(k));
                     if (y * y + x * x).sqrt() < (points.reach[a] + points.reach[b]) / 2.0 {
-                        cost_of[a] = cost_of[a].min(cost_of[b] + cost(solid(a), solid(b), 3.0));
+                        cost_of[a] = cost_of[a].min(cost_of[b] + compute_arc_cost(solid(a), solid(b), 3.0));
                     }
                 }
             }
-            assert_eq!(grow(&points, 3.0).cost, cost_of);
+            assert_eq!(find_cheapest_paths(&points, 3.0).cost, cost_of);
         }
     }
 }

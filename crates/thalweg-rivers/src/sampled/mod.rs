@@ -10,18 +10,18 @@
 mod buckets;
 mod draw;
 mod forest;
-mod sample;
-mod settle;
+mod path_lowering;
+mod poisson_disc;
 
 use crate::{Carved, Network, Site};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Error, Result};
 
-pub use draw::Rule;
+pub use draw::SourceRule;
 
 /// The parameters of the report's network.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sampling {
+pub struct RiverSampling {
     /// The least distance r between two points in metres, 0 to 1e6; where points are closest, it counts as at least
     /// four cells.
     pub spacing: f64,
@@ -32,16 +32,16 @@ pub struct Sampling {
     /// The number of points at which rivers begin; 0 takes all.
     pub sources: u32,
     /// The rule that selects these points.
-    pub rule: Rule,
+    pub rule: SourceRule,
 }
 
-impl Default for Sampling {
+impl Default for RiverSampling {
     fn default() -> Self {
-        Self { spacing: 500.0, relief: 0.0, climb: 2.0, sources: 0, rule: Rule::Any }
+        Self { spacing: 500.0, relief: 0.0, climb: 2.0, sources: 0, rule: SourceRule::Any }
     }
 }
 
-impl Sampling {
+impl RiverSampling {
     /// Checks the parameters.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl Sampling {
         match ranges.iter().find(|(_, value, range)| !range.contains(value)) {
             Some((name, value, range)) => {
                 let allowed = format!("{} to {}", range.start(), range.end());
-                Err(Error::value(format!("sampled rivers: {name}"), value, allowed))
+                Err(Error::invalid_value(format!("sampled rivers: {name}"), value, allowed))
             }
             None => Ok(()),
         }
@@ -68,15 +68,15 @@ impl Sampling {
 /// constraints are ignored.
 ///
 /// # Errors
-/// Returns the errors of [`Site::check`] and [`Sampling::check`].
-pub fn make(site: &Site<'_>, sampling: &Sampling, key: Key) -> Result<(Network, Carved)> {
+/// Returns the errors of [`Site::check`] and [`RiverSampling::check`].
+pub fn make_network(site: &Site<'_>, sampling: &RiverSampling, key: RandomKey) -> Result<(Network, Carved)> {
     site.check()?;
     sampling.check()?;
-    let sampled = sample::points(site, sampling, key);
-    let forest = forest::grow(&sampled.points, sampling.climb);
-    let sources = draw::sources(&sampled, &forest, sampling, key);
-    let drawn = forest::draw(&sampled.points, &forest, &sources);
-    let mut network = draw::network(site, &sampled, &forest, &drawn);
-    let carved = draw::carve(site, &mut network);
+    let sampled = poisson_disc::sample_ground(site, sampling, key);
+    let forest = forest::find_cheapest_paths(&sampled.points, sampling.climb);
+    let sources = draw::select_sources(&sampled, &forest, sampling, key);
+    let drawn = forest::trace_rivers(&sampled.points, &forest, &sources);
+    let mut network = draw::build_network(site, &sampled, &forest, &drawn);
+    let carved = draw::carve_profile(site, &mut network);
     Ok((network, carved))
 }

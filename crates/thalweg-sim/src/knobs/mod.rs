@@ -9,7 +9,7 @@
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
-use crate::recipe::{From, Recipe, Stage, When};
+use crate::recipe::{LayerOrigin, Recipe, Stage, When};
 use thalweg_core::base::range::check_range;
 use thalweg_core::declare::params::{Knob, KnobPower, Param, ParamKind, Scaling, Value};
 use thalweg_core::terrain::GROUND;
@@ -34,7 +34,7 @@ pub const STRETCH: RangeInclusive<f64> = 0.25..=4.0;
 ///
 /// let mut recipe = find_preset("hills")?;
 /// assert_eq!(recipe.stages[1].model.get("years"), Some(Value::Number(1.5e7)));
-/// Knobs { age: 2.0, size: 2.0, ..Knobs::default() }.turn(&mut recipe)?;
+/// Knobs { age: 2.0, size: 2.0, ..Knobs::default() }.apply_to(&mut recipe)?;
 /// assert_eq!(recipe.stages[1].model.get("years"), Some(Value::Number(3e7)));
 /// assert_eq!(recipe.extent().unwrap().width, 30_720.0);
 /// # Ok::<(), thalweg_core::Error>(())
@@ -50,6 +50,7 @@ pub struct Knobs {
     /// Factor on widths, 0.25 to 4: the same landform, this many times as wide, with unchanged elevations.
     pub size: f64,
     /// Metres by which the sea rises, or falls if below 0; if there is no sea, its level. `None` leaves it unchanged.
+    /// For example, 20 in a recipe with a sea level of 0 m raises it to 20 m.
     pub sea: Option<f64>,
     /// The target rock; `None` leaves it unchanged.
     pub rock: Option<&'static Rock>,
@@ -66,13 +67,13 @@ impl Knobs {
     /// rock, change nothing.
     ///
     /// # Errors
-    /// Returns the errors of [`Knobs::check`]; also if the sea level would not be −16 000 to 16 000 m, or the extent
-    /// not 0.01 to 10⁸ m.
-    /// The recipe is then unchanged.
-    pub fn turn(&self, recipe: &mut Recipe) -> Result<()> {
+    /// Returns the errors of [`Knobs::check`]; also returns an error if the sea level would not be −16 000 to 16 000 m,
+    /// or the extent not 0.01 to 10⁸ m. The recipe is then unchanged.
+    pub fn apply_to(&self, recipe: &mut Recipe) -> Result<()> {
         self.check(recipe)?;
         let sea_level = self.sea_level(recipe.sea_level)?;
-        let extent = recipe.extent().map(|sides| self.extent(sides)).transpose()?;
+        // All that may fail for the recipe as a whole is computed before the first stage changes.
+        let extent = recipe.extent().map(|sides| self.scale_extent(sides)).transpose()?;
         let rocks = [recipe.rock, self.rock.unwrap_or(recipe.rock)];
         for stage in &mut recipe.stages {
             self.turn_parameters(stage, rocks)?;
@@ -86,7 +87,8 @@ impl Knobs {
     ///
     /// # Errors
     /// Returns an error if a factor is outside its range, if size or relief is not 1 and the terrain comes from a
-    /// file, or if size is not 1 and there is a sketch, whose lines are in metres.
+    /// file, or if size is not 1 and there is a sketch, whose lines are in metres. For example, an age of 20 is outside
+    /// 0.1 to 10.
     pub fn check(&self, recipe: &Recipe) -> Result<()> {
         check_range("age", self.age, FACTOR)?;
         check_range("rain", self.rain, FACTOR)?;
@@ -95,33 +97,35 @@ impl Knobs {
         for (name, value) in [("relief", self.relief), ("size", self.size)] {
             if recipe.extent().is_none() && value != 1.0 {
                 let from = recipe.dem().map_or("a file".into(), |from| from.display().to_string());
-                return Err(Error::value(name, value, format!("1, because the ground comes from {from}")));
+                return Err(Error::invalid_value(name, value, format!("1, because the ground comes from {from}")));
             }
         }
         if let Some(sketch) = recipe.sketch.as_ref().filter(|_| self.size != 1.0) {
             let lines = sketch.path().map_or("the lines".into(), |path| format!("the lines of {}", path.display()));
             let allowed = format!("1, because {lines} are in metres");
-            return Err(Error::value("size", self.size, allowed));
+            return Err(Error::invalid_value("size", self.size, allowed));
         }
         Ok(())
     }
 
     fn sea_level(&self, before: Option<f64>) -> Result<Option<f64>> {
+        // The sea level is an elevation and scales with the relief; the knob `sea` is added in metres afterwards.
         let lifted = before.map(|level| level * self.relief);
         let level = self.sea.map_or(lifted, |sea| Some(lifted.unwrap_or(0.0) + sea));
+        // The conversion only checks the range; the level keeps its precision.
         let held = level.map(|level| Height::from_metres(level).map(|_| level)).transpose();
         held.map_err(|_| {
             let (name, value) = self.sea.map_or(("relief", self.relief), |sea| ("sea", sea));
-            Error::value(name, value, "a value that keeps the sea level at -16000 to 16000 m")
+            Error::invalid_value(name, value, "a value that keeps the sea level at -16000 to 16000 m")
         })
     }
 
-    fn extent(&self, extent: Extent) -> Result<Extent> {
+    fn scale_extent(&self, extent: Extent) -> Result<Extent> {
         let sides = <[f64; 2]>::from(extent);
         let wider = sides.map(|side| side * self.size);
         match wider.iter().all(|side| (0.01..=1e8).contains(side)) {
             true => Ok(wider.into()),
-            false => Err(Error::value(
+            false => Err(Error::invalid_value(
                 "size",
                 self.size,
                 format!("a value that keeps the sides, {sides:?} m, at 0.01 to 100000000 m each"),
@@ -136,14 +140,14 @@ impl Knobs {
         let multiplies = model.blend() == Blend::Multiply;
         for param in model.declared() {
             let factor = |knob: Knob| if multiplies && knob == Knob::Relief { 1.0 } else { self.factor(knob, rocks) };
-            if let Some(after) = turned(&param, |name| model.get(name), factor) {
+            if let Some(after) = scale_parameter(&param, |name| model.get(name), factor) {
                 model.set(owner, param.name, &after.into())?;
             }
         }
         for stroke in &mut stage.strokes {
             for param in stroke.tool.settings() {
-                if let Some(after) = turned(param, |name| stroke.get(name), |knob| self.factor(knob, rocks)) {
-                    stroke.set(stroke.tool.name(), param.name, &after.into())?;
+                if let Some(after) = scale_parameter(param, |name| stroke.get(name), |knob| self.factor(knob, rocks)) {
+                    stroke.set_parameter(stroke.tool.name(), param.name, &after.into())?;
                 }
             }
         }
@@ -158,7 +162,7 @@ impl Knobs {
             Knob::Relief => self.relief,
             Knob::Size => self.size,
             Knob::Erodibility | Knob::Slope | Knob::Repose | Knob::Creep | Knob::Debris => {
-                after.figure(knob) / before.figure(knob)
+                after.knob_value(knob) / before.knob_value(knob)
             }
         }
     }
@@ -173,7 +177,8 @@ impl Knobs {
             *point = Point::new(point.x * self.size, point.y * self.size);
         }
         for source in stage.layers.values_mut() {
-            if source.from == From::Layer(GROUND.name.into()) {
+            // The limits of a mask by elevation are metres above the datum, like the elevations themselves.
+            if source.from == LayerOrigin::Layer(GROUND.name.into()) {
                 source.scale = source.scale.map(|ends| ends.map(|end| end * self.relief));
             }
         }
@@ -182,7 +187,7 @@ impl Knobs {
 
 /// Returns a parameter's value after knobs have changed it by their factors; `None` if it stays. `get` returns its
 /// value and those of other parameters.
-fn turned(param: &Param, get: impl Fn(&str) -> Option<Value>, factor: impl Fn(Knob) -> f64) -> Option<Value> {
+fn scale_parameter(param: &Param, get: impl Fn(&str) -> Option<Value>, factor: impl Fn(Knob) -> f64) -> Option<Value> {
     let power = |power: KnobPower| match power {
         KnobPower::Number(power) => Some(power),
         KnobPower::Parameter(name) => match get(name)? {
@@ -191,13 +196,13 @@ fn turned(param: &Param, get: impl Fn(&str) -> Option<Value>, factor: impl Fn(Kn
         },
     };
     let factors =
-        param.scales.iter().filter_map(|Scaling { knob, power: by }| Some(raised(factor(*knob), power(*by)?)));
+        param.scales.iter().filter_map(|Scaling { knob, power: by }| Some(raise_to_power(factor(*knob), power(*by)?)));
     let factor: f64 = factors.product();
-    times(get(param.name).filter(|_| factor != 1.0)?, param, factor)
+    scale_value(get(param.name).filter(|_| factor != 1.0)?, param, factor)
 }
 
 /// Returns `factor` to the power of `power`; exact for common powers, so that a knob at 2 doubles exactly.
-fn raised(factor: f64, power: f64) -> f64 {
+fn raise_to_power(factor: f64, power: f64) -> f64 {
     match power {
         1.0 => factor,
         2.0 => factor * factor,
@@ -209,17 +214,19 @@ fn raised(factor: f64, power: f64) -> f64 {
 }
 
 /// Returns a value times a factor, clamped to the parameter's range; `None` if it means "none" and stays.
-fn times(value: Value, param: &Param, factor: f64) -> Option<Value> {
+fn scale_value(value: Value, param: &Param, factor: f64) -> Option<Value> {
     match (value, param.kind) {
         (Value::Number(x), ParamKind::Number { min, max }) => {
             let angle = param.unit == "°";
             // With an angle at its upper end nothing slides.
             let is_none = x == 0.0 || (angle && x == max) || param.none == Some(x);
+            // A slope is the tangent of its angle, so the tangent is scaled.
             let turned = if angle { libm::atan(libm::tan(x.to_radians()) * factor).to_degrees() } else { x * factor };
             (!is_none).then(|| Value::Number(turned.clamp(min, max)))
         }
         (Value::Count(n), ParamKind::Count { min, max }) if n > 0 => {
             let turned = (f64::from(n) * factor).round();
+            // A count that is not 0 stays at least 1, because 0 means "none".
             Some(Value::Count(turned.clamp(f64::from(min.max(1)), f64::from(max)) as u32))
         }
         _ => None,
@@ -228,7 +235,7 @@ fn times(value: Value, param: &Param, factor: f64) -> Option<Value> {
 
 /// Returns the parameters that the knobs change, as a table of the book in Markdown: one row for each model, one
 /// column for each knob.
-pub fn table() -> String {
+pub fn format_markdown_table() -> String {
     let rock = [Knob::Erodibility, Knob::Slope, Knob::Repose, Knob::Creep, Knob::Debris];
     let columns: [(&str, &[Knob]); 5] = [
         ("age", &[Knob::Age]),
@@ -243,7 +250,10 @@ pub fn table() -> String {
         let cell = |(_, knobs): (&str, &[Knob])| {
             let turns = declared.iter().flat_map(|param| param.scales.iter().map(|scaling| (param.name, scaling)));
             let turns = turns.filter(|(_, scaling)| knobs.contains(&scaling.knob));
-            turns.map(|(name, scaling)| format!("`{name}`{}", suffix(scaling.power))).collect::<Vec<_>>().join(" ")
+            turns
+                .map(|(name, scaling)| format!("`{name}`{}", format_power(scaling.power)))
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         if declared.iter().any(|param| !param.scales.is_empty()) {
             let _ = writeln!(out, "| {} | {} |", model.about().name, columns.map(cell).join(" | "));
@@ -253,7 +263,7 @@ pub fn table() -> String {
 }
 
 /// Returns how a power is written after a parameter's name.
-fn suffix(power: KnobPower) -> String {
+fn format_power(power: KnobPower) -> String {
     match power {
         KnobPower::Number(1.0) => String::new(),
         KnobPower::Number(2.0) => "²".into(),

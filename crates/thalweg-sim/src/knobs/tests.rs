@@ -20,7 +20,7 @@ fn recipe() -> Recipe {
 
 fn turned(knobs: &Knobs) -> Recipe {
     let mut recipe = recipe();
-    knobs.turn(&mut recipe).unwrap();
+    knobs.apply_to(&mut recipe).unwrap();
     recipe
 }
 
@@ -64,9 +64,9 @@ fn at_one_nothing_changes_to_the_bit() {
     }
     // Every model with its defaults, too.
     for model in models::all_models() {
-        let mut one = Recipe::single(model, 1);
+        let mut one = Recipe::with_single_stage(model, 1);
         let plain = one.to_toml();
-        Knobs { rock: Some(Rock::usual()), ..Knobs::default() }.turn(&mut one).unwrap();
+        Knobs { rock: Some(Rock::usual()), ..Knobs::default() }.apply_to(&mut one).unwrap();
         assert_eq!(one.to_toml(), plain);
     }
 }
@@ -101,13 +101,13 @@ fn another_rock_turns_by_the_ratio_of_figures_and_back() {
         assert_eq!(number(&other, "thermal", "rock_talus"), 90.0);
         assert!(number(&other, "stream_power", "loose_ease") >= 1.0);
         let mut back = other;
-        Knobs { rock: Some(granite), ..Knobs::default() }.turn(&mut back).unwrap();
+        Knobs { rock: Some(granite), ..Knobs::default() }.apply_to(&mut back).unwrap();
         assert!((number(&back, "stream_power", "erodibility") / 1e-6 - 1.0).abs() < 1e-12, "{}", rock.name);
         assert!((number(&back, "stream_power", "slope_limit") - 30.0).abs() < 1e-9, "{}", rock.name);
     }
     // A recipe may be for another rock from the start.
     let mut shale = Recipe::parse(&format!("rock = \"shale\"\n{TEXT}")).unwrap();
-    Knobs { rock: Some(granite), ..Knobs::default() }.turn(&mut shale).unwrap();
+    Knobs { rock: Some(granite), ..Knobs::default() }.apply_to(&mut shale).unwrap();
     assert!((number(&shale, "stream_power", "erodibility") * 7.5 / 1e-6 - 1.0).abs() < 1e-12);
 }
 
@@ -139,7 +139,7 @@ fn size_moves_everything_that_has_a_place() {
         (wide.stages[3].strokes[0].points[0], wide.stages[3].strokes[0].radius),
         ([1800.0, 1400.0].into(), 500.0)
     );
-    let grid: Grid = wide.grid().unwrap();
+    let grid: Grid = wide.last_grid().unwrap();
     wide.stages.iter().for_each(|stage| stage.check(&grid, 0).unwrap());
 }
 
@@ -151,13 +151,13 @@ fn twice_as_wide_is_the_same_landform() {
                 [[stage]]\nmodel = \"droplets\"\nstride = 50.0\ndensity = 200.0\n";
     let ground = |knobs: Knobs| {
         let mut recipe = Recipe::parse(text).unwrap();
-        knobs.turn(&mut recipe).unwrap();
-        let mut terrain = thalweg_core::terrain::Terrain::new(recipe.grid().unwrap());
+        knobs.apply_to(&mut recipe).unwrap();
+        let mut terrain = thalweg_core::terrain::Terrain::new(recipe.last_grid().unwrap());
         for stage in &recipe.stages {
             let mut stepper = stage.model.start(&terrain.grid).unwrap();
             let key = stage.key(recipe.seed);
             for step in 0..stage.steps(&terrain.grid, 0).unwrap() {
-                stepper.step(&mut terrain, thalweg_models::model::Tick { key, step }).unwrap();
+                stepper.run_step(&mut terrain, thalweg_models::model::Tick { key, step }).unwrap();
             }
         }
         terrain.ground
@@ -172,7 +172,7 @@ fn counts_stay_counts_and_zero_stays_zero() {
     let count = |n: u32, age: f64| {
         let text = format!("extent = [100.0, 100.0]\n[[stage]]\nmodel = \"droplets\"\ncount = {n}\n");
         let mut recipe = Recipe::parse(&text).unwrap();
-        Knobs { age, ..Knobs::default() }.turn(&mut recipe).unwrap();
+        Knobs { age, ..Knobs::default() }.apply_to(&mut recipe).unwrap();
         (recipe.stages[0].model.get("count"), recipe.stages[0].model.get("density"))
     };
     let none = Some(Value::Number(0.0));
@@ -188,16 +188,16 @@ fn the_sea_rises_by_metres_or_is_made() {
     let sea = |sea: Option<f64>, relief: f64| turned(&Knobs { sea, relief, ..Knobs::default() }).sea_level;
     assert_eq!((sea(Some(50.0), 1.0), sea(Some(50.0), 2.0), sea(None, 0.5)), (Some(30.0), Some(10.0), Some(-10.0)));
     let mut dry = Recipe::parse(&TEXT.replace("sea_level = -20.0\n", "")).unwrap();
-    Knobs::default().turn(&mut dry).unwrap();
+    Knobs::default().apply_to(&mut dry).unwrap();
     assert_eq!(dry.sea_level, None);
-    Knobs { sea: Some(50.0), ..Knobs::default() }.turn(&mut dry).unwrap();
+    Knobs { sea: Some(50.0), ..Knobs::default() }.apply_to(&mut dry).unwrap();
     assert_eq!(dry.sea_level, Some(50.0));
 }
 
 #[test]
 fn what_cannot_be_is_refused_and_changes_nothing() {
     let plain = recipe().to_toml();
-    let refusal = |knobs: Knobs, recipe: &mut Recipe| knobs.turn(recipe).unwrap_err().to_string();
+    let refusal = |knobs: Knobs, recipe: &mut Recipe| knobs.apply_to(recipe).unwrap_err().to_string();
     let usual = Knobs::default;
     for (knobs, words) in [
         (Knobs { age: 0.05, ..usual() }, "age = 0.05: allowed is 0.1 to 10"),
@@ -216,7 +216,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     for knobs in [Knobs { size: 2.0, ..usual() }, Knobs { relief: 2.0, ..usual() }] {
         assert!(refusal(knobs, &mut real).contains("= 2: allowed is 1, because the ground comes from dem.tif"));
     }
-    Knobs { age: 2.0, ..usual() }.turn(&mut real).unwrap();
+    Knobs { age: 2.0, ..usual() }.apply_to(&mut real).unwrap();
     let mut huge = Recipe::parse("extent = [1e8, 1e8]\n").unwrap();
     assert!(refusal(Knobs { size: 2.0, ..usual() }, &mut huge).contains("size = 2"));
 }

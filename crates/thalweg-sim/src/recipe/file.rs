@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::recipe::{Recipe, Start};
 use thalweg_core::{Error, Result};
-use thalweg_io::apart::apart;
-use thalweg_io::atomic::atomic;
+use thalweg_io::atomic::write_atomically;
+use thalweg_io::file_identity::check_distinct_files;
 use thalweg_io::{FilePath, Format};
 use thalweg_models::model::Role;
 use thalweg_models::models;
@@ -20,15 +20,16 @@ impl Recipe {
     /// Returns the recipe of a file: its text or, for an elevation model, a recipe in which water flows over it.
     ///
     /// # Errors
-    /// Returns the errors of [`Recipe::read`]; also if no reader of terrain knows the file's name extension.
+    /// Returns the errors of [`Recipe::read`]; also returns an error if no reader of terrain knows the file's name
+    /// extension.
     pub fn open(path: impl Into<FilePath>) -> Result<Self> {
         let path = &path.into();
         if Self::is_named(path) {
             return Self::read(path);
         }
-        Format::of(path)?;
-        let absolute = path.absolute()?;
-        let mut recipe = Self::single(models::playing(Role::Water)?, 1);
+        Format::from_path(path)?;
+        let absolute = path.to_absolute()?;
+        let mut recipe = Self::with_single_stage(models::find_model_for_role(Role::Water)?, 1);
         recipe.name = path.file_stem().map_or("terrain".into(), |stem| stem.to_string_lossy().into_owned());
         recipe.folder = absolute.with_path("");
         recipe.start = Start::FromDem { path: absolute.into() };
@@ -44,46 +45,50 @@ impl Recipe {
     /// Returns an error if the recipe itself reads that file, it cannot be written, or another file exists in the
     /// place of that elevation model or of the lines.
     pub fn save(&self, path: &Path) -> Result<()> {
-        apart(&self.reads(), &[path.to_path_buf()])?;
-        let text = self.placed(path)?;
-        atomic(path, |file| file.write_all(text.as_bytes()).map_err(Error::io(path, "write")))
+        check_distinct_files(&self.list_input_files(), &[path.to_path_buf()])?;
+        let text = self.prepare_text_for_path(path)?;
+        write_atomically(path, |file| file.write_all(text.as_bytes()).map_err(Error::io(path, "write")))
     }
 
     /// Returns its text for a file at this path.
-    fn placed(&self, path: &Path) -> Result<String> {
+    fn prepare_text_for_path(&self, path: &Path) -> Result<String> {
         let here =
             |folder: &Path| std::path::absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
         let folder = path.parent().unwrap_or(Path::new("."));
+        // In the recipe's own folder, relative paths stay valid.
         if here(folder).ok() == here(&self.folder).ok() {
             let mut recipe = self.clone();
-            recipe.lay_lines(path)?;
+            recipe.save_lines(path)?;
             return Ok(recipe.to_toml());
         }
-        let mut recipe = self.absolute()?;
+        let mut recipe = self.with_absolute_paths()?;
         if let Some(from) = recipe.dem_mut().filter(|from| from.starts_with(std::env::temp_dir())) {
             let name = PathBuf::from(from.file_name().unwrap_or_default());
             let beside = folder.join(&name);
             let bytes = std::fs::read(&*from).map_err(Error::io(&*from, "read"))?;
+            // An existing file of the same content is left as it is; one of other content is not overwritten.
             if !beside.exists() {
-                atomic(&beside, |file| file.write_all(&bytes).map_err(Error::io(&beside, "write")))?;
+                write_atomically(&beside, |file| file.write_all(&bytes).map_err(Error::io(&beside, "write")))?;
             } else if std::fs::read(&beside).map_err(Error::io(&beside, "read"))? != bytes {
-                return Err(Error::file(&beside, "is another file than the elevation model of the recipe"));
+                return Err(Error::invalid_file(&beside, "is another file than the elevation model of the recipe"));
             }
             *from = name;
         }
-        recipe.lay_lines(path)?;
+        recipe.save_lines(path)?;
         Ok(recipe.to_toml())
     }
 
     /// Returns the settings that turn `plain`, an earlier recipe, into this one: cells, seed, parameters. `None` if
     /// they differ in anything else.
-    pub fn overrides_of(&self, plain: &Self) -> Option<Overrides> {
+    pub fn find_overrides(&self, plain: &Self) -> Option<Overrides> {
         let mut plain = plain.clone();
         let mut overrides = Overrides {
             cells: Some(self.cells).filter(|cells| *cells != plain.cells),
             seed: Some(self.seed).filter(|seed| *seed != plain.seed),
             parameters: Vec::new(),
         };
+        // The settings that overrides can express are made equal; the texts at the end then show whether anything else
+        // differs.
         (plain.cells, plain.seed) = (self.cells, self.seed);
         for (old, new) in plain.stages.iter_mut().zip(&self.stages) {
             let owner = old.model.about().name;
@@ -143,21 +148,21 @@ mod tests {
         let plain = Recipe::parse(text).unwrap();
         let mut recipe = plain.clone();
         let none = Overrides { cells: None, seed: None, parameters: Vec::new() };
-        assert_eq!(recipe.overrides_of(&plain), Some(none));
+        assert_eq!(recipe.find_overrides(&plain), Some(none));
         recipe.seed = 9;
         recipe.cells = 128;
         recipe.stages[0].model.set("gradient_noise", "amplitude", &12.5.into()).unwrap();
         let set = Overrides { cells: Some(128), seed: Some(9), parameters: vec!["two words.amplitude=12.5".into()] };
-        assert_eq!(recipe.overrides_of(&plain), Some(set));
+        assert_eq!(recipe.find_overrides(&plain), Some(set));
         recipe.stages.clear();
-        assert_eq!(recipe.overrides_of(&plain), None);
+        assert_eq!(recipe.find_overrides(&plain), None);
     }
 
     #[test]
     fn an_elevation_model_opens_with_water_upon_it() {
         let recipe = Recipe::open(Path::new("some/where.tif")).unwrap();
         assert!(recipe.name == "where" && recipe.dem().is_some_and(Path::is_absolute));
-        assert!(recipe.stages[0].model.plays(Role::Water));
+        assert!(recipe.stages[0].model.plays_role(Role::Water));
         assert!(Recipe::open(Path::new("a.doc")).is_err() && Recipe::open(Path::new("no.toml")).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use thalweg_core::declare::keys::{self, Form, number};
+use thalweg_core::declare::keys::{self, Form, read_finite_number};
 use thalweg_core::declare::params::{ParamKind, Written};
 use thalweg_core::{Error, Result};
 
@@ -23,10 +23,11 @@ pub enum Coarsest {
     /// There is one level.
     #[default]
     None,
-    /// Cells are halved while at least [`FEWEST`](crate::plan::FEWEST) are left, and the short side deviates by no
-    /// more than [`OFF`](crate::plan::OFF).
+    /// Cells are halved while at least [`MIN_FIRST_LEVEL_CELLS`](crate::plan::MIN_FIRST_LEVEL_CELLS) are left, and the
+    /// short side deviates by no more than [`MAX_SHORT_SIDE_MISFIT`](crate::plan::MAX_SHORT_SIDE_MISFIT).
     Auto,
-    /// A number of cells on the long side, 1 to 1 048 576.
+    /// A number of cells on the long side, 1 to 1 048 576. For example, 256 makes three levels of a recipe with 1024
+    /// cells.
     Cells(usize),
 }
 
@@ -34,17 +35,17 @@ pub enum Coarsest {
 ///
 /// # Examples
 /// ```
-/// use thalweg_sim::recipe::{Beyond, LocalFrom, Recipe};
+/// use thalweg_sim::recipe::{RefinementMethod, LocalFrom, Recipe};
 ///
 /// let recipe =
 ///     Recipe::parse("extent = [6400.0, 6400.0]\ncells = 64\nbeyond = \"local\"\nlocal_from = 16\n")?;
-/// assert_eq!(recipe.levels().beyond, Beyond::Local { from: LocalFrom::Cells(16) });
+/// assert_eq!(recipe.levels().beyond, RefinementMethod::Local { from: LocalFrom::Cells(16) });
 /// // The levels with 32 and with 64 cells are local.
 /// assert_eq!(recipe.local_levels()?, 2);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum Beyond {
+pub enum RefinementMethod {
     /// By the recipe's stages over the whole terrain, up to its cells.
     #[default]
     Global,
@@ -59,13 +60,14 @@ pub enum Beyond {
 /// How a recipe specifies its global level, the last on which its stages run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum LocalFrom {
-    /// The finest level that has no more than [`GLOBAL`](crate::plan::GLOBAL) cells on the long side; a finer one if
-    /// stages that change the terrain name its widths.
+    /// The finest level that has no more than [`MAX_AUTO_GLOBAL_CELLS`](crate::plan::MAX_AUTO_GLOBAL_CELLS) cells on
+    /// the long side; a finer one if stages that change the terrain name its widths.
     #[default]
     Auto,
     /// A number of cells on the long side, 1 to 1 048 576.
     Cells(usize),
-    /// The finest level with cells of this width or more, 0.001 to 100 000 m.
+    /// The finest level with cells of this width or more, 0.001 to 100 000 m. For example, of levels with cells of 60,
+    /// 30 and 15 m, the width 30 m chooses the second.
     Width(f64),
 }
 
@@ -103,7 +105,8 @@ pub enum When {
     First,
     /// The last level.
     Last,
-    /// Levels whose cells have a width in metres in this range: least and greatest, both included, each 0 to 1e8.
+    /// Levels whose cells have a width in metres in this range: least and greatest, both included, each 0 to 1e8. For
+    /// example, `[50.0, 200.0]` means the levels whose cells are 50 to 200 m wide.
     Widths([f64; 2]),
 }
 
@@ -121,28 +124,29 @@ impl Form<Coarsest> for FirstLevel {
             return Ok(Coarsest::Auto);
         }
         let allowed = format!("\"{AUTO}\", or a number of cells on the long side, {CELLS}");
-        CELLS.read(name, value).map(Coarsest::Cells).map_err(|_| Error::value(name, value, allowed))
+        CELLS.read(name, value).map(Coarsest::Cells).map_err(|_| Error::invalid_value(name, value, allowed))
     }
 
     fn write(&self, coarsest: &Coarsest) -> Option<String> {
         match coarsest {
             Coarsest::None => None,
-            Coarsest::Auto => Some(keys::quoted(AUTO)),
+            Coarsest::Auto => Some(keys::quote_toml(AUTO)),
             Coarsest::Cells(cells) => CELLS.write(cells),
         }
     }
 
     fn schema(&self) -> Json {
-        json!({"anyOf": [{"const": AUTO}, CELLS.schema()]})
+        json!({"anyOf": [{"const": AUTO}, CELLS.json_schema()]})
     }
 }
 
-/// The form of [`Beyond`] in a recipe.
-pub(super) struct BeyondGlobal;
+/// The form of [`RefinementMethod`] in a recipe.
+pub(super) struct RefinementMethodForm;
 
-const WAYS: [(&str, Beyond); 2] = [("global", Beyond::Global), ("local", Beyond::LOCAL)];
+const METHODS: [(&str, RefinementMethod); 2] =
+    [("global", RefinementMethod::Global), ("local", RefinementMethod::LOCAL)];
 
-impl Beyond {
+impl RefinementMethod {
     /// Local levels beyond an automatically chosen global one.
     pub const LOCAL: Self = Self::Local { from: LocalFrom::Auto };
 
@@ -155,19 +159,20 @@ impl Beyond {
     }
 }
 
-impl Form<Beyond> for BeyondGlobal {
-    fn read(&self, name: &str, value: &toml::Value) -> Result<Beyond> {
-        let found = WAYS.iter().find(|(word, _)| value.as_str() == Some(word));
-        found.map(|(_, beyond)| *beyond).ok_or_else(|| Error::value(name, value, "\"global\" or \"local\""))
+impl Form<RefinementMethod> for RefinementMethodForm {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<RefinementMethod> {
+        let found = METHODS.iter().find(|(word, _)| value.as_str() == Some(word));
+        found.map(|(_, beyond)| *beyond).ok_or_else(|| Error::invalid_value(name, value, "\"global\" or \"local\""))
     }
 
-    fn write(&self, beyond: &Beyond) -> Option<String> {
-        let is_same = |other: &Beyond| std::mem::discriminant(other) == std::mem::discriminant(beyond);
-        WAYS.iter().find(|(_, other)| is_same(other)).map(|(word, _)| keys::quoted(word))
+    fn write(&self, beyond: &RefinementMethod) -> Option<String> {
+        // Only the variant is compared, because the global level has a key of its own, `local_from`.
+        let is_same = |other: &RefinementMethod| std::mem::discriminant(other) == std::mem::discriminant(beyond);
+        METHODS.iter().find(|(_, other)| is_same(other)).map(|(word, _)| keys::quote_toml(word))
     }
 
     fn schema(&self) -> Json {
-        json!({"enum": WAYS.map(|(word, _)| word)})
+        json!({"enum": METHODS.map(|(word, _)| word)})
     }
 }
 
@@ -189,19 +194,19 @@ impl Form<LocalFrom> for GlobalLevel {
         let allowed = format!(
             "a number of cells on the long side, {CELLS}, or the width of a cell, such as \"30 m\", or \"{AUTO}\""
         );
-        CELLS.read(name, value).map(LocalFrom::Cells).map_err(|_| Error::value(name, value, allowed))
+        CELLS.read(name, value).map(LocalFrom::Cells).map_err(|_| Error::invalid_value(name, value, allowed))
     }
 
     fn write(&self, from: &LocalFrom) -> Option<String> {
         match from {
-            LocalFrom::Auto => Some(keys::quoted(AUTO)),
+            LocalFrom::Auto => Some(keys::quote_toml(AUTO)),
             LocalFrom::Cells(cells) => CELLS.write(cells),
-            LocalFrom::Width(width) => Some(keys::quoted(&format!("{width} m"))),
+            LocalFrom::Width(width) => Some(keys::quote_toml(&format!("{width} m"))),
         }
     }
 
     fn schema(&self) -> Json {
-        json!({"anyOf": [{"const": AUTO}, CELLS.schema(), {"type": "string", "pattern": "^[0-9.eE+-]+ *m$"}]})
+        json!({"anyOf": [{"const": AUTO}, CELLS.json_schema(), {"type": "string", "pattern": "^[0-9.eE+-]+ *m$"}]})
     }
 }
 
@@ -216,17 +221,18 @@ const ENDS: [(&str, f64); 2] = [("finest", 0.0), ("coarsest", 1e8)];
 impl Form<When> for OnLevels {
     fn read(&self, name: &str, value: &toml::Value) -> Result<When> {
         let allowed = "\"all\", \"first\", \"last\", or { finest = m, coarsest = m } with one or both widths of cells";
-        let wrong = || Error::value(name, value, allowed);
+        let wrong = || Error::invalid_value(name, value, allowed);
         if let Some((_, when)) = WORDS.iter().find(|(word, _)| value.as_str() == Some(word)) {
             return Ok(*when);
         }
         let table = value.as_table().filter(|table| !table.is_empty()).ok_or_else(wrong)?;
-        keys::known("key", table, ENDS.into_iter().map(|(key, _)| key)).map_err(|_| wrong())?;
+        keys::check_known_keys("key", table, ENDS.into_iter().map(|(key, _)| key)).map_err(|_| wrong())?;
         let width = |(key, otherwise): (&str, f64)| match table.get(key) {
             None => Some(otherwise),
-            Some(value) => number(value).filter(|metres| (0.0..=1e8).contains(metres)),
+            Some(value) => read_finite_number(value).filter(|metres| (0.0..=1e8).contains(metres)),
         };
         match ENDS.map(width) {
+            // A missing key stands for no limit on its side (see ENDS).
             [Some(finest), Some(coarsest)] if finest <= coarsest => Ok(When::Widths([finest, coarsest])),
             _ => Err(wrong()),
         }
@@ -235,9 +241,11 @@ impl Form<When> for OnLevels {
     fn write(&self, when: &When) -> Option<String> {
         if let When::Widths(widths) = when {
             let ends = ENDS.iter().zip(widths);
-            return Some(keys::inline(ends.map(|((key, _), width)| (key, Written::from(*width).to_string()))));
+            return Some(keys::format_inline_table(
+                ends.map(|((key, _), width)| (key, Written::from(*width).to_string())),
+            ));
         }
-        WORDS.iter().find(|(_, of)| of == when).map(|(word, _)| keys::quoted(word))
+        WORDS.iter().find(|(_, of)| of == when).map(|(word, _)| keys::quote_toml(word))
     }
 
     fn schema(&self) -> Json {

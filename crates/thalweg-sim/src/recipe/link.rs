@@ -17,7 +17,7 @@ use thalweg_core::{Error, Result};
 /// The version that is written, and the only one that is read.
 const VERSION: u8 = 1;
 /// The longest text that a link may contain: a link of a few letters could unpack into a thousand times as many.
-const MOST: u64 = 1 << 20;
+const MAX_TEXT_BYTES: u64 = 1 << 20;
 
 impl Recipe {
     /// Returns the recipe as a word of letters, digits, `-` and `_`, from which [`Recipe::from_link`] restores the
@@ -38,11 +38,11 @@ impl Recipe {
     /// ```
     pub fn to_link(&self) -> Result<String> {
         let text = self.to_toml();
-        if text.len() as u64 > MOST {
-            return Err(Error::value(
+        if text.len() as u64 > MAX_TEXT_BYTES {
+            return Err(Error::invalid_value(
                 "link",
                 format!("a recipe of {} bytes", text.len()),
-                format!("up to {MOST} bytes"),
+                format!("up to {MAX_TEXT_BYTES} bytes"),
             ));
         }
         let mut encoder = DeflateEncoder::new(vec![VERSION], Compression::best());
@@ -66,12 +66,13 @@ impl Recipe {
             return Err(bad(&format!("it has version {version}, but only version {VERSION} is supported")));
         }
         let mut text = String::new();
-        let read = DeflateDecoder::new(packed).take(MOST + 1).read_to_string(&mut text);
+        // One byte more than allowed is unpacked, so that a text that is too long can be told from one that just fits.
+        let read = DeflateDecoder::new(packed).take(MAX_TEXT_BYTES + 1).read_to_string(&mut text);
         if read.is_err() || text.is_empty() {
             return Err(bad("it was cut off or altered"));
         }
-        if text.len() as u64 > MOST {
-            return Err(bad(&format!("its text is longer than {MOST} bytes")));
+        if text.len() as u64 > MAX_TEXT_BYTES {
+            return Err(bad(&format!("its text is longer than {MAX_TEXT_BYTES} bytes")));
         }
         Self::parse(&text)
     }

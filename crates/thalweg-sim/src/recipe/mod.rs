@@ -35,18 +35,21 @@
 //! muted = true                  # the stage is in the recipe but does not run
 //! ```
 
-mod drawn;
 mod file;
-mod laid;
+mod forms;
 mod levels;
 mod link;
 mod scatter;
+mod schema;
+mod settings;
+mod sketch_edit;
 mod source;
 mod stage;
 mod start;
 pub mod strokes;
 pub mod tables;
 mod text;
+mod world_place;
 
 use std::path::PathBuf;
 
@@ -61,13 +64,14 @@ use thalweg_render::pictures::ramps::Ramp;
 use thalweg_render::products::textures::TextureRules;
 
 pub use file::Overrides;
-pub use laid::WorldPlace;
-pub use levels::{Beyond, Coarsest, LocalFrom, When};
+pub use levels::{Coarsest, LocalFrom, RefinementMethod, When};
 pub use scatter::Scatter;
-pub use source::{From, LayerSource};
-pub use stage::{ModelAt, Stage};
-pub use start::{Cut, Levels, Start};
-pub use text::{RECIPE_FILE, SCHEMA_FILE, recipe_schema};
+pub use schema::recipe_schema;
+pub use source::{LayerOrigin, LayerSource};
+pub use stage::{LevelModel, Stage};
+pub use start::{Levels, MapTrim, Start};
+pub use text::{RECIPE_FILE, SCHEMA_FILE};
+pub use world_place::WorldPlace;
 
 /// The largest number of stages that is accepted.
 pub(crate) const MAX_STAGES: usize = 1000;
@@ -103,7 +107,7 @@ pub struct Recipe {
     /// The terrain from which it starts.
     pub start: Start,
     /// Number of cells on the long side, 1 to 1 048 576; 0 means as many as an elevation model, or the caller's
-    /// terrain, has.
+    /// terrain, has. For example, 1500 cells over an extent of 15 000 × 10 000 m are 10 m wide.
     pub cells: usize,
     /// The world's seed. TOML's numbers are signed: the upper half of the seeds is written and read as negative
     /// numbers.
@@ -127,7 +131,7 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// Returns a recipe with one stage for a terrain given by the caller ([`Run::over`](crate::run::Run::over));
+    /// Returns a recipe with one stage for a terrain given by the caller ([`Run::with_terrain`](crate::run::Run::with_terrain));
     /// `seed` is the world's.
     ///
     /// # Examples
@@ -138,13 +142,13 @@ impl Recipe {
     /// use thalweg_sim::run::Run;
     ///
     /// let terrain = Terrain::from_metres(Grid::new([1, 2], 10.0)?, &[100.0, 0.0])?;
-    /// let recipe = Recipe::single(Box::new(Thermal { steps: 10, ..Thermal::default() }), 1);
-    /// let mut run = Run::over(recipe, terrain)?;
-    /// while run.step()?.is_some() {}
+    /// let recipe = Recipe::with_single_stage(Box::new(Thermal { steps: 10, ..Thermal::default() }), 1);
+    /// let mut run = Run::with_terrain(recipe, terrain)?;
+    /// while run.take_step()?.is_some() {}
     /// assert!(run.terrain().ground[(0, 0)].metres() < 100.0);
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
-    pub fn single(model: Box<dyn Model>, seed: u64) -> Self {
+    pub fn with_single_stage(model: Box<dyn Model>, seed: u64) -> Self {
         let name = model.about().name;
         Self { name: name.to_string(), seed, stages: vec![Stage::new(name, model)], ..Self::blank() }
     }
@@ -169,13 +173,13 @@ impl Recipe {
     }
 
     /// Returns the combined local forms of its stages, for a global level with cells `cell` metres wide.
-    pub fn local(&self, cell: f64) -> Local {
+    pub fn combine_local_forms(&self, cell: f64) -> Local {
         let mut local = Local::new(cell);
         for (stage, pass) in self.stages.iter().zip(self.last_passes()).filter(|(stage, _)| !stage.muted) {
             local.key = stage.key(self.seed);
             // With the parameters with which it ran on the global level.
-            if let Ok(model) = stage.model_at(pass) {
-                model.local(&mut local);
+            if let Ok(model) = stage.model_for_pass(pass) {
+                model.define_refinement(&mut local);
             }
         }
         local
@@ -184,12 +188,13 @@ impl Recipe {
     /// Returns the label and the local form, in words, of each of its stages; `None` for a stage that ends at the
     /// global level.
     pub fn local_forms(&self) -> Vec<(&str, Option<&'static str>)> {
-        let grids = self.global().and_then(|recipe| recipe.grids()).unwrap_or_default();
+        let grids = self.to_global_recipe().and_then(|recipe| recipe.grids()).unwrap_or_default();
         let mut local = Local::new(grids.last().map_or(1.0, |grid| grid.cell));
-        self.stages.iter().map(|stage| (stage.label.as_str(), stage.model.local(&mut local))).collect()
+        self.stages.iter().map(|stage| (stage.label.as_str(), stage.model.define_refinement(&mut local))).collect()
     }
 
-    /// Returns a label like `wish` that no stage has: `wish` itself, or `wish` with a number appended.
+    /// Returns a label like `wish` that no stage has: `wish` itself, or `wish` with a number appended. For example, if
+    /// `droplets` is taken, the result is `droplets 2`.
     pub fn free_label(&self, wish: &str) -> String {
         let is_free = |label: &String| !self.stages.iter().any(|stage| stage.label == *label);
         let labels = std::iter::once(wish.to_string()).chain((2..).map(|n| format!("{wish} {n}")));
@@ -200,9 +205,9 @@ impl Recipe {
     ///
     /// # Errors
     /// Returns an error if no stage has that label.
-    pub fn stage_of(&self, label: &str) -> Result<usize> {
+    pub fn stage_index(&self, label: &str) -> Result<usize> {
         let labels = || self.stages.iter().map(|stage| stage.label.as_str());
-        labels().position(|known| known == label).ok_or_else(|| Error::unknown("stage", label, labels()))
+        labels().position(|known| known == label).ok_or_else(|| Error::unknown_name("stage", label, labels()))
     }
 
     /// Sets a parameter of the stage with that label; messages name the label as the parameter's owner.
@@ -216,39 +221,43 @@ impl Recipe {
     /// use thalweg_sim::presets::find_preset;
     ///
     /// let mut recipe = find_preset("hills")?;
-    /// recipe.set("uplift", "years", &2e6.into())?;
+    /// recipe.set_parameter("uplift", "years", &2e6.into())?;
     /// assert_eq!(recipe.stages[1].model.get("years"), Some(Value::Number(2e6)));
-    /// assert!(recipe.set("uplift", "yeers", &2e6.into()).unwrap_err().to_string().contains("did you mean `years`?"));
+    /// assert!(recipe.set_parameter("uplift", "yeers", &2e6.into()).unwrap_err().to_string().contains("did you mean `years`?"));
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
-    pub fn set(&mut self, label: &str, parameter: &str, value: &Written) -> Result<()> {
-        let number = self.stage_of(label)?;
+    pub fn set_parameter(&mut self, label: &str, parameter: &str, value: &Written) -> Result<()> {
+        let number = self.stage_index(label)?;
         self.stages[number].model.set(label, parameter, value)
     }
 
-    /// Removes the stages after the one with that label.
+    /// Removes the stages after the one with that label. For example, a recipe that ends before its erosion shows the
+    /// terrain on which the erosion acts.
     ///
     /// # Errors
     /// Returns an error if there is no such stage.
-    pub fn end_at(&mut self, label: &str) -> Result<()> {
-        let number = self.stage_of(label)?;
+    pub fn truncate_after(&mut self, label: &str) -> Result<()> {
+        let number = self.stage_index(label)?;
         self.stages.truncate(number + 1);
         Ok(())
     }
 
     /// Returns the files on disk that its run reads: layers, the elevation model from which it starts, their sidecar
-    /// files, and the sketch. Paths are joined to [`Recipe::folder`]; there are none if that is in memory.
-    pub fn reads(&self) -> Vec<PathBuf> {
+    /// files, and the sketch. Paths are joined to [`Recipe::folder`]; there are none if that is in memory. For example,
+    /// a build system can build the world again when one of them changes.
+    pub fn list_input_files(&self) -> Vec<PathBuf> {
         if self.folder.is_in_memory() {
             return Vec::new();
         }
         let sources = self.stages.iter().flat_map(|stage| stage.layers.values());
         let layers = sources.filter_map(|source| match &source.from {
-            From::File(path) => Some(path),
-            From::Layer(_) => None,
+            LayerOrigin::File(path) => Some(path),
+            LayerOrigin::Layer(_) => None,
         });
-        let models =
-            layers.map(PathBuf::as_path).chain(self.dem()).flat_map(|path| Sidecar::files(&self.folder.join(path)));
+        let models = layers
+            .map(PathBuf::as_path)
+            .chain(self.dem())
+            .flat_map(|path| Sidecar::input_files(&self.folder.join(path)));
         models
             .chain(self.sketch.iter().filter_map(SketchFrom::path).map(|path| self.folder.join(path).into()))
             .collect()
@@ -259,10 +268,10 @@ impl Recipe {
     ///
     /// # Errors
     /// Returns an error if there is no current folder.
-    pub fn absolute(&self) -> Result<Self> {
+    pub fn with_absolute_paths(&self) -> Result<Self> {
         let mut copy = self.clone();
         for path in copy.files_mut() {
-            *path = self.folder.join(&path).absolute()?.into();
+            *path = self.folder.join(&path).to_absolute()?.into();
         }
         if self.folder.is_in_memory() {
             copy.folder = self.folder.with_path("");
@@ -280,8 +289,8 @@ impl Recipe {
         });
         let sources = self.stages.iter_mut().flat_map(|stage| stage.layers.values_mut());
         let layers = sources.filter_map(|source| match &mut source.from {
-            From::File(path) => Some(path),
-            From::Layer(_) => None,
+            LayerOrigin::File(path) => Some(path),
+            LayerOrigin::Layer(_) => None,
         });
         dem.into_iter().chain(sketch).chain(layers)
     }
@@ -290,10 +299,10 @@ impl Recipe {
     /// that the folder can be moved; all others by absolute paths.
     ///
     /// # Errors
-    /// Returns the errors of [`Recipe::absolute`].
-    pub fn within(&self, folder: impl Into<FilePath>) -> Result<Self> {
-        let mut copy = self.absolute()?;
-        let folder = folder.into().absolute()?;
+    /// Returns the errors of [`Recipe::with_absolute_paths`].
+    pub fn with_paths_relative_to(&self, folder: impl Into<FilePath>) -> Result<Self> {
+        let mut copy = self.with_absolute_paths()?;
+        let folder = folder.into().to_absolute()?;
         for path in copy.files_mut() {
             if let Ok(rest) = path.strip_prefix(&*folder) {
                 *path = rest.to_path_buf();

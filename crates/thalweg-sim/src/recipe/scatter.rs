@@ -23,13 +23,14 @@ pub struct Scatter {
     pub spacing: f64,
     /// Depth of the sea between them, 1 to 12 000 m.
     pub depth: f64,
-    /// Share of the squares that contain only sea, 0 to 1.
+    /// Share of the squares that contain only sea, 0 to 1. For example, 0.15 leaves about one square in seven without a
+    /// continent.
     pub empty: f64,
 }
 
 impl Scatter {
     /// The defaults, with squares of a million metres.
-    const USUAL: Self = Self { spacing: 1e6, depth: 3800.0, empty: 0.15 };
+    const DEFAULTS: Self = Self { spacing: 1e6, depth: 3800.0, empty: 0.15 };
 }
 
 const SPACING: (ParamKind, &str) = (ParamKind::Number { min: 0.01, max: 1e9 }, "m");
@@ -49,18 +50,18 @@ impl Form<Scatter> for Scattered {
     fn read(&self, name: &str, value: &toml::Value) -> Result<Scatter> {
         let allowed = "{ spacing = m, depth = m, empty = share }; spacing is required";
         let table = value.as_table().filter(|table| table.contains_key(KEYS[0].name));
-        let table = table.ok_or_else(|| Error::value(name, value, allowed))?;
-        keys::known("key", table, KEYS.iter().map(|key| key.name))?;
-        let mut scatter = Scatter::USUAL;
+        let table = table.ok_or_else(|| Error::invalid_value(name, value, allowed))?;
+        keys::check_known_keys("key", table, KEYS.iter().map(|key| key.name))?;
+        let mut scatter = Scatter::DEFAULTS;
         keys::read_keys(&mut scatter, name, table, &KEYS).map(|()| scatter)
     }
 
     fn write(&self, scatter: &Scatter) -> Option<String> {
-        Some(keys::inline(keys::write(scatter, scatter, &KEYS)))
+        Some(keys::format_inline_table(keys::write_keys(scatter, scatter, &KEYS)))
     }
 
     fn schema(&self) -> Json {
-        let mut schema = keys::table_schema(keys::keys_schema(&Scatter::USUAL, &KEYS));
+        let mut schema = keys::table_schema(keys::keys_schema(&Scatter::DEFAULTS, &KEYS));
         schema["required"] = serde_json::json!([KEYS[0].name]);
         schema
     }

@@ -13,7 +13,7 @@ use thalweg_core::{Error, Result};
 /// Rock that is harder the higher it is, from 0 at sea level to 1 at 900 m:
 ///
 /// ```
-/// use thalweg_sim::recipe::{From, LayerSource, Recipe};
+/// use thalweg_sim::recipe::{LayerOrigin, LayerSource, Recipe};
 ///
 /// let recipe = Recipe::parse(
 ///     r#"
@@ -24,14 +24,14 @@ use thalweg_core::{Error, Result};
 ///     layers = { hardness = { layer = "ground", scale = [0.0, 900.0] } }
 ///     "#,
 /// )?;
-/// let source = LayerSource { from: From::Layer("ground".into()), scale: Some([0.0, 900.0]) };
+/// let source = LayerSource { from: LayerOrigin::Layer("ground".into()), scale: Some([0.0, 900.0]) };
 /// assert_eq!(recipe.stages[0].layers["hardness"], source);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LayerSource {
     /// A file (relative to the recipe), or a layer that an earlier stage left.
-    pub from: From,
+    pub from: LayerOrigin,
     /// The value that becomes 0 and the one that becomes 1, which differ; values beyond are clamped. `None`: values
     /// are unchanged.
     pub scale: Option<[f64; 2]>,
@@ -39,7 +39,7 @@ pub struct LayerSource {
 
 /// A file or a layer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum From {
+pub enum LayerOrigin {
     /// A file's path as written.
     File(PathBuf),
     /// A layer's name.
@@ -58,33 +58,34 @@ const KEYS: [Key<LayerSource>; 3] = [
     Key {
         name: "file",
         is_rare: false,
-        read: |source, name, value| File.read(name, value).map(|path| source.from = From::File(path)),
-        write: |source| if let From::File(path) = &source.from { File.write(path) } else { None },
+        read: |source, name, value| File.read(name, value).map(|path| source.from = LayerOrigin::File(path)),
+        write: |source| if let LayerOrigin::File(path) = &source.from { File.write(path) } else { None },
         schema: |_| Some(schema_of(&File, &PathBuf::new(), FILE)),
     },
     Key {
         name: "layer",
         is_rare: false,
-        read: |source, name, value| Text.read(name, value).map(|layer| source.from = From::Layer(layer)),
-        write: |source| if let From::Layer(layer) = &source.from { Text.write(layer) } else { None },
+        read: |source, name, value| Text.read(name, value).map(|layer| source.from = LayerOrigin::Layer(layer)),
+        write: |source| if let LayerOrigin::Layer(layer) = &source.from { Text.write(layer) } else { None },
         schema: |_| Some(schema_of(&Text, &String::new(), "A layer that an earlier stage wrote.")),
     },
     key!(LayerSource, scale, SCALE, "The values that become 0 and 1."),
 ];
 
 /// The form of a source in a recipe: a path, or `{ file | layer = …, scale = [from, to] }`.
-pub(super) struct Input;
+pub(super) struct LayerSourceForm;
 
-impl Form<LayerSource> for Input {
+impl Form<LayerSource> for LayerSourceForm {
     fn read(&self, name: &str, value: &toml::Value) -> Result<LayerSource> {
-        let mut source = LayerSource { from: From::Layer(String::new()), scale: None };
+        let mut source = LayerSource { from: LayerOrigin::Layer(String::new()), scale: None };
         if value.is_str() {
-            source.from = From::File(File.read(name, value)?);
+            source.from = LayerOrigin::File(File.read(name, value)?);
             return Ok(source);
         }
         let allowed = "a file's path, or { file = …, scale = [a, b] }, or { layer = …, scale = [a, b] }";
-        let table = value.as_table().ok_or_else(|| Error::value(name, value, allowed))?;
-        keys::known("key", table, KEYS.iter().map(|key| key.name))?;
+        let table = value.as_table().ok_or_else(|| Error::invalid_value(name, value, allowed))?;
+        keys::check_known_keys("key", table, KEYS.iter().map(|key| key.name))?;
+        // A layer has one origin, so both keys together are as wrong as none.
         if table.contains_key("file") == table.contains_key("layer") {
             return Err(Error::conflict(format!("{name} = {value}"), "needs exactly one of `file` and `layer`"));
         }
@@ -92,11 +93,11 @@ impl Form<LayerSource> for Input {
     }
 
     fn write(&self, source: &LayerSource) -> Option<String> {
-        Some(keys::inline(keys::write(source, source, &KEYS)))
+        Some(keys::format_inline_table(keys::write_keys(source, source, &KEYS)))
     }
 
     fn schema(&self) -> Json {
-        let none = LayerSource { from: From::Layer(String::new()), scale: None };
+        let none = LayerSource { from: LayerOrigin::Layer(String::new()), scale: None };
         let mut table = keys::table_schema(keys::keys_schema(&none, &KEYS));
         table["oneOf"] = json!([{"required": ["file"]}, {"required": ["layer"]}]);
         json!({"anyOf": [schema_of(&File, &PathBuf::new(), FILE), table]})

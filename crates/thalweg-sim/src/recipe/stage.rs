@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json, json};
 
 use crate::recipe::levels::{OnLevels, When};
-use crate::recipe::source::{Input, LayerSource};
+use crate::recipe::source::{LayerSource, LayerSourceForm};
 use crate::recipe::strokes::{self, Stroke};
 use crate::recipe::tables::{self, Tables};
 use thalweg_core::base::rng;
@@ -15,7 +15,7 @@ use thalweg_core::terrain::grid::SIDES;
 use thalweg_core::{Edge, Error, Grid, Result};
 use thalweg_models::model::{Model, Role, set_parameters};
 use thalweg_models::models::Models;
-use thalweg_noise::given::springs::SPRINGS;
+use thalweg_noise::input_tables::springs::SPRINGS;
 
 /// The use of a model, with its parameters and input layers.
 ///
@@ -27,14 +27,15 @@ use thalweg_noise::given::springs::SPRINGS;
 ///
 /// let mut recipe = Recipe::parse("extent = [640.0, 640.0]\ncells = 32\n")?;
 /// recipe.stages.push(Stage::new("scree", find_model("thermal")?));
-/// recipe.set("scree", "talus", &30.0.into())?;
+/// recipe.set_parameter("scree", "talus", &30.0.into())?;
 /// let again = Recipe::parse(&recipe.to_toml())?;
 /// assert_eq!(again.stages[0].model.get("talus"), Some(Value::Number(30.0)));
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct Stage {
-    /// The key of its random numbers; unique in the recipe.
+    /// The key of its random numbers; unique in the recipe. For example, a stage that gets another label draws other
+    /// random numbers.
     pub label: String,
     /// The model.
     pub model: Box<dyn Model>,
@@ -48,19 +49,20 @@ pub struct Stage {
     pub muted: bool,
     /// The levels on which it runs.
     pub when: When,
-    /// Factors on its parameters, by their names, for each finer level on which it runs, 0.001 to 1000.
+    /// Factors on its parameters, by their names, for each finer level on which it runs, 0.001 to 1000. For example,
+    /// `density = 0.5` halves that parameter with each finer level.
     pub finer: BTreeMap<String, f64>,
 }
 
 /// A stage's model as it runs on one of its levels.
-pub enum ModelAt<'a> {
+pub enum LevelModel<'a> {
     /// With the recipe's parameters.
     Plain(&'a dyn Model),
     /// With other parameters.
     Changed(Box<dyn Model>),
 }
 
-impl<'a> std::ops::Deref for ModelAt<'a> {
+impl<'a> std::ops::Deref for LevelModel<'a> {
     type Target = dyn Model + 'a;
 
     fn deref(&self) -> &Self::Target {
@@ -87,12 +89,12 @@ impl Stage {
     }
 
     /// Returns the key of its random numbers in a world with this seed.
-    pub fn key(&self, seed: u64) -> rng::Key {
+    pub fn key(&self, seed: u64) -> rng::RandomKey {
         // The seed of user edits in stages without a label of their own. Another word would change every world that
         // has such strokes.
         let is_unlabelled = self.label == self.model.about().name;
-        let label = if is_unlabelled && self.model.plays(Role::Strokes) { "hands" } else { &self.label };
-        rng::Key::new(seed, label)
+        let label = if is_unlabelled && self.model.plays_role(Role::Strokes) { "hands" } else { &self.label };
+        rng::RandomKey::new(seed, label)
     }
 
     /// Returns its model as it runs after `pass` coarser levels: with parameters multiplied by the factors of `finer`
@@ -100,17 +102,19 @@ impl Stage {
     ///
     /// # Errors
     /// Returns an error if a factor takes a parameter out of its range.
-    pub fn model_at(&self, pass: u32) -> Result<ModelAt<'_>> {
+    pub fn model_for_pass(&self, pass: u32) -> Result<LevelModel<'_>> {
         if pass == 0 || self.finer.is_empty() {
-            return Ok(ModelAt::Plain(&*self.model));
+            return Ok(LevelModel::Plain(&*self.model));
         }
         let mut model = self.model.clone();
         let owner = model.about().name;
         for (name, factor) in &self.finer {
+            // The power is taken once from the declared value, so no rounding accumulates from level to level.
             let factor = libm::pow(*factor, f64::from(pass));
             let value = match (model.get(name), model.declared().iter().find(|param| param.name == *name)) {
                 (Some(Value::Number(x)), _) => Value::Number(x * factor),
                 (Some(Value::Count(n)), Some(param)) => {
+                    // A count is rounded and may fall to 0, which some parameters do not accept.
                     let least = if let ParamKind::Count { min, .. } = param.kind { min } else { 0 };
                     Value::Count(((f64::from(n) * factor).round() as u32).max(least))
                 }
@@ -118,24 +122,24 @@ impl Stage {
             };
             model.set(owner, name, &value.into())?;
         }
-        Ok(ModelAt::Changed(model))
+        Ok(LevelModel::Changed(model))
     }
 
     /// Returns the number of its steps on this grid after `pass` coarser levels; a muted stage has none.
     ///
     /// # Errors
-    /// Returns the errors of [`Stage::model_at`].
+    /// Returns the errors of [`Stage::model_for_pass`].
     pub fn steps(&self, grid: &Grid, pass: u32) -> Result<u32> {
-        if self.muted { Ok(0) } else { Ok(self.model_at(pass)?.steps(grid)) }
+        if self.muted { Ok(0) } else { Ok(self.model_for_pass(pass)?.steps(grid)) }
     }
 
     /// Returns the strokes that are made after `step` steps on the level after `pass` coarser ones.
-    pub fn strokes_at(&self, pass: u32, step: u32) -> impl Iterator<Item = &Stroke> {
+    pub fn strokes_after(&self, pass: u32, step: u32) -> impl Iterator<Item = &Stroke> {
         self.strokes.iter().filter(move |stroke| [stroke.pass, stroke.step] == [pass, step])
     }
 
     /// Returns true if its model reads springs.
-    pub fn takes_springs(&self) -> bool {
+    pub fn reads_springs(&self) -> bool {
         self.model.about().tables.contains(&SPRINGS)
     }
 
@@ -143,15 +147,14 @@ impl Stage {
     /// after `pass` coarser ones. A muted stage is not checked.
     ///
     /// # Errors
-    /// Returns the errors of [`Model::check`], [`Stroke::check`] and [`Stage::model_at`]; for looped edges also as
-    /// [`Grid::check`], or
-    /// if the model does not support them; if a spring, mouth or waypoint is outside the world, or a stroke is after
-    /// more steps than there are.
+    /// Returns the errors of [`Model::check`], [`Stroke::check`] and [`Stage::model_for_pass`]; for looped edges also those
+    /// of [`Grid::check`]. Also returns an error if the edges are looped and the model does not support this, if a
+    /// spring, mouth or waypoint is outside the world, or if a stroke is after more steps than there are.
     pub fn check(&self, grid: &Grid, pass: u32) -> Result<()> {
         if self.muted {
             return Ok(());
         }
-        let model = self.model_at(pass)?;
+        let model = self.model_for_pass(pass)?;
         if grid.edges.contains(&Edge::Looped) {
             grid.check()?;
         }
@@ -167,11 +170,11 @@ impl Stage {
         self.tables.check(grid)?;
         let steps = model.steps(grid);
         for (number, stroke) in self.strokes.iter().enumerate().filter(|(_, stroke)| stroke.pass == pass) {
-            let name = format!("{}.{}", self.label, strokes::name(number));
-            stroke.check(&name, grid, self.takes_springs())?;
+            let name = format!("{}.{}", self.label, strokes::stroke_name(number));
+            stroke.check(&name, grid, self.reads_springs())?;
             if stroke.step > steps {
                 let allowed = format!("0 to {steps} (the stage's steps on this grid)");
-                return Err(Error::value(format!("{name}.step"), stroke.step, allowed));
+                return Err(Error::invalid_value(format!("{name}.step"), stroke.step, allowed));
             }
         }
         Ok(())
@@ -181,20 +184,20 @@ impl Stage {
 /// The keys of a stage that are written before its model's parameters in a recipe.
 const HEAD: [Key<Stage>; 4] = [
     key!(Stage, label, Text, "The key of the stage's random numbers. The default is the model's name."),
-    key!(Stage, muted, (ParamKind::Switch, "1"), "Keeps the stage in the recipe without running it.").rare(),
+    key!(Stage, muted, (ParamKind::Switch, "1"), "Keeps the stage in the recipe without running it.").omit_default(),
     key!(
         Stage,
         "levels" => when,
         OnLevels,
         "The levels of the world on which the stage runs; widths are those of cells in metres."
     )
-    .rare(),
-    key!(Stage, finer, by Stage::factors, "Factors by which parameters are multiplied with each finer level."),
+    .omit_default(),
+    key!(Stage, finer, by Stage::factors_form, "Factors by which parameters are multiplied with each finer level."),
 ];
 
 /// The keys that are written after the parameters.
 const TAIL: [Key<Stage>; 3] = [
-    key!(Stage, layers, by Stage::inputs, "Input layers, by the names under which the model reads them."),
+    key!(Stage, layers, by Stage::input_layers_form, "Input layers, by the names under which the model reads them."),
     Key {
         name: "tables",
         is_rare: false,
@@ -205,7 +208,7 @@ const TAIL: [Key<Stage>; 3] = [
     Key {
         name: "strokes",
         is_rare: false,
-        read: |stage, _, value| strokes::parse(value).map(|strokes| stage.strokes = strokes),
+        read: |stage, _, value| strokes::parse_strokes(value).map(|strokes| stage.strokes = strokes),
         write: |stage| strokes::to_toml(&stage.strokes),
         schema: |_| Some(json!({"$ref": "#/$defs/strokes"})),
     },
@@ -213,7 +216,7 @@ const TAIL: [Key<Stage>; 3] = [
 
 impl Stage {
     /// Returns the form of the factors by which its model's numbers may be multiplied with each finer level.
-    fn factors(&self) -> ByName<(ParamKind, &'static str)> {
+    fn factors_form(&self) -> ByName<(ParamKind, &'static str)> {
         let declared = self.model.declared();
         ByName {
             form: (ParamKind::Number { min: 0.001, max: 1000.0 }, "1"),
@@ -224,10 +227,10 @@ impl Stage {
     }
 
     /// Returns the form of the layers that its model reads.
-    fn inputs(&self) -> ByName<Input> {
+    fn input_layers_form(&self) -> ByName<LayerSourceForm> {
         let about = self.model.about();
         let names = about.needs.iter().chain(about.uses).map(|spec| spec.name).collect();
-        ByName { form: Input, names, what: "input layer", allowed: "a table of layers" }
+        ByName { form: LayerSourceForm, names, what: "input layer", allowed: "a table of layers" }
     }
 
     /// Reads a stage from a recipe's value.
@@ -236,6 +239,7 @@ impl Stage {
         let name = table.get(MODEL).ok_or_else(|| Error::Recipe("has no `model`".into()))?;
         let name = Text.read(MODEL, name)?;
         let model = models.find(&name)?;
+        // The model is known first, because it determines the layers, tables and parameters that the stage may have.
         let mut stage = Self::new(model.about().name, model);
         keys::read_keys(&mut stage, "", table, &HEAD)?;
         keys::read_keys(&mut stage, "", table, &TAIL)?;
@@ -243,13 +247,14 @@ impl Stage {
         let declared = stage.model.declared();
         let own = || [MODEL].into_iter().chain(HEAD.iter().chain(&TAIL).map(|key| key.name));
         let is_own = |key: &str| own().any(|own| own == key);
+        // A caller's own model could declare a parameter with the name of a key, which could then not be read.
         if let Some(param) = declared.iter().find(|param| is_own(param.name)) {
             let owner = format!("{}.{}", stage.model.about().name, param.name);
-            return Err(Error::value(owner, "parameter", "a name that is not a key of every stage"));
+            return Err(Error::invalid_value(owner, "parameter", "a name that is not a key of every stage"));
         }
-        keys::known("parameter", table, declared.iter().map(|param| param.name).chain(own()))?;
+        keys::check_known_keys("parameter", table, declared.iter().map(|param| param.name).chain(own()))?;
         let given = table.iter().filter(|(key, _)| !is_own(key));
-        let given: Vec<_> = given.map(|(key, value)| (key.as_str(), Written::of(value))).collect();
+        let given: Vec<_> = given.map(|(key, value)| (key.as_str(), Written::from_toml(value))).collect();
         set_parameters(&mut *stage.model, given.iter().map(|(name, value)| (*name, value)))?;
         Ok(stage)
     }
@@ -260,9 +265,9 @@ impl Stage {
         let usual = Self::new(name, self.model.clone());
         let declared = self.model.declared();
         let value = |param: &Param| Some((param.name, Written::from(self.model.get(param.name)?).to_string()));
-        let pairs = [(MODEL, keys::quoted(name))].into_iter().chain(keys::write(self, &usual, &HEAD));
-        let pairs = pairs.chain(declared.iter().filter_map(value)).chain(keys::write(self, &usual, &TAIL));
-        format!("[[stage]]\n{}", keys::lines(pairs))
+        let pairs = [(MODEL, keys::quote_toml(name))].into_iter().chain(keys::write_keys(self, &usual, &HEAD));
+        let pairs = pairs.chain(declared.iter().filter_map(value)).chain(keys::write_keys(self, &usual, &TAIL));
+        format!("[[stage]]\n{}", keys::format_toml_lines(pairs))
     }
 
     /// Returns the JSON Schema of a model's stages.
@@ -272,7 +277,7 @@ impl Stage {
         let mut properties = Map::new();
         properties.insert(MODEL.into(), json!({"const": about.name, "description": about.summary}));
         properties.extend(keys::keys_schema(&stage, &HEAD));
-        properties.extend(stage.model.declared().iter().map(|param| (param.name.to_string(), param.schema())));
+        properties.extend(stage.model.declared().iter().map(|param| (param.name.to_string(), param.json_schema())));
         properties.extend(keys::keys_schema(&stage, &TAIL));
         let mut schema = keys::table_schema(properties);
         schema["title"] = about.name.into();

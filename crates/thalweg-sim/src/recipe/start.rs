@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::recipe::Recipe;
-use crate::recipe::laid::WorldPlace;
-use crate::recipe::levels::{Beyond, Coarsest, LocalFrom};
+use crate::recipe::levels::{Coarsest, LocalFrom, RefinementMethod};
 use crate::recipe::scatter::Scatter;
+use crate::recipe::world_place::WorldPlace;
 use thalweg_core::{Error, Extent, Result};
 
 /// The terrain from which a recipe starts. Each form contains the settings that apply to it and no others.
@@ -39,7 +39,7 @@ pub enum Start {
         /// shorter side, 0 to 1.
         margin: f64,
         /// The cells that are finally cut away.
-        cut: Cut,
+        cut: MapTrim,
         /// The position on Earth, if it has one.
         place: Option<WorldPlace>,
     },
@@ -59,7 +59,7 @@ pub enum Start {
         /// The position on Earth of a build of the recipe alone, without its neighbours.
         place: Option<WorldPlace>,
     },
-    /// A terrain that the caller passes to [`Run::over`](crate::run::Run::over).
+    /// A terrain that the caller passes to [`Run::with_terrain`](crate::run::Run::with_terrain).
     Given,
 }
 
@@ -67,10 +67,10 @@ pub enum Start {
 ///
 /// # Examples
 /// ```
-/// use thalweg_sim::recipe::{Beyond, Coarsest, Levels, Recipe};
+/// use thalweg_sim::recipe::{Coarsest, Levels, Recipe, RefinementMethod};
 ///
 /// let mut recipe = Recipe::parse("extent = [6400.0, 3200.0]\ncells = 64\n")?;
-/// recipe.set_levels(Levels { coarsest: Coarsest::Cells(16), beyond: Beyond::Global })?;
+/// recipe.set_levels(Levels { coarsest: Coarsest::Cells(16), beyond: RefinementMethod::Global })?;
 /// let columns: Vec<usize> = recipe.grids()?.iter().map(|grid| grid.cols()).collect();
 /// assert_eq!(columns, [16, 32, 64]);
 /// # Ok::<(), thalweg_core::Error>(())
@@ -80,7 +80,7 @@ pub struct Levels {
     /// Cells on the long side of the first level.
     pub coarsest: Coarsest,
     /// How the finest levels are made.
-    pub beyond: Beyond,
+    pub beyond: RefinementMethod,
 }
 
 /// The numbers of the last columns and rows of a world that are finally cut away, at its eastern and its southern
@@ -88,49 +88,49 @@ pub struct Levels {
 ///
 /// # Examples
 /// ```
-/// use thalweg_sim::recipe::{Cut, Recipe};
+/// use thalweg_sim::recipe::{MapTrim, Recipe};
 /// use thalweg_sim::run::Run;
 ///
 /// let mut recipe = Recipe::parse("extent = [640.0, 640.0]\ncells = 64\n")?;
-/// recipe.set_cut(Cut { cols: 4, rows: 0 })?;
+/// recipe.set_map_trim(MapTrim { cols: 4, rows: 0 })?;
 /// let mut run = Run::new(recipe)?;
-/// while run.step()?.is_some() {}
+/// while run.take_step()?.is_some() {}
 /// assert_eq!(run.terrain().grid.size, [64, 60]);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Cut {
+pub struct MapTrim {
     /// Columns that are cut away, at the eastern side.
     pub cols: usize,
     /// Rows that are cut away, at the southern side.
     pub rows: usize,
 }
 
-impl Cut {
+impl MapTrim {
     /// The cut that removes nothing.
     pub const NONE: Self = Self { cols: 0, rows: 0 };
 }
 
-impl From<[usize; 2]> for Cut {
+impl From<[usize; 2]> for MapTrim {
     /// Converts columns and rows, in this order, as recipes write them.
     fn from([cols, rows]: [usize; 2]) -> Self {
         Self { cols, rows }
     }
 }
 
-impl From<Cut> for [usize; 2] {
+impl From<MapTrim> for [usize; 2] {
     /// Returns columns and rows, in this order.
-    fn from(cut: Cut) -> Self {
+    fn from(cut: MapTrim) -> Self {
         [cut.cols, cut.rows]
     }
 }
 
 impl Start {
     /// Returns a synthetic start of this extent, on one level, with no margin, no cut and no position on Earth.
-    pub fn synthetic(extent: impl Into<Extent>) -> Self {
+    pub fn from_extent(extent: impl Into<Extent>) -> Self {
         let extent = extent.into();
-        let levels = Levels { coarsest: Coarsest::None, beyond: Beyond::Global };
-        Self::Synthetic { extent, levels, margin: 0.0, cut: Cut::NONE, place: None }
+        let levels = Levels { coarsest: Coarsest::None, beyond: RefinementMethod::Global };
+        Self::Synthetic { extent, levels, margin: 0.0, cut: MapTrim::NONE, place: None }
     }
 
     fn extent_mut(&mut self) -> Option<&mut Extent> {
@@ -167,8 +167,8 @@ impl Recipe {
     pub fn set_extent(&mut self, extent: impl Into<Extent>) -> Result<()> {
         let extent = extent.into();
         match &mut self.start {
-            Start::FromDem { .. } => return Err(one_start()),
-            Start::Given => self.start = Start::synthetic(extent),
+            Start::FromDem { .. } => return Err(start_count_error()),
+            Start::Given => self.start = Start::from_extent(extent),
             start => start.extent_mut().into_iter().for_each(|old| *old = extent),
         }
         Ok(())
@@ -196,7 +196,7 @@ impl Recipe {
     /// Returns an error if the recipe has an extent.
     pub fn set_dem(&mut self, path: PathBuf) -> Result<()> {
         if self.extent().is_some() {
-            return Err(one_start());
+            return Err(start_count_error());
         }
         self.start = Start::FromDem { path };
         Ok(())
@@ -216,7 +216,7 @@ impl Recipe {
     /// Returns an error if there are several levels, or local ones, and the recipe has no extent.
     pub fn set_levels(&mut self, levels: Levels) -> Result<()> {
         self.set_coarsest(levels.coarsest)?;
-        self.set_beyond(levels.beyond)
+        self.set_refinement_method(levels.beyond)
     }
 
     /// Sets the first level.
@@ -234,9 +234,9 @@ impl Recipe {
     ///
     /// # Errors
     /// Returns an error if the recipe has no extent.
-    pub fn set_beyond(&mut self, beyond: Beyond) -> Result<()> {
+    pub fn set_refinement_method(&mut self, beyond: RefinementMethod) -> Result<()> {
         let slot = self.start.levels_mut().map(|levels| &mut levels.beyond);
-        is_put(slot, beyond, Beyond::Global)
+        is_put(slot, beyond, RefinementMethod::Global)
             .then_some(())
             .ok_or_else(|| self.only_with_extent("beyond", "the grid is the file's"))
     }
@@ -244,11 +244,11 @@ impl Recipe {
     /// Sets the last level on which stages run.
     ///
     /// # Errors
-    /// Returns an error if no level is local ([`Beyond::Local`]).
+    /// Returns an error if no level is local ([`RefinementMethod::Local`]).
     pub fn set_local_from(&mut self, local_from: LocalFrom) -> Result<()> {
         let slot = self.start.levels_mut().and_then(|levels| match &mut levels.beyond {
-            Beyond::Local { from } => Some(from),
-            Beyond::Global => None,
+            RefinementMethod::Local { from } => Some(from),
+            RefinementMethod::Global => None,
         });
         let refuse = || Error::Recipe("`local_from` only applies with `beyond = \"local\"`; add that key".into());
         is_put(slot, local_from, LocalFrom::Auto).then_some(()).ok_or_else(refuse)
@@ -272,23 +272,23 @@ impl Recipe {
     }
 
     /// Returns the columns and rows that are finally cut away, at the eastern and the southern side.
-    pub fn cut(&self) -> Cut {
-        if let Start::Synthetic { cut, .. } = self.start { cut } else { Cut::NONE }
+    pub fn map_trim(&self) -> MapTrim {
+        if let Start::Synthetic { cut, .. } = self.start { cut } else { MapTrim::NONE }
     }
 
     /// Sets the columns and rows that are finally cut away.
     ///
     /// # Errors
     /// Returns an error if the recipe has no extent, or is one of continents.
-    pub fn set_cut(&mut self, cut: Cut) -> Result<()> {
+    pub fn set_map_trim(&mut self, cut: MapTrim) -> Result<()> {
         let slot = if let Start::Synthetic { cut, .. } = &mut self.start { Some(cut) } else { None };
-        is_put(slot, cut, Cut::NONE)
+        is_put(slot, cut, MapTrim::NONE)
             .then_some(())
             .ok_or_else(|| self.only_with_extent("cut", "crop the elevation model instead"))
     }
 
     /// Returns the position on Earth of a synthetic world, if it has one.
-    pub fn place(&self) -> Option<WorldPlace> {
+    pub fn world_place(&self) -> Option<WorldPlace> {
         match self.start {
             Start::Synthetic { place, .. } | Start::Continents { place, .. } => place,
             _ => None,
@@ -321,7 +321,8 @@ impl Recipe {
     pub fn set_continents(&mut self, scatter: Scatter) -> Result<()> {
         let (extent, levels, place) = match self.start {
             Start::Continents { extent, levels, place, .. } => (extent, levels, place),
-            Start::Synthetic { extent, levels, margin: 0.0, cut: Cut::NONE, place } => (extent, levels, place),
+            // Only a synthetic world without margin and cut can become a continent.
+            Start::Synthetic { extent, levels, margin: 0.0, cut: MapTrim::NONE, place } => (extent, levels, place),
             Start::Synthetic { margin, .. } => {
                 return Err(not_of_continents(if margin == 0.0 { "cut" } else { "margin" }));
             }
@@ -351,6 +352,7 @@ impl Recipe {
 /// Sets a value in its place; if there is no such place, only the default is accepted. Returns true if the value was
 /// accepted.
 fn is_put<T: PartialEq>(slot: Option<&mut T>, value: T, default: T) -> bool {
+    // `Run::with_terrain` relies on this: it sets the default levels and margin of any recipe.
     let is_accepted = slot.is_some() || value == default;
     slot.into_iter().zip([value]).for_each(|(slot, value)| *slot = value);
     is_accepted
@@ -361,6 +363,6 @@ fn not_of_continents(key: &str) -> Error {
 }
 
 /// Returns the error for a recipe that has no start, or two.
-pub(super) fn one_start() -> Error {
+pub(super) fn start_count_error() -> Error {
     Error::Recipe("give either `extent = [width, height]` in metres or `from = \"FILE\"`, an elevation model".into())
 }

@@ -3,9 +3,9 @@
 use serde_json::{Map, json};
 
 use thalweg_core::{Error, Grid, Result, Terrain};
-use thalweg_noise::given::Given;
-use thalweg_noise::given::soils::{Bed, Soil};
-use thalweg_noise::given::springs::Spring;
+use thalweg_noise::input_tables::Given;
+use thalweg_noise::input_tables::soils::{Bed, Soil};
+use thalweg_noise::input_tables::springs::Spring;
 use thalweg_rivers::waypoints::{MouthPlace, Waypoint};
 
 /// Declares the list: for each table its description, its field in [`Tables`], and the type of its rows.
@@ -44,12 +44,12 @@ macro_rules! tables {
             /// # Errors
             /// Returns an error if the model does not keep a table, or the table's own reader refuses it.
             pub fn parse(value: &toml::Value, kept: &[&str]) -> Result<Self> {
-                let tables = value.as_table().ok_or_else(|| Error::value("tables", value, "a table of tables"))?;
+                let tables = value.as_table().ok_or_else(|| Error::invalid_value("tables", value, "a table of tables"))?;
                 let mut given = Self::default();
                 for (name, rows) in tables {
                     match name.as_str() {
                         _ if !known(kept).any(|known| known == name) => {
-                            return Err(Error::unknown("input table", name, known(kept)));
+                            return Err(Error::unknown_name("input table", name, known(kept)));
                         }
                         $( <$row as Given>::TABLE => given.$field = Given::parse(rows)?, )+
                         _ => {}

@@ -19,7 +19,7 @@ use thalweg_core::base::names::{from_text, to_text};
 use thalweg_core::terrain::bytes::Values;
 use thalweg_core::terrain::{CellType, Cells, Column, ColumnType, GROUND, LOOSE, Layer, LayerSpec, Table};
 use thalweg_core::{Error, Field, Grid, Height, Result, Size, Terrain};
-use thalweg_io::atomic::atomic;
+use thalweg_io::atomic::write_atomically;
 use thalweg_io::plain;
 use thalweg_models::models::Models;
 
@@ -29,7 +29,7 @@ const MAGIC: &[u8; 16] = b"thalweg state 1\n";
 const MAX_HEADER: u64 = 64 << 20;
 
 #[derive(Serialize, Deserialize)]
-struct Header {
+struct CheckpointHeader {
     recipe: String,
     folder: String,
     /// Index of the turn.
@@ -50,7 +50,7 @@ struct Header {
 /// The kind of a sequence of bytes, and its length.
 #[derive(Serialize, Deserialize)]
 struct Section {
-    kind: Kind,
+    kind: SectionKind,
     name: String,
     unit: String,
     meaning: String,
@@ -58,7 +58,7 @@ struct Section {
 }
 
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq)]
-enum Kind {
+enum SectionKind {
     Ground,
     Loose,
     Nodata,
@@ -80,11 +80,11 @@ enum Kind {
 /// use thalweg_sim::run::checkpoint::is_checkpoint;
 ///
 /// let terrain = Terrain::from_metres(Grid::new([1, 2], 10.0)?, &[100.0, 0.0])?;
-/// let recipe = Recipe::single(Box::new(Thermal { steps: 4, ..Thermal::default() }), 1);
-/// let mut run = Run::over(recipe, terrain)?;
-/// run.step()?;
+/// let recipe = Recipe::with_single_stage(Box::new(Thermal { steps: 4, ..Thermal::default() }), 1);
+/// let mut run = Run::with_terrain(recipe, terrain)?;
+/// run.take_step()?;
 /// let snapshot = run.snapshot().expect("enough memory");
-/// run.step()?;
+/// run.take_step()?;
 /// let folder = tempfile::tempdir().unwrap();
 /// let path = folder.path().join("run.thalweg");
 /// snapshot.save(&path, &serde_json::Value::Null)?;
@@ -94,12 +94,12 @@ enum Kind {
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub struct Snapshot {
-    state: State<'static>,
+    state: RunState<'static>,
     terrain: Terrain,
 }
 
 /// The data that is saved in addition to the terrain.
-struct State<'a> {
+struct RunState<'a> {
     recipe: String,
     folder: PathBuf,
     turn: usize,
@@ -112,7 +112,7 @@ struct State<'a> {
 
 /// A summary of a checkpoint, without its run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Glance {
+pub struct CheckpointSummary {
     /// The recipe's name.
     pub name: String,
     /// The world's seed.
@@ -122,9 +122,10 @@ pub struct Glance {
 }
 
 impl Run {
-    fn state(&self) -> State<'_> {
-        State {
+    fn state(&self) -> RunState<'_> {
+        RunState {
             recipe: self.recipe.to_toml(),
+            // The path is absolute, because a run may be resumed from another folder.
             folder: std::path::absolute(&self.recipe.folder).unwrap_or_else(|_| self.recipe.folder.to_path_buf()),
             turn: self.turn,
             step: self.step,
@@ -140,7 +141,7 @@ impl Run {
     /// # Errors
     /// Returns an error if the file cannot be written; an older file of that name is then untouched.
     pub fn save(&self, path: &Path, note: &serde_json::Value) -> Result<()> {
-        write(path, &self.state(), &self.terrain, note)
+        write_checkpoint(path, &self.state(), &self.terrain, note)
     }
 
     /// Returns the bytes of the file that [`Run::save`] writes.
@@ -156,14 +157,14 @@ impl Run {
     /// use thalweg_sim::run::Run;
     ///
     /// let terrain = Terrain::from_metres(Grid::new([1, 2], 10.0)?, &[100.0, 0.0])?;
-    /// let recipe = Recipe::single(Box::new(Thermal { steps: 4, ..Thermal::default() }), 1);
-    /// let mut run = Run::over(recipe, terrain)?;
-    /// run.step()?;
+    /// let recipe = Recipe::with_single_stage(Box::new(Thermal { steps: 4, ..Thermal::default() }), 1);
+    /// let mut run = Run::with_terrain(recipe, terrain)?;
+    /// run.take_step()?;
     /// let bytes = run.to_checkpoint(&serde_json::json!({ "author": "me" }))?;
     /// let (mut resumed, note) = Run::resume_bytes(&bytes)?;
     /// assert_eq!(note["author"], "me");
-    /// while run.step()?.is_some() {}
-    /// while resumed.step()?.is_some() {}
+    /// while run.take_step()?.is_some() {}
+    /// while resumed.take_step()?.is_some() {}
     /// assert_eq!(resumed.terrain(), run.terrain());
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
@@ -172,7 +173,7 @@ impl Run {
         memory::check_memory("a checkpoint", need)?;
         let mut bytes = Vec::with_capacity(usize::try_from(need).unwrap_or(0));
         let path = Path::new("checkpoint");
-        pour(path, &self.state(), &self.terrain, note, &mut bytes)?;
+        encode_checkpoint(path, &self.state(), &self.terrain, note, &mut bytes)?;
         Ok(bytes)
     }
 
@@ -187,16 +188,17 @@ impl Run {
     }
 
     /// Returns a copy of the present state of the run, to be saved later. It copies the terrain ([`Run::bytes`] tells
-    /// its size); `None` if there is not enough memory for that.
+    /// its size); `None` if there is not enough memory for that. For example, one thread can save the copy while
+    /// another takes the next steps.
     pub fn snapshot(&self) -> Option<Snapshot> {
         let state = self.state();
-        let state = State { reports: Cow::Owned(state.reports.to_vec()), ..state };
-        Some(Snapshot { state, terrain: copied(&self.terrain)? })
+        let state = RunState { reports: Cow::Owned(state.reports.to_vec()), ..state };
+        Some(Snapshot { state, terrain: try_copy_terrain(&self.terrain)? })
     }
 
     /// Returns the number of bytes of the terrain with its layers and tables.
     pub fn bytes(&self) -> u64 {
-        sections(&self.terrain).iter().map(|(section, _)| section.bytes).sum()
+        list_sections(&self.terrain).iter().map(|(section, _)| section.bytes).sum()
     }
 
     /// Resumes a run from its file; also returns the note that was saved with it.
@@ -222,36 +224,40 @@ impl Run {
     /// Returns an error if the header or a section is cut off, cannot be read or does not fit the others, or if the
     /// recipe or the grid is refused.
     pub fn from_checkpoint(bytes: &[u8], path: &Path, models: &Models) -> Result<(Self, serde_json::Value)> {
-        let bad = |what: &str| Error::file(path, format!("is not a usable checkpoint: {}", plain::clipped(what)));
+        let bad =
+            |what: &str| Error::invalid_file(path, format!("is not a usable checkpoint: {}", plain::clip_text(what)));
+        // The magic line has 16 bytes and the length 8, so the header begins at byte 24.
         let length = bytes.get(16..24).and_then(|b| b.try_into().ok()).map_or(u64::MAX, u64::from_le_bytes);
         let end =
             length.checked_add(24).filter(|_| length <= MAX_HEADER).ok_or_else(|| bad("its header is too long"))?;
         let json = bytes.get(24..end as usize).ok_or_else(|| bad("its header is cut off"))?;
-        let header: Header = serde_json::from_slice(json).map_err(|e| bad(&e.to_string()))?;
+        let header: CheckpointHeader = serde_json::from_slice(json).map_err(|e| bad(&e.to_string()))?;
         let mut recipe = Recipe::parse_stages(&header.recipe, models)?;
         recipe.folder = from_text(&header.folder).into();
         // The file is complete (its hash matches), but it may have been made with malicious intent: nothing in it is
         // trusted.
         header.grid.check()?;
         let size = header.grid.size;
+        // The ground is empty until its section is read, so that a file without that section fails the size check
+        // below.
         let mut terrain = Terrain { ground: Field::new([0, 0], Height::ZERO), ..Terrain::new(Grid::new([1, 1], 1.0)?) };
         let mut rest = bytes.get(end as usize..bytes.len().saturating_sub(8)).unwrap_or_default();
         for section in &header.sections {
             let count = usize::try_from(section.bytes).ok().filter(|n| *n <= rest.len());
             let (part, after) = rest.split_at(count.ok_or_else(|| bad("one of its sections is cut off"))?);
             rest = after;
-            place(&mut terrain, section, part, size, models)
+            insert_section(&mut terrain, section, part, size, models)
                 .ok_or_else(|| bad(&format!("its section {} is invalid", section.name)))?;
         }
         if terrain.ground.size() != size || !rest.is_empty() {
             return Err(bad("its sections do not match its size"));
         }
-        if let Some(flaw) = flaw(&terrain) {
+        if let Some(flaw) = find_flaw(&terrain) {
             return Err(bad(flaw));
         }
         terrain.grid = header.grid;
         let place = [header.turn, header.strokes];
-        let run = Self::restored(recipe, terrain, place, header.step, header.reports);
+        let run = Self::from_saved_parts(recipe, terrain, place, header.step, header.reports);
         Ok((run.map_err(|error| bad(&error.to_string()))?, header.note))
     }
 }
@@ -262,7 +268,7 @@ impl Snapshot {
     /// # Errors
     /// Returns the errors of [`Run::save`].
     pub fn save(&self, path: &Path, note: &serde_json::Value) -> Result<()> {
-        write(path, &self.state, &self.terrain, note)
+        write_checkpoint(path, &self.state, &self.terrain, note)
     }
 
     /// Returns the numbers of steps done and of all steps, over all turns.
@@ -272,19 +278,19 @@ impl Snapshot {
 }
 
 /// Returns a copy of a terrain, if there is enough memory for it.
-fn copied(terrain: &Terrain) -> Option<Terrain> {
+fn try_copy_terrain(terrain: &Terrain) -> Option<Terrain> {
     let layer = |layer: &Layer| {
         let cells = match &layer.cells {
-            Cells::Height(field) => Cells::Height(field_of(field)?),
-            Cells::Float(field) => Cells::Float(field_of(field)?),
-            Cells::Count(field) => Cells::Count(field_of(field)?),
+            Cells::Height(field) => Cells::Height(try_clone_field(field)?),
+            Cells::Float(field) => Cells::Float(try_clone_field(field)?),
+            Cells::Count(field) => Cells::Count(try_clone_field(field)?),
         };
         Some(layer.with_cells(cells))
     };
     let column = |column: &Column| {
         Some(match column {
-            Column::Int(values) => Column::Int(vec_of(values)?),
-            Column::Float(values) => Column::Float(vec_of(values)?),
+            Column::Int(values) => Column::Int(try_clone_vec(values)?),
+            Column::Float(values) => Column::Float(try_clone_vec(values)?),
         })
     };
     let table = |table: &Table| {
@@ -294,39 +300,40 @@ fn copied(terrain: &Terrain) -> Option<Terrain> {
     };
     Some(Terrain {
         grid: terrain.grid.clone(),
-        ground: field_of(&terrain.ground)?,
-        loose: terrain.loose.as_ref().map(|loose| field_of(loose).ok_or(())).transpose().ok()?,
-        nodata: terrain.nodata.as_ref().map(|mask| field_of(mask).ok_or(())).transpose().ok()?,
+        ground: try_clone_field(&terrain.ground)?,
+        loose: terrain.loose.as_ref().map(|loose| try_clone_field(loose).ok_or(())).transpose().ok()?,
+        nodata: terrain.nodata.as_ref().map(|mask| try_clone_field(mask).ok_or(())).transpose().ok()?,
         layers: terrain.layers.iter().map(|(name, it)| Some((name.clone(), layer(it)?))).collect::<Option<_>>()?,
         tables: terrain.tables.iter().map(|(name, it)| Some((name.clone(), table(it)?))).collect::<Option<_>>()?,
     })
 }
 
-fn field_of<T: Copy>(field: &Field<T>) -> Option<Field<T>> {
-    Field::from_vec(field.size(), vec_of(field.as_slice())?).ok()
+fn try_clone_field<T: Copy>(field: &Field<T>) -> Option<Field<T>> {
+    Field::from_vec(field.size(), try_clone_vec(field.as_slice())?).ok()
 }
 
-fn vec_of<T: Copy>(values: &[T]) -> Option<Vec<T>> {
+fn try_clone_vec<T: Copy>(values: &[T]) -> Option<Vec<T>> {
     let mut copy = Vec::new();
+    // A plain allocation would abort the program where memory is short.
     copy.try_reserve_exact(values.len()).ok()?;
     copy.extend_from_slice(values);
     Some(copy)
 }
 
-fn write(path: &Path, state: &State<'_>, terrain: &Terrain, note: &serde_json::Value) -> Result<()> {
-    atomic(path, |file| pour(path, state, terrain, note, file))
+fn write_checkpoint(path: &Path, state: &RunState<'_>, terrain: &Terrain, note: &serde_json::Value) -> Result<()> {
+    write_atomically(path, |file| encode_checkpoint(path, state, terrain, note, file))
 }
 
 /// Writes the bytes of a checkpoint into `sink`; `path` is used in messages.
-fn pour(
+fn encode_checkpoint(
     path: &Path,
-    state: &State<'_>,
+    state: &RunState<'_>,
     terrain: &Terrain,
     note: &serde_json::Value,
     sink: &mut impl Write,
 ) -> Result<()> {
-    let (sections, values): (Vec<_>, Vec<_>) = sections(terrain).into_iter().unzip();
-    let header = Header {
+    let (sections, values): (Vec<_>, Vec<_>) = list_sections(terrain).into_iter().unzip();
+    let header = CheckpointHeader {
         recipe: state.recipe.clone(),
         folder: to_text(&state.folder),
         turn: state.turn,
@@ -339,16 +346,17 @@ fn pour(
         note: note.clone(),
         sections,
     };
-    let header = serde_json::to_vec(&header).map_err(|e| Error::file(path, e.to_string()))?;
+    let header = serde_json::to_vec(&header).map_err(|e| Error::invalid_file(path, e.to_string()))?;
     let mut hash = Xxh3::new();
     let mut put = |bytes: &[u8]| {
         hash.update(bytes);
         sink.write_all(bytes)
     };
+    // All bytes except the hash itself are hashed as they are written, so no copy of the terrain is needed.
     let wrote = put(MAGIC)
         .and_then(|()| put(&(header.len() as u64).to_le_bytes()))
         .and_then(|()| put(&header))
-        .and_then(|()| values.iter().try_for_each(|values| values.pour(&mut put)));
+        .and_then(|()| values.iter().try_for_each(|values| values.try_for_each_piece(&mut put)));
     wrote.and_then(|()| sink.write_all(&hash.digest().to_le_bytes())).map_err(Error::io(path, "write"))
 }
 
@@ -357,27 +365,28 @@ fn pour(
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, is no checkpoint, or has a damaged header.
-pub fn glance(path: &Path) -> Result<Glance> {
+pub fn read_summary(path: &Path) -> Result<CheckpointSummary> {
     let about = std::fs::metadata(path).map_err(Error::io(path, "read"))?;
-    let bad = || Error::file(path, "is a damaged or cut-off checkpoint");
+    let bad = || Error::invalid_file(path, "is a damaged or cut-off checkpoint");
     let mut head = [0; 24];
     let file = if about.is_file() {
         std::fs::File::open(path).map_err(Error::io(path, "read"))?
     } else {
-        return Err(none(path));
+        return Err(not_a_checkpoint(path));
     };
     let mut file = std::io::BufReader::new(file);
     if file.read_exact(&mut head[..16]).is_err() || head[..16] != *MAGIC {
-        return Err(none(path));
+        return Err(not_a_checkpoint(path));
     }
     file.read_exact(&mut head[16..]).map_err(|_| bad())?;
     let length = head[16..].try_into().map_or(u64::MAX, u64::from_le_bytes);
+    // A forged length must not make the reader allocate more than the file can contain.
     if length > MAX_HEADER.min(about.len()) {
         return Err(bad());
     }
-    let header: Header = serde_json::from_reader(file.take(length)).map_err(|_| bad())?;
+    let header: CheckpointHeader = serde_json::from_reader(file.take(length)).map_err(|_| bad())?;
     let (name, seed) = header.of;
-    Ok(Glance { name, seed, steps: header.steps })
+    Ok(CheckpointSummary { name, seed, steps: header.steps })
 }
 
 /// Returns true if a file begins as a checkpoint does, damaged or not; false if it cannot be read.
@@ -387,17 +396,17 @@ pub fn is_checkpoint(path: &Path) -> bool {
     is_file && std::fs::File::open(path).is_ok_and(|mut file| file.read_exact(&mut magic).is_ok()) && magic == *MAGIC
 }
 
-fn none(path: &Path) -> Error {
-    Error::file(path, "is not a thalweg checkpoint")
+fn not_a_checkpoint(path: &Path) -> Error {
+    Error::invalid_file(path, "is not a thalweg checkpoint")
 }
 
 /// Returns the whole file, if its magic line and its hash are right.
 fn read_checked(path: &Path) -> Result<Vec<u8>> {
-    let (mut file, length) = plain::open(path)?;
+    let (mut file, length) = plain::open_plain_file(path)?;
     let mut magic = [0; 16];
     let is_ours = file.read_exact(&mut magic).is_ok() && magic == *MAGIC;
     if !is_ours {
-        return Err(none(path));
+        return Err(not_a_checkpoint(path));
     }
     file.rewind().map_err(Error::io(path, "read"))?;
     // Memory for the bytes, and for the terrain that is created from them.
@@ -411,50 +420,57 @@ fn read_checked(path: &Path) -> Result<Vec<u8>> {
 /// Checks the magic line and the hash.
 fn check_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     if !bytes.starts_with(MAGIC) {
-        return Err(none(path));
+        return Err(not_a_checkpoint(path));
     }
+    // A file that ends after the magic line has an empty digest, which never matches.
     let (content, digest) = bytes.split_at(bytes.len().saturating_sub(8).max(16));
     if xxhash_rust::xxh3::xxh3_64(content).to_le_bytes() != *digest {
-        return Err(Error::file(path, "is a damaged or cut-off checkpoint (its checksum does not match)"));
+        return Err(Error::invalid_file(path, "is a damaged or cut-off checkpoint (its checksum does not match)"));
     }
     Ok(())
 }
 
 /// Returns the sections as which a terrain is saved, in order.
-fn sections(terrain: &Terrain) -> Vec<(Section, Values<'_>)> {
-    fn section<'a>(kind: Kind, [name, unit, meaning]: [&str; 3], values: Values<'a>) -> (Section, Values<'a>) {
+fn list_sections(terrain: &Terrain) -> Vec<(Section, Values<'_>)> {
+    fn describe_section<'a>(
+        kind: SectionKind,
+        [name, unit, meaning]: [&str; 3],
+        values: Values<'a>,
+    ) -> (Section, Values<'a>) {
         let [name, unit, meaning] = [name, unit, meaning].map(String::from);
         (Section { kind, name, unit, meaning, bytes: values.byte_count() }, values)
     }
-    let mut all = vec![section(Kind::Ground, [GROUND.name, "", ""], Values::Heights(terrain.ground.as_slice()))];
+    let mut all =
+        vec![describe_section(SectionKind::Ground, [GROUND.name, "", ""], Values::Heights(terrain.ground.as_slice()))];
     if let Some(loose) = &terrain.loose {
-        all.push(section(Kind::Loose, [LOOSE.name, "", ""], Values::Heights(loose.as_slice())));
+        all.push(describe_section(SectionKind::Loose, [LOOSE.name, "", ""], Values::Heights(loose.as_slice())));
     }
     if let Some(mask) = &terrain.nodata {
-        all.push(section(Kind::Nodata, ["nodata", "", ""], Values::Flags(mask.as_slice())));
+        all.push(describe_section(SectionKind::Nodata, ["nodata", "", ""], Values::Flags(mask.as_slice())));
     }
     for (name, layer) in &terrain.layers {
         let kind = match layer.cells.cell_type() {
-            CellType::Height => Kind::Height,
-            CellType::Float => Kind::Float,
-            CellType::Count => Kind::Count,
+            CellType::Height => SectionKind::Height,
+            CellType::Float => SectionKind::Float,
+            CellType::Count => SectionKind::Count,
         };
-        all.push(section(kind, [name, &layer.unit, &layer.meaning], Values::from(&layer.cells)));
+        all.push(describe_section(kind, [name, &layer.unit, &layer.meaning], Values::from(&layer.cells)));
     }
     for (name, table) in &terrain.tables {
         for (column, unit, values) in &table.columns {
             let kind = match values.column_type() {
-                ColumnType::Int => Kind::Ints,
-                ColumnType::Float => Kind::Floats,
+                ColumnType::Int => SectionKind::Ints,
+                ColumnType::Float => SectionKind::Floats,
             };
-            all.push(section(kind, [name, unit, column], Values::from(values)));
+            // A column has its table's name as the section's name, and its own name in the place of the meaning.
+            all.push(describe_section(kind, [name, unit, column], Values::from(values)));
         }
     }
     all
 }
 
 /// Returns what is wrong with a terrain that no run leaves and no model expects; `None` if it is valid.
-fn flaw(terrain: &Terrain) -> Option<&'static str> {
+fn find_flaw(terrain: &Terrain) -> Option<&'static str> {
     let ground = terrain.ground.as_slice();
     if !ground.iter().all(|h| (Height::MIN..=Height::MAX).contains(h)) {
         return Some("ground outside the accepted elevations");
@@ -473,7 +489,7 @@ fn flaw(terrain: &Terrain) -> Option<&'static str> {
 }
 
 /// Puts one section into the terrain; `None` if it does not fit.
-fn place(terrain: &mut Terrain, section: &Section, bytes: &[u8], size: Size, models: &Models) -> Option<()> {
+fn insert_section(terrain: &mut Terrain, section: &Section, bytes: &[u8], size: Size, models: &Models) -> Option<()> {
     let name = || section.name.clone();
     let heights = || match Cells::from_bytes(CellType::Height, size, bytes) {
         Ok(Cells::Height(field)) => Some(field),
@@ -481,6 +497,7 @@ fn place(terrain: &mut Terrain, section: &Section, bytes: &[u8], size: Size, mod
     };
     let layer = |kind: CellType| {
         let is_same = |spec: &LayerSpec| (spec.name, spec.meaning) == (&section.name, &section.meaning);
+        // A sketch's factors share their names with other layers and are told apart by their meaning.
         let of_sketch = FACTORS.into_iter().find(is_same);
         let declared = of_sketch.or_else(|| models.declared_layer(&section.name)).filter(|spec| spec.cells == kind);
         let layer = Layer::new(
@@ -494,14 +511,16 @@ fn place(terrain: &mut Terrain, section: &Section, bytes: &[u8], size: Size, mod
         Some((section.meaning.clone(), section.unit.clone(), column))
     };
     match section.kind {
-        Kind::Ground => terrain.ground = heights()?,
-        Kind::Loose => terrain.loose = Some(heights()?),
-        Kind::Nodata => terrain.nodata = Some(Field::from_vec(size, bytes.iter().map(|b| *b != 0).collect()).ok()?),
-        Kind::Height => drop(terrain.layers.insert(name(), layer(CellType::Height)?)),
-        Kind::Float => drop(terrain.layers.insert(name(), layer(CellType::Float)?)),
-        Kind::Count => drop(terrain.layers.insert(name(), layer(CellType::Count)?)),
-        Kind::Ints => terrain.tables.entry(name()).or_default().columns.push(column(ColumnType::Int)?),
-        Kind::Floats => terrain.tables.entry(name()).or_default().columns.push(column(ColumnType::Float)?),
+        SectionKind::Ground => terrain.ground = heights()?,
+        SectionKind::Loose => terrain.loose = Some(heights()?),
+        SectionKind::Nodata => {
+            terrain.nodata = Some(Field::from_vec(size, bytes.iter().map(|b| *b != 0).collect()).ok()?)
+        }
+        SectionKind::Height => drop(terrain.layers.insert(name(), layer(CellType::Height)?)),
+        SectionKind::Float => drop(terrain.layers.insert(name(), layer(CellType::Float)?)),
+        SectionKind::Count => drop(terrain.layers.insert(name(), layer(CellType::Count)?)),
+        SectionKind::Ints => terrain.tables.entry(name()).or_default().columns.push(column(ColumnType::Int)?),
+        SectionKind::Floats => terrain.tables.entry(name()).or_default().columns.push(column(ColumnType::Float)?),
     }
     Some(())
 }

@@ -18,7 +18,7 @@ const COLUMNS: [usize; 2] = [512, 1024];
 
 /// A local level in progress. It can always be computed again from the terrain of the level before, which is kept
 /// until this level is complete.
-pub(super) struct Half {
+pub(super) struct LocalLevel {
     level: usize,
     frame: Frame,
     coarse: LocalWindow,
@@ -28,14 +28,14 @@ pub(super) struct Half {
 }
 
 /// Returns the number of steps of a local level: one for each row of tiles.
-pub(super) fn steps(grid: &Grid) -> u32 {
+pub(super) fn count_local_steps(grid: &Grid) -> u32 {
     grid.rows().div_ceil(ROWS) as u32
 }
 
 impl Run {
     /// Returns the number of levels before the first local one.
-    pub(super) fn globals(&self) -> usize {
-        self.recipe.counts(self.grids.len())[0]
+    pub(super) fn count_global_levels(&self) -> usize {
+        self.recipe.count_global_and_all(self.grids.len())[0]
     }
 
     /// Computes a row of tiles of local level `level`. After the last row the terrain becomes that of the level, with
@@ -50,65 +50,68 @@ impl Run {
             None => self.begin_local(level)?,
         };
         let mut budget = MassBalance::default();
+        // The window that is refined differs from the terrain in height; this is counted once per level.
         if self.step == 0 {
-            budget.added = half.raised(&self.terrain);
+            budget.added = half.total_height_gain(&self.terrain);
         }
-        let local = self.recipe.local(half.frame.cell);
+        let local = self.recipe.combine_local_forms(half.frame.cell);
         let all = half.fine.rect;
         while half.made <= self.step {
             let start = [i64::from(half.made) * ROWS as i64, 0];
-            let row = CellRect::new(start, [ROWS, all.size()[1]]).grown(0, all);
-            let pieces = pieces(row);
+            let row = CellRect::new(start, [ROWS, all.size()[1]]).grow_within(0, all);
+            let pieces = split_into_pieces(row);
             let key = local::refinement_key(self.recipe.seed);
             let make = |piece: CellRect<i64>| refine_with_ledger(&half.frame, &local.rules, key, &half.coarse, piece);
+            // Pieces are computed in parallel and pasted in order, so the mass balance is summed in a fixed order.
             let made: Vec<_> = pieces.into_par_iter().map(make).collect::<Result<_>>()?;
             for (part, ledger) in made {
                 half.fine.paste(&part);
                 // Rows that are computed again have been counted already.
                 if half.made == self.step {
-                    budget += booked(&ledger);
+                    budget += convert_mass_balance(&ledger);
                 }
             }
             half.made += 1;
         }
-        if half.made < steps(&self.grids[level]) {
+        if half.made < count_local_steps(&self.grids[level]) {
             self.half = Some(half);
         } else {
             // Where land has no runoff they are dry depressions instead of lakes; finer levels are still computed
             // from lakes.
             let is_dry = local.runoff <= 0.0 && level + 1 == self.grids.len();
-            let terrain = half.whole(&self.grids[level], is_dry)?;
-            let change = terrain.standing() - self.terrain.standing();
+            let terrain = half.into_terrain(&self.grids[level], is_dry)?;
+            let change = terrain.sum_standing_water() - self.terrain.sum_standing_water();
             (budget.poured, budget.drained) = (change.max(0.0), (-change).max(0.0));
             self.terrain = terrain;
         }
         Ok(budget)
     }
 
-    fn begin_local(&self, level: usize) -> Result<Half> {
-        let global = self.globals();
+    fn begin_local(&self, level: usize) -> Result<LocalLevel> {
+        let global = self.count_global_levels();
         let grid = self.grids.get(global - 1).ok_or_else(|| Error::Recipe("has no global level".into()))?;
-        let frame = Frame::of(&self.recipe.map(grid))?;
+        let frame = Frame::from_grid(&self.recipe.map_grid(grid))?;
         let coarse = if level == global {
-            LocalWindow::bent(&self.terrain, &self.recipe.local(frame.cell).rules)?.1
+            LocalWindow::from_warped_terrain(&self.terrain, &self.recipe.combine_local_forms(frame.cell).rules)?.1
         } else {
-            window((level - global) as u32, &self.terrain)?
+            window_from_terrain((level - global) as u32, &self.terrain)?
         };
-        let fine = LocalWindow::blank(coarse.level + 1, frame.world(coarse.level + 1));
-        Ok(Half { level, frame, coarse, fine, made: 0 })
+        let fine = LocalWindow::blank(coarse.level + 1, frame.world_rect(coarse.level + 1));
+        Ok(LocalLevel { level, frame, coarse, fine, made: 0 })
     }
 }
 
 /// Returns the window of a local level, from the terrain that it became.
-fn window(level: u32, terrain: &Terrain) -> Result<LocalWindow> {
+fn window_from_terrain(level: u32, terrain: &Terrain) -> Result<LocalWindow> {
     let layer = |name: &str| terrain.layers.get(name).map(|layer| &layer.cells);
     let (Some(Cells::Count(receivers)), Some(Cells::Float(area))) = (layer(RECEIVER.name), layer(CATCHMENT.name))
     else {
-        return Err(Error::missing(
+        return Err(Error::missing_input(
             format!("layer `{}`", RECEIVER.name),
             "a local level is computed from the previous level and its flow directions",
         ));
     };
+    // The layer may come from a forged checkpoint; any other number becomes a valid code.
     let receivers = receivers.map(|code| u8::try_from(*code).unwrap_or(OUT).min(OUT));
     let rect = CellRect::new([0, 0], terrain.grid.size);
     let lakes = match (layer(LAKE.name), layer(POOL.name)) {
@@ -117,7 +120,7 @@ fn window(level: u32, terrain: &Terrain) -> Result<LocalWindow> {
                 let level = terrain.ground[(i, j)].0.saturating_add(depth[(i, j)].0);
                 if id[(i, j)] == 0 { Height::ZERO } else { Height(level) }
             };
-            Some(LakeRaster { id: id.clone(), level: Field::generate(id.size(), level) })
+            Some(LakeRaster { id: id.clone(), level: Field::from_fn(id.size(), level) })
         }
         _ => None,
     };
@@ -127,36 +130,38 @@ fn window(level: u32, terrain: &Terrain) -> Result<LocalWindow> {
 
 /// Returns a row in adjacent pieces, one for each thread as far as none becomes too narrow. They are not tiles of a
 /// fixed size: the result does not depend on where the row is cut.
-fn pieces(row: CellRect<i64>) -> Vec<CellRect<i64>> {
+fn split_into_pieces(row: CellRect<i64>) -> Vec<CellRect<i64>> {
     let cols = row.size()[1];
     let wide = cols.div_ceil(rayon::current_num_threads()).clamp(COLUMNS[0], COLUMNS[1]);
     let count = cols.div_ceil(wide).max(1);
+    // The cuts are rounded from the whole, so pieces are adjacent and differ by at most one column.
     let cut = |k: usize| row.start[1] + (cols * k / count) as i64;
     (0..count).map(|k| CellRect::from_corners([row.start[0], cut(k)], [row.end[0], cut(k + 1)])).collect()
 }
 
 /// Converts the mass balance of a refinement into that of a run: material that was eroded and not deposited again
 /// leaves over the edges.
-fn booked(ledger: &Ledger) -> MassBalance {
+fn convert_mass_balance(ledger: &Ledger) -> MassBalance {
     MassBalance {
         eroded: ledger.eroded(),
         deposited: ledger.deposited(),
-        exported: ledger.carried_out(),
+        exported: ledger.exported(),
         added: ledger.added(),
         ..MassBalance::default()
     }
 }
 
-impl Half {
+impl LocalLevel {
     /// Returns by how much the window that is refined is higher in total than the terrain, in cells of the finer
     /// level: filled depressions, less the material in transport.
-    fn raised(&self, terrain: &Terrain) -> i128 {
+    fn total_height_gain(&self, terrain: &Terrain) -> i128 {
         let sum = |field: &Field<Height>| field.as_slice().iter().map(|height| i128::from(height.0)).sum::<i128>();
-        4 * (sum(&self.coarse.ground) - terrain.solid())
+        // Each coarse cell becomes four finer ones of the same height.
+        4 * (sum(&self.coarse.ground) - terrain.sum_solid())
     }
 
     /// Returns the terrain when all its rows are computed; with dry depressions instead of lakes if `is_dry`.
-    fn whole(self, grid: &Grid, is_dry: bool) -> Result<Terrain> {
+    fn into_terrain(self, grid: &Grid, is_dry: bool) -> Result<Terrain> {
         let LocalWindow { ground, receivers, area, lakes, loose, .. } = self.fine;
         let mut terrain = Terrain::from_ground(grid.clone(), ground)?;
         terrain.loose = loose;
@@ -165,17 +170,17 @@ impl Half {
                 0 => Height::ZERO,
                 _ => Height(level[(i, j)].0.saturating_sub(terrain.ground[(i, j)].0).max(0)),
             };
-            let depths = Field::generate(grid.size, depth);
+            let depths = Field::from_fn(grid.size, depth);
             if is_dry {
-                terrain.insert(&HOLLOW, Cells::Height(depths))?;
+                terrain.insert_layer(&HOLLOW, Cells::Height(depths))?;
             } else {
-                terrain.insert(&POOL, Cells::Height(depths))?;
-                terrain.insert(&LAKE, Cells::Count(id))?;
+                terrain.insert_layer(&POOL, Cells::Height(depths))?;
+                terrain.insert_layer(&LAKE, Cells::Count(id))?;
             }
         }
-        terrain.insert(&RECEIVER, Cells::Count(receivers.map(|code| u32::from(*code))))?;
+        terrain.insert_layer(&RECEIVER, Cells::Count(receivers.map(|code| u32::from(*code))))?;
         drop(receivers);
-        terrain.insert(&CATCHMENT, Cells::Float(area))?;
+        terrain.insert_layer(&CATCHMENT, Cells::Float(area))?;
         Ok(terrain)
     }
 }

@@ -9,18 +9,18 @@ use thalweg_models::model::MassBalance;
 impl Run {
     /// Cuts the terrain down to its map, whose edges are open: everything beyond leaves the world.
     pub(super) fn trim(&mut self) -> MassBalance {
-        let holds = |terrain: &Terrain| (terrain.solid(), terrain.standing());
+        let holds = |terrain: &Terrain| (terrain.sum_solid(), terrain.sum_standing_water());
         let before = holds(&self.terrain);
-        self.terrain = trimmed(&self.recipe, &self.terrain);
+        self.terrain = trim_to_map(&self.recipe, &self.terrain);
         let after = holds(&self.terrain);
         MassBalance { added: after.0 - before.0, drained: (before.1 - after.1).max(0.0), ..MassBalance::default() }
     }
 }
 
 /// Returns the map of a terrain: the terrain itself if it has no margin.
-pub(super) fn trimmed(recipe: &Recipe, terrain: &Terrain) -> Terrain {
+pub(super) fn trim_to_map(recipe: &Recipe, terrain: &Terrain) -> Terrain {
     match recipe.map_window(&terrain.grid) {
-        Some(map) => Terrain { grid: recipe.map(&terrain.grid), ..terrain.window(map) },
+        Some(map) => Terrain { grid: recipe.map_grid(&terrain.grid), ..terrain.copy_window(map) },
         None => terrain.clone(),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::plan::Turn;
 use crate::recipe::strokes::Stroke;
-use crate::recipe::{From, Recipe, Stage};
+use crate::recipe::{LayerOrigin, Recipe, Stage};
 use crate::run::{Run, StageReport};
 use crate::sketch::SketchFrom;
 use thalweg_core::terrain::bytes::Values;
@@ -21,20 +21,20 @@ use thalweg_core::{Result, Terrain};
 /// use thalweg_sim::run::Run;
 ///
 /// let plane = Shape { kind: ShapeKind::Plane, height: 100.0, tilt: 0.0, ..Shape::default() };
-/// let mut recipe = Recipe::single(Box::new(plane), 1);
+/// let mut recipe = Recipe::with_single_stage(Box::new(plane), 1);
 /// recipe.set_extent([640.0, 640.0])?;
 /// recipe.cells = 32;
 /// recipe.stages.push(Stage::new("scree", find_model("thermal")?));
 /// let mut run = Run::new(recipe.clone())?;
-/// run.step()?;
-/// let mark = run.mark();
+/// run.take_step()?;
+/// let mark = run.save_mark();
 /// // A stage that has not begun may change, but not one that is done.
-/// recipe.set("scree", "talus", &30.0.into())?;
-/// assert!(mark.agrees(&recipe));
+/// recipe.set_parameter("scree", "talus", &30.0.into())?;
+/// assert!(mark.is_consistent_with(&recipe));
 /// let other = Run::from_mark(recipe.clone(), &mark)?;
 /// assert_eq!(other.position(), (1, 0));
-/// recipe.set("shape", "height", &50.0.into())?;
-/// assert!(!mark.agrees(&recipe));
+/// recipe.set_parameter("shape", "height", &50.0.into())?;
+/// assert!(!mark.is_consistent_with(&recipe));
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 #[derive(Clone)]
@@ -87,14 +87,15 @@ impl Mark {
     /// running stage except for strokes that had not been made. [`Run::from_mark`] then continues to the same bits as
     /// a fresh run of that recipe. (A run whose parameters or terrain were changed between steps has a history that
     /// its recipe does not tell; its marks agree with the recipe as it was then.)
-    pub fn agrees(&self, recipe: &Recipe) -> bool {
-        recipe.past(self.turn, self.step, self.strokes, self.reports.len() > self.turn).as_ref() == Some(&self.past)
+    pub fn is_consistent_with(&self, recipe: &Recipe) -> bool {
+        recipe.describe_past(self.turn, self.step, self.strokes, self.reports.len() > self.turn).as_ref()
+            == Some(&self.past)
     }
 }
 
 impl Run {
     /// Saves the present state of the run. It copies the terrain once.
-    pub fn mark(&self) -> Mark {
+    pub fn save_mark(&self) -> Mark {
         let is_begun = self.reports.len() > self.turn;
         Mark {
             terrain: Arc::new(self.terrain.clone()),
@@ -102,19 +103,19 @@ impl Run {
             step: self.step,
             strokes: self.strokes,
             reports: self.reports.clone(),
-            past: self.recipe.past(self.turn, self.step, self.strokes, is_begun).unwrap_or_default(),
+            past: self.recipe.describe_past(self.turn, self.step, self.strokes, is_begun).unwrap_or_default(),
         }
     }
 
-    /// Returns the run to a mark, to continue by a recipe that may have changed after that; [`Mark::agrees`] tells
-    /// whether it has changed only after that.
+    /// Returns the run to a mark, to continue by a recipe that may have changed after that;
+    /// [`Mark::is_consistent_with`] tells whether it has changed only after that.
     ///
     /// # Errors
     /// Returns an error if the recipe does not have the mark's stage, or the stage does not have its step or its
-    /// strokes; also as [`Run::over`].
+    /// strokes; also returns the errors of [`Run::with_terrain`].
     pub fn from_mark(recipe: Recipe, mark: &Mark) -> Result<Self> {
         let place = [mark.turn, mark.strokes];
-        Self::restored(recipe, Terrain::clone(&mark.terrain), place, mark.step, mark.reports.clone())
+        Self::from_saved_parts(recipe, Terrain::clone(&mark.terrain), place, mark.step, mark.reports.clone())
     }
 }
 
@@ -122,15 +123,15 @@ impl Recipe {
     /// Returns true if another recipe leads to the same terrain after `step` steps of turn `turn`, from 0, before the
     /// strokes that are due there: it has the same start, seed, levels and turns before; and, if the turn has taken a
     /// step, the same stage except for strokes from there on. Returns false if one of them has no such turn.
-    pub fn same_until(&self, other: &Self, turn: usize, step: u32) -> bool {
-        let past = |recipe: &Self| recipe.past(turn, step, 0, step > 0);
+    pub fn leads_to_same_state(&self, other: &Self, turn: usize, step: u32) -> bool {
+        let past = |recipe: &Self| recipe.describe_past(turn, step, 0, step > 0);
         past(self).is_some_and(|own| past(other) == Some(own))
     }
 
     /// Returns, as text, the parts of the recipe that determine the terrain of a run in turn `turn`, after `step`
     /// steps and `strokes` of the strokes due there; nothing about that turn if it has not begun. `None` without such
     /// a turn. The number of levels that follow has no effect on the terrain, so it is not included.
-    fn past(&self, turn: usize, step: u32, strokes: usize, is_begun: bool) -> Option<String> {
+    fn describe_past(&self, turn: usize, step: u32, strokes: usize, is_begun: bool) -> Option<String> {
         let grids = if self.has_levels() { self.grids().ok()? } else { Vec::new() };
         let widths: Vec<f64> = grids.iter().map(|grid| grid.cell).collect();
         let turns = self.turns(if widths.is_empty() { &[1.0] } else { &widths });
@@ -144,22 +145,23 @@ impl Recipe {
             let _ = writeln!(text, "{}", self.cells);
         }
         let _ = writeln!(text, "{} {:?} {:?} {}", self.seed, self.edges, self.sea_level, self.margin());
-        let _ = writeln!(text, "{:?}", self.place());
+        let _ = writeln!(text, "{:?}", self.world_place());
         match &self.sketch {
             Some(SketchFrom::File(path)) => drop(writeln!(text, "sketch {path:?} {:?}", self.folder)),
             Some(SketchFrom::Here(sketch)) => drop(writeln!(text, "sketch {:?}", sketch.features)),
             None => {}
         }
         let stage = |turn: &Turn| self.stages.get(turn.stage?);
-        let reads = |stage: &Stage| stage.layers.values().any(|source| matches!(source.from, From::File(_)));
+        let reads = |stage: &Stage| stage.layers.values().any(|source| matches!(source.from, LayerOrigin::File(_)));
+        // The folder matters only if a file is read: a recipe without files gives the same terrain from anywhere.
         if self.dem().is_some() || before.iter().chain(present).filter_map(stage).any(reads) {
             let _ = writeln!(text, "{:?}", self.folder);
         }
-        let [global, _] = self.counts(widths.len());
+        let [global, _] = self.count_global_and_all(widths.len());
         let is_local = |turn: &Turn| turn.stage.is_none() && !turn.trims && turn.level >= global;
         let local = |text: &mut String| {
             let cell = widths.get(global - 1).copied().unwrap_or(1.0);
-            let _ = writeln!(text, "local {:?}", self.local(cell).rules);
+            let _ = writeln!(text, "local {:?}", self.combine_local_forms(cell).rules);
         };
         for turn in before {
             if is_local(turn) {
@@ -167,14 +169,14 @@ impl Recipe {
                 continue;
             }
             if turn.trims {
-                let _ = writeln!(text, "trim {:?}", <[usize; 2]>::from(self.cut()));
+                let _ = writeln!(text, "trim {:?}", <[usize; 2]>::from(self.map_trim()));
                 continue;
             }
             let Some(stage) = stage(turn) else {
                 // Base stages that add their detail together lead to another terrain than when they add it one by
                 // one.
                 let label = |number: &usize| self.stages.get(*number).map(|stage| &stage.label);
-                let blocks = self.octaves(&widths, turn.level).ok()?;
+                let blocks = self.group_detail_stages(&widths, turn.level).ok()?;
                 let blocks: Vec<Vec<_>> = blocks.iter().map(|block| block.iter().map(label).collect()).collect();
                 let _ = writeln!(text, "finer {blocks:?}");
                 continue;
@@ -183,21 +185,23 @@ impl Recipe {
                 // Its place counts and its report stays; its parameters do not matter.
                 let _ = writeln!(text, "muted {:?} {}", stage.label, stage.model.about().name);
             } else {
-                text += &with(stage, stage.strokes.iter().filter(|stroke| stroke.pass == turn.pass));
+                text +=
+                    &write_stage_with_strokes(stage, stage.strokes.iter().filter(|stroke| stroke.pass == turn.pass));
             }
         }
         if present.is_some_and(is_local) {
             local(&mut text);
         }
         if let Some((turn, stage)) = present.and_then(|turn| Some((turn, stage(turn)?))) {
+            // Of the running stage, only the strokes that have been made belong to the past.
             let made = stage.strokes.iter().filter(|stroke| stroke.pass == turn.pass && stroke.step < step);
-            text += &with(stage, made.chain(stage.strokes_at(turn.pass, step).take(strokes)));
+            text += &write_stage_with_strokes(stage, made.chain(stage.strokes_after(turn.pass, step).take(strokes)));
         }
         Some(text)
     }
 }
 
 /// Returns a stage as a recipe's text, with these strokes only.
-fn with<'a>(stage: &Stage, strokes: impl Iterator<Item = &'a Stroke>) -> String {
+fn write_stage_with_strokes<'a>(stage: &Stage, strokes: impl Iterator<Item = &'a Stroke>) -> String {
     Stage { strokes: strokes.cloned().collect(), ..stage.clone() }.to_toml()
 }

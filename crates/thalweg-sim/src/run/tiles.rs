@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::grid::SIDES;
-use thalweg_core::terrain::{Cells, Table, TileGrid, within};
+use thalweg_core::terrain::{Cells, Table, TileGrid, select_rows_inside};
 use thalweg_core::{CellRect, Error, Result, Terrain};
 use thalweg_models::model::{Model, StepReach, Tick};
 
@@ -14,11 +14,12 @@ use thalweg_models::model::{Model, StepReach, Tick};
 ///
 /// Each step reads the terrain that the step before left, through windows that are wider than their tile by the
 /// model's reach, and keeps the tile. Mass balances are not summed, since cells of a halo would count several times;
-/// the change of [`Terrain::solid`] shows what left or entered.
+/// the change of [`Terrain::sum_solid`] shows what left or entered.
 ///
 /// # Errors
-/// Returns an error if the model reaches over the whole terrain, or the terrain is looped; also as its steps.
-pub fn sweep(model: &dyn Model, terrain: &mut Terrain, key: Key, tile: usize) -> Result<()> {
+/// Returns an error if the model reaches over the whole terrain, or the terrain is looped; also returns the errors of
+/// its steps.
+pub fn run_by_tiles(model: &dyn Model, terrain: &mut Terrain, key: RandomKey, tile: usize) -> Result<()> {
     let StepReach::Cells(halo) = model.reach(&terrain.grid) else {
         return Err(Error::unsupported(
             format!("`{}`", model.about().name),
@@ -31,21 +32,23 @@ pub fn sweep(model: &dyn Model, terrain: &mut Terrain, key: Key, tile: usize) ->
     }
     let tiles = TileGrid::new(terrain.grid.size, tile.clamp(1, TileGrid::MAX_TILE_SIZE))?;
     for step in 0..model.steps(&terrain.grid) {
+        // All tiles of a step read the terrain before the step, so the order of tiles does not matter.
         let mut next = terrain.clone();
         // Layers and tables that a step removes must not remain.
         next.layers.clear();
         next.tables.clear();
         let mut left = BTreeSet::new();
-        for number in 0..tiles.count() {
-            let (core, around) = (tiles.window(number), tiles.window_with_halo(number, halo));
-            let mut part = terrain.window(around);
+        for number in 0..tiles.tile_count() {
+            let (core, around) = (tiles.tile_window(number), tiles.window_with_halo(number, halo));
+            let mut part = terrain.copy_window(around);
             let grid = part.grid.clone();
-            model.start(&grid)?.step(&mut part, Tick { key, step })?;
-            merge(&mut next, &part, core, around)?;
+            model.start(&grid)?.run_step(&mut part, Tick { key, step })?;
+            merge_core(&mut next, &part, core, around)?;
             left.extend(part.layers.into_keys());
         }
         // A layer that the step removed is in no part.
         next.layers.retain(|name, _| left.contains(name));
+        // Tiles append their rows in the order of tiles; sorting restores the order that a run over the whole has.
         next.tables.values_mut().for_each(sort_by_number);
         *terrain = next;
     }
@@ -59,8 +62,8 @@ pub fn sweep(model: &dyn Model, terrain: &mut Terrain, key: Key, tile: usize) ->
 /// valid. Things that have left the part are removed, and things are sorted by their numbers.
 ///
 /// # Errors
-/// As the steps.
-pub fn advance(model: &dyn Model, part: &mut Terrain, key: Key, steps: Range<u32>) -> Result<()> {
+/// Returns the errors of the model's steps.
+pub fn run_steps(model: &dyn Model, part: &mut Terrain, key: RandomKey, steps: Range<u32>) -> Result<()> {
     let grid = part.grid.clone();
     let mut stepper = None;
     for step in steps {
@@ -68,9 +71,9 @@ pub fn advance(model: &dyn Model, part: &mut Terrain, key: Key, steps: Range<u32
             Some(working) => working,
             none => none.insert(model.start(&grid)?),
         };
-        working.step(part, Tick { key, step })?;
+        working.run_step(part, Tick { key, step })?;
         for table in part.tables.values_mut() {
-            let inside = within(table, &grid);
+            let inside = select_rows_inside(table, &grid);
             if inside.len() != table.len() {
                 *table = inside;
                 // A stepper may have stored things that have been removed.
@@ -86,18 +89,19 @@ pub fn advance(model: &dyn Model, part: &mut Terrain, key: Key, steps: Range<u32
 /// without places, such as the kinds of soil, is complete in every part.
 ///
 /// # Errors
-/// Returns the errors of [`Table::append`].
-pub fn gather(all: &mut BTreeMap<String, Table>, name: &str, part: &Table) -> Result<()> {
+/// Returns the errors of [`Table::append_rows`].
+pub fn append_table_rows(all: &mut BTreeMap<String, Table>, name: &str, part: &Table) -> Result<()> {
     match all.get_mut(name) {
         None => drop(all.insert(name.to_string(), part.clone())),
-        Some(all) if part.has_places() => all.append(part)?,
+        Some(all) if part.has_places() => all.append_rows(part)?,
         Some(_) => {}
     }
     Ok(())
 }
 
 /// Writes the `core` of `part`, which is the window `around`, into the next terrain.
-fn merge(next: &mut Terrain, part: &Terrain, core: CellRect, around: CellRect) -> Result<()> {
+fn merge_core(next: &mut Terrain, part: &Terrain, core: CellRect, around: CellRect) -> Result<()> {
+    // Only the tile's own cells are kept: those of the halo lack a part of their surroundings.
     let from = CellRect::new([core.start[0] - around.start[0], core.start[1] - around.start[1]], core.size());
     next.ground.paste(&part.ground, from, core.start);
     if let Some(loose) = &part.loose {
@@ -113,15 +117,15 @@ fn merge(next: &mut Terrain, part: &Terrain, core: CellRect, around: CellRect) -
     }
     let core_grid = next.grid.window(core);
     for (name, table) in &part.tables {
-        gather(&mut next.tables, name, &within(table, &core_grid))?;
+        append_table_rows(&mut next.tables, name, &select_rows_inside(table, &core_grid))?;
     }
     Ok(())
 }
 
 /// Sorts things, one a row, by the column `number`; leaves them as they are without that column.
 pub fn sort_by_number(table: &mut Table) {
-    let Some(numbers) = table.ints("number").map(<[i64]>::to_vec) else { return };
+    let Some(numbers) = table.int_column("number").map(<[i64]>::to_vec) else { return };
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     order.sort_by_key(|row| numbers[*row]);
-    *table = table.select(&order);
+    *table = table.select_rows(&order);
 }

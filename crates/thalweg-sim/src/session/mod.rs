@@ -1,9 +1,9 @@
-//! [`Session`]: an interactive run, which can be watched, changed and returned to earlier states. It is what a user
-//! interface shows, for example a window, a notebook or a web page.
+//! [`Session`]: an interactive run, which can be watched, changed and returned to earlier states. A user interface
+//! shows it, for example a window, a notebook or a web page.
 //!
 //! A session owns no thread and no loop. The user interface takes the steps, and requests changes between them:
-//! another recipe ([`Session::edit`]), a user edit ([`Session::stroke`]), a return to an earlier state
-//! ([`Session::go_to`]). Every change is recorded in the recipe, and a fresh run of that recipe leads to the same
+//! another recipe ([`Session::edit`]), a user edit ([`Session::add_stroke`]), a return to an earlier state
+//! ([`Session::return_to_mark`]). Every change is recorded in the recipe, and a fresh run of that recipe leads to the same
 //! bits. The one exception is [`Session::edit_live`].
 //!
 //! ```
@@ -16,25 +16,25 @@
 //! let mut recipe = presets::find_preset("hills")?;
 //! # recipe.cells = 64;
 //! let mut session = Session::new(recipe.clone())?;
-//! while session.step()?.is_some() {}
+//! while session.take_step()?.is_some() {}
 //! recipe.stages.truncate(2);
 //! session.edit(recipe)?; // It goes on from the last mark that agrees with this.
-//! session.stroke(Stroke { radius: 300.0, ..Stroke::new(Tool::Raise, vec![[1000.0, 1000.0].into()]) })?;
+//! session.add_stroke(Stroke { radius: 300.0, ..Stroke::new(Tool::Raise, vec![[1000.0, 1000.0].into()]) })?;
 //! session.undo()?; // As if the stroke had never been made.
 //! session.play();
 //! while session.is_going() {
-//!     session.step()?; // Here a face shows `session.terrain()`.
+//!     session.take_step()?; // Here a face shows `session.terrain()`.
 //! }
 //! # Ok(())
 //! # }
 //! ```
 
-mod before;
 mod edit;
-mod goal;
-mod hand;
 mod marks;
+mod playback;
 mod undo;
+mod uneroded_terrain;
+mod user_edits;
 
 use std::sync::Arc;
 
@@ -43,21 +43,21 @@ use serde::{Deserialize, Serialize};
 use crate::recipe::{Recipe, Stage};
 use crate::run::{Run, RunProgress};
 use thalweg_core::{Result, Terrain};
-use thalweg_render::products::resample::reduce;
+use thalweg_render::products::resample::reduce_terrain;
 
-use before::Before;
-use goal::Goal;
-use hand::Hand;
-use marks::Marks;
+use marks::MarkHistory;
+use playback::Goal;
 use undo::Acts;
+use uneroded_terrain::Before;
+use user_edits::UserEdits;
 
 /// The limit of the marks of a new session in bytes: 192 MiB.
 pub const MEMORY: u64 = 192 << 20;
 
-/// The most cells on a side of a [snapshot](Session::snapshot).
-pub const SHOWN: usize = 4096;
+/// The most cells on a side of a [snapshot](Session::snapshot_terrain).
+pub const MAX_SNAPSHOT_CELLS: usize = 4096;
 
-/// A position in a run.
+/// A position in a run. For example, turn 2 with step 0 is the beginning of the third turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Position {
     /// Index of the turn, from 0, among [`Run::turns`]: if there is one level, that of the stage. The number of turns
@@ -76,16 +76,16 @@ pub struct Position {
 /// use thalweg_sim::session::{Position, Session};
 ///
 /// let plane = Shape { kind: ShapeKind::Plane, height: 100.0, tilt: 0.0, ..Shape::default() };
-/// let mut recipe = Recipe::single(Box::new(plane), 1);
+/// let mut recipe = Recipe::with_single_stage(Box::new(plane), 1);
 /// recipe.set_extent([640.0, 640.0])?;
 /// recipe.cells = 32;
 /// let mut session = Session::new(recipe)?;
 /// session.play();
 /// while session.is_going() {
-///     session.step()?;
+///     session.take_step()?;
 /// }
 /// assert_eq!(session.terrain().ground[(0, 0)].metres(), 100.0);
-/// session.go_to(Position { turn: 0, step: 0 })?;
+/// session.return_to_mark(Position { turn: 0, step: 0 })?;
 /// assert_eq!(session.terrain().ground[(0, 0)].metres(), 0.0);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
@@ -94,12 +94,12 @@ pub struct Session {
     /// Counters of the states of the terrain, and of discarded histories.
     version: u64,
     pasts: u64,
-    marks: Marks,
+    marks: MarkHistory,
     goal: Goal,
     before: Option<Before>,
     /// The last snapshot, and its version.
     last: Option<(u64, Arc<Terrain>)>,
-    hand: Hand,
+    hand: UserEdits,
     acts: Acts,
 }
 
@@ -113,14 +113,14 @@ impl Session {
             run: Run::new(recipe)?,
             version: 0,
             pasts: 0,
-            marks: Marks::new(MEMORY),
+            marks: MarkHistory::new(MEMORY),
             goal: Goal::default(),
             before: None,
             last: None,
-            hand: Hand::default(),
+            hand: UserEdits::default(),
             acts: Acts::default(),
         };
-        session.keep();
+        session.record_mark();
         Ok(session)
     }
 
@@ -129,7 +129,7 @@ impl Session {
     /// # Errors
     /// Returns the errors of [`Run::new`]; nothing is changed then.
     pub fn open(&mut self, recipe: Recipe) -> Result<()> {
-        self.start(recipe)?;
+        self.start_run(recipe)?;
         (self.goal.place, self.goal.steps) = (None, None);
         self.acts = Acts::default();
         self.hand.forget();
@@ -141,18 +141,18 @@ impl Session {
     /// # Errors
     /// Returns the errors of [`Run::new`]; nothing is changed then.
     pub fn restart(&mut self) -> Result<()> {
-        self.start(self.run.recipe().clone())?;
+        self.start_run(self.run.recipe().clone())?;
         (self.goal.place, self.goal.steps) = (None, None);
         Ok(())
     }
 
     /// Replaces the run by one from the start of this recipe.
-    fn start(&mut self, recipe: Recipe) -> Result<()> {
+    fn start_run(&mut self, recipe: Recipe) -> Result<()> {
         self.run = Run::new(recipe)?;
         self.marks.clear();
         self.before = None;
-        self.ground_is_another();
-        self.keep();
+        self.record_ground_change();
+        self.record_mark();
         Ok(())
     }
 
@@ -160,24 +160,26 @@ impl Session {
     /// A step that fails pauses the session.
     ///
     /// # Errors
-    /// Returns the errors of [`Run::step`].
-    pub fn step(&mut self) -> Result<Option<RunProgress>> {
+    /// Returns the errors of [`Run::take_step`].
+    pub fn take_step(&mut self) -> Result<Option<RunProgress>> {
         if self.run.is_done() {
             return Ok(None);
         }
-        self.marks.leave();
+        // A step makes another run of what follows, so later marks are discarded first.
+        self.marks.discard_later_marks();
         let Position { turn, step } = self.position();
         if self.before.is_none() && !self.is_base(turn) {
-            self.before = Some(Before::new(turn, shown(self.run.terrain())));
+            // The copy is taken at the last moment before the first stage that erodes.
+            self.before = Some(Before::new(turn, copy_for_display(self.run.terrain())));
         }
         if step == 0 {
-            self.keep();
+            self.record_mark();
         }
-        let progress = self.run.step().inspect_err(|_| self.goal = Goal::default())?;
+        let progress = self.run.take_step().inspect_err(|_| self.goal = Goal::default())?;
         self.version += 1;
         self.fit_before();
-        self.goal.count();
-        self.arrive();
+        self.goal.count_step();
+        self.pause_at_goal();
         Ok(progress)
     }
 
@@ -205,16 +207,17 @@ impl Session {
     /// Returns how often the terrain has changed in another way than by steps and strokes: by a return to an earlier
     /// state, by an edit of what had been done, or by opening another world. Displays of its history are then
     /// invalid.
-    pub fn pasts(&self) -> u64 {
+    pub fn rewrite_count(&self) -> u64 {
         self.pasts
     }
 
-    /// Returns a copy of the terrain, for use by another thread. If it has more than [`SHOWN`] cells on a side it is
+    /// Returns a copy of the terrain, for use by another thread. If it has more than [`MAX_SNAPSHOT_CELLS`] cells on a side it is
     /// averaged down to that many. Until the terrain changes, the same copy is returned.
-    pub fn snapshot(&mut self) -> Arc<Terrain> {
+    pub fn snapshot_terrain(&mut self) -> Arc<Terrain> {
         let terrain = match self.last.take() {
+            // The same version means the same terrain, so the last copy is still valid.
             Some((version, terrain)) if version == self.version => terrain,
-            _ => Arc::new(shown(self.run.terrain())),
+            _ => Arc::new(copy_for_display(self.run.terrain())),
         };
         self.last = Some((self.version, Arc::clone(&terrain)));
         terrain
@@ -223,16 +226,16 @@ impl Session {
     /// Returns the stage that runs, or comes next; `None` if everything is done or the turn has no stage
     /// ([`Turn::stage`](crate::plan::Turn::stage)).
     pub fn stage(&self) -> Option<&Stage> {
-        self.stage_of(self.position().turn)
+        self.stage_for_turn(self.position().turn)
     }
 
-    fn stage_of(&self, turn: usize) -> Option<&Stage> {
+    fn stage_for_turn(&self, turn: usize) -> Option<&Stage> {
         self.run.recipe().stages.get(self.run.turns().get(turn)?.stage?)
     }
 
     /// Records that the terrain has changed in another way than by a step or a stroke: droplets over it are not shown
     /// any more.
-    fn ground_is_another(&mut self) {
+    fn record_ground_change(&mut self) {
         self.version += 1;
         self.pasts += 1;
         self.hand.showered = false;
@@ -240,21 +243,21 @@ impl Session {
 }
 
 /// Returns a terrain for display: a copy, averaged down if it is too large.
-fn shown(terrain: &Terrain) -> Terrain {
+fn copy_for_display(terrain: &Terrain) -> Terrain {
     let size = terrain.grid.size;
-    if size[0].max(size[1]) <= SHOWN {
+    if size[0].max(size[1]) <= MAX_SNAPSHOT_CELLS {
         return terrain.clone();
     }
     // Both sides shrink by the same factor, so reducing succeeds; if it did not, the terrain would be copied
     // unchanged.
-    reduce(terrain, shown_size(size)).unwrap_or_else(|_| terrain.clone())
+    reduce_terrain(terrain, snapshot_size(size)).unwrap_or_else(|_| terrain.clone())
 }
 
 /// Returns the rows and columns at which a terrain of `size` is displayed.
-fn shown_size(size: [usize; 2]) -> [usize; 2] {
+fn snapshot_size(size: [usize; 2]) -> [usize; 2] {
     let long = size[0].max(size[1]);
-    if long <= SHOWN {
+    if long <= MAX_SNAPSHOT_CELLS {
         return size;
     }
-    size.map(|n| ((n * SHOWN) as f64 / long as f64).round().max(1.0) as usize)
+    size.map(|n| ((n * MAX_SNAPSHOT_CELLS) as f64 / long as f64).round().max(1.0) as usize)
 }

@@ -6,21 +6,21 @@ use crate::session::{Position, Session};
 use thalweg_core::Result;
 
 /// The most actions that can be undone.
-const MOST: usize = 1000;
+const MAX_UNDO_ACTIONS: usize = 1000;
 
 /// A change of the recipe that undoes or redoes an action.
-pub(super) enum Change {
+pub(super) enum RecipeChange {
     /// Change to another recipe, with the position of the run by it, and the number of strokes made there.
     Recipe(Box<Recipe>, (Position, usize)),
     /// Remove the last strokes of a stage, and the stage too if it was added for them.
-    Take { at: Made, strokes: usize, with_stage: bool },
+    Take { at: StrokePlace, strokes: usize, with_stage: bool },
     /// Add them.
-    Put { at: Made, strokes: Vec<Stroke>, added: Option<Box<Stage>> },
+    Put { at: StrokePlace, strokes: Vec<Stroke>, added: Option<Box<Stage>> },
 }
 
 /// Where strokes were made.
 #[derive(Clone, Copy)]
-pub(super) struct Made {
+pub(super) struct StrokePlace {
     /// The index of their stage.
     pub(super) stage: usize,
     /// The position of the run.
@@ -29,12 +29,13 @@ pub(super) struct Made {
     pub(super) count: [usize; 2],
 }
 
-impl Change {
+impl RecipeChange {
     /// Changes a recipe, by which the run is at `here`; returns the change that reverses this.
     fn apply(self, recipe: &mut Recipe, here: (Position, usize)) -> Self {
         match self {
             Self::Recipe(other, _) => Self::Recipe(Box::new(std::mem::replace(recipe, *other)), here),
             Self::Take { at, strokes, with_stage } => {
+                // Strokes are appended to a stage, so the last ones are those of the action.
                 let made = recipe.stages.get_mut(at.stage).map(|stage| &mut stage.strokes);
                 let strokes = made.map_or_else(Vec::new, |made| made.split_off(made.len().saturating_sub(strokes)));
                 let added = with_stage.then(|| Box::new(recipe.stages.remove(at.stage)));
@@ -54,7 +55,7 @@ impl Change {
     }
 
     /// Returns the position to which a run at `here` returns, and the number of strokes to be made there.
-    fn stand(&self, here: (Position, usize)) -> (Position, usize) {
+    fn position_after(&self, here: (Position, usize)) -> (Position, usize) {
         match self {
             Self::Recipe(_, stood) if stood.0 == here.0 => *stood,
             Self::Take { at, .. } if at.place == here.0 => (at.place, at.count[0]),
@@ -67,15 +68,16 @@ impl Change {
 /// The changes that undo the actions of a session, and those that redo undone ones; the last action is the last item.
 #[derive(Default)]
 pub(super) struct Acts {
-    done: Vec<Change>,
-    undone: Vec<Change>,
+    done: Vec<RecipeChange>,
+    undone: Vec<RecipeChange>,
 }
 
 impl Acts {
     /// Records an action, which `undo` reverses.
-    pub(super) fn push(&mut self, undo: Change) {
+    pub(super) fn push(&mut self, undo: RecipeChange) {
+        // After a new action, undone ones no longer fit the recipe.
         self.undone.clear();
-        if self.done.len() >= MOST {
+        if self.done.len() >= MAX_UNDO_ACTIONS {
             self.done.remove(0);
         }
         self.done.push(undo);
@@ -83,15 +85,15 @@ impl Acts {
 
     /// Records a stroke, and whether its stage was added for it. It becomes part of the last action if `is_part`, and
     /// that was a stroke there.
-    pub(super) fn push_stroke(&mut self, made: Made, is_added: bool, is_part: bool) {
-        if let Some(Change::Take { at, strokes, .. }) =
+    pub(super) fn push_stroke(&mut self, made: StrokePlace, is_added: bool, is_part: bool) {
+        if let Some(RecipeChange::Take { at, strokes, .. }) =
             self.done.last_mut().filter(|_| is_part && self.undone.is_empty())
             && (at.stage, at.place) == (made.stage, made.place)
         {
             *strokes += 1;
             at.count[1] = made.count[1];
         } else {
-            self.push(Change::Take { at: made, strokes: 1, with_stage: is_added });
+            self.push(RecipeChange::Take { at: made, strokes: 1, with_stage: is_added });
         }
     }
 }
@@ -112,17 +114,17 @@ impl Session {
     /// use thalweg_sim::session::Session;
     ///
     /// let mut session = Session::new(Recipe::parse("extent = [640.0, 640.0]\ncells = 32\n")?)?;
-    /// session.stroke(Stroke::new(Tool::Raise, vec![[320.0, 320.0].into()]))?;
-    /// assert!(session.terrain().solid() > 0);
+    /// session.add_stroke(Stroke::new(Tool::Raise, vec![[320.0, 320.0].into()]))?;
+    /// assert!(session.terrain().sum_solid() > 0);
     /// assert!(session.undo()?);
-    /// assert_eq!(session.terrain().solid(), 0);
+    /// assert_eq!(session.terrain().sum_solid(), 0);
     /// // There is nothing else to undo.
     /// assert!(!session.undo()?);
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub fn undo(&mut self) -> Result<bool> {
         let Some(change) = self.acts.done.pop() else { return Ok(false) };
-        let (done, back) = self.walk(change);
+        let (done, back) = self.apply_change(change);
         if done.is_ok() {
             self.acts.undone.push(back)
         } else {
@@ -137,7 +139,7 @@ impl Session {
     /// Returns the errors of [`Session::undo`].
     pub fn redo(&mut self) -> Result<bool> {
         let Some(change) = self.acts.undone.pop() else { return Ok(false) };
-        let (done, back) = self.walk(change);
+        let (done, back) = self.apply_change(change);
         if done.is_ok() {
             self.acts.done.push(back)
         } else {
@@ -147,13 +149,14 @@ impl Session {
     }
 
     /// Continues by the changed recipe. Returns the change that reverses it or, if it failed, the change itself.
-    fn walk(&mut self, change: Change) -> (Result<()>, Change) {
+    fn apply_change(&mut self, change: RecipeChange) -> (Result<()>, RecipeChange) {
         let mut recipe = self.run.recipe().clone();
-        let here = self.stood();
-        let stood = change.stand(here);
+        let here = self.return_position();
+        let stood = change.position_after(here);
         let back = change.apply(&mut recipe, here);
+        // All strokes are in the recipe, so none has to be merged into the next one.
         self.hand.forget();
-        match self.go_on(&self.run.mark(), recipe.clone(), stood, false) {
+        match self.continue_from(&self.run.save_mark(), recipe.clone(), stood, false) {
             Ok(()) => (Ok(()), back),
             Err(error) => (Err(error), back.apply(&mut recipe, stood)),
         }

@@ -1,24 +1,26 @@
 //! Checks a sketch for contradictions, in itself or with its world.
 
-use crate::sketch::line::{Line, cross, is_inside};
+use crate::sketch::line::{Polyline, has_common_point, is_inside};
 use crate::sketch::{Sketch, SketchFeature, SketchKind, SketchWorld};
 use thalweg_core::{Extent, Point};
 
 /// The greatest distance, as a share of the map's short side, between the last point of a river and another river
 /// that it joins.
-const JOINS: f64 = 0.005;
+const JOIN_DISTANCE_SHARE: f64 = 0.005;
 
 /// The widest map, in metres, on which coordinates may be as small as degrees are.
 const DEGREES: f64 = 1000.0;
 
-type Said = Result<(), String>;
+type CheckResult = Result<(), String>;
 
 impl Sketch {
     /// Returns what is wrong with it, as text.
-    pub(super) fn check(&self, world: &SketchWorld) -> Said {
+    pub(super) fn check(&self, world: &SketchWorld) -> CheckResult {
         let Extent { width, height } = world.extent;
         let numbered = || (1..).zip(&self.features);
         let mut points = self.features.iter().flat_map(|feature| &feature.points);
+        // A single point near the corner may really be in metres, so it counts as degrees only if a coordinate is
+        // negative.
         let degrees = points.clone().all(|point| point.x.abs() <= 180.0 && point.y.abs() <= 90.0);
         if degrees
             && width.max(height) > DEGREES
@@ -38,7 +40,7 @@ impl Sketch {
                 ));
             }
             crosses_itself(feature).map_err(|what| format!("feature {number}: {what}"))?;
-            against_sea(feature, world).map_err(|what| format!("feature {number}: {what}"))?;
+            check_against_sea(feature, world).map_err(|what| format!("feature {number}: {what}"))?;
             let rises = feature.heights.windows(2).position(|pair| pair[1] > pair[0]);
             if let Some(k) = rises.filter(|_| feature.kind == SketchKind::River) {
                 let [a, b] = [feature.heights[k], feature.heights[k + 1]];
@@ -50,16 +52,17 @@ impl Sketch {
             }
         }
         for (number, a) in numbered() {
+            // Numbers are from 1, so skipping as many features begins after `a`: each pair is checked once.
             for (other, b) in numbered().skip(number) {
-                against(a, b, width.min(height))
+                check_contradictions(a, b, width.min(height))
                     .map_err(|what| format!("feature {number} and feature {other}: {what}"))?;
             }
         }
-        self.against_coasts()
+        self.check_against_coasts()
     }
 
     /// Checks for rivers that begin in the sea, and ridges through it.
-    fn against_coasts(&self) -> Said {
+    fn check_against_coasts(&self) -> CheckResult {
         let numbered = || (1..).zip(&self.features);
         let rings: Vec<_> = numbered().filter(|(_, f)| f.kind == SketchKind::Coast && f.is_ring()).collect();
         let Some((first, _)) = rings.first() else { return Ok(()) };
@@ -67,10 +70,13 @@ impl Sketch {
         for (number, feature) in numbered() {
             match feature.kind {
                 SketchKind::Ridge => {
-                    let line = Line::of(feature);
+                    let line = Polyline::from_feature(feature);
+                    // The ridge is tested at two hundred intervals; a strait narrower than one of them may be missed.
                     let step = line.length() / 200.0;
-                    if let Some(way) = line.stops(step.max(1e-6)).into_iter().find(|way| !is_land(line.at(*way))) {
-                        let Point { x, y } = line.at(way);
+                    if let Some(way) =
+                        line.sample_distances(step.max(1e-6)).into_iter().find(|way| !is_land(line.point_at(*way)))
+                    {
+                        let Point { x, y } = line.point_at(way);
                         return Err(format!(
                             "feature {number}: the ridge runs through the sea at [{x:.0}, {y:.0}]; allowed is land, inside a coast (feature {first})"
                         ));
@@ -88,16 +94,18 @@ impl Sketch {
     }
 }
 
-fn crosses_itself(feature: &SketchFeature) -> Said {
+fn crosses_itself(feature: &SketchFeature) -> CheckResult {
     let points = &feature.points;
     let count = points.len().saturating_sub(1);
     let segment = |k: usize| [points[k], points[k + 1]];
     for a in 0..count {
+        // Adjacent segments share a point and are not compared.
         for b in a + 2..count {
+            // The first and the last segment of a ring share its closing point.
             if feature.kind == SketchKind::Coast && feature.is_ring() && a == 0 && b + 1 == count {
                 continue;
             }
-            if cross(segment(a), segment(b)) {
+            if has_common_point(segment(a), segment(b)) {
                 return Err(format!(
                     "the {} crosses itself, between points {} and {} and points {} and {}; allowed is a line without loops",
                     feature.kind.name(),
@@ -112,7 +120,7 @@ fn crosses_itself(feature: &SketchFeature) -> Said {
     Ok(())
 }
 
-fn against_sea(feature: &SketchFeature, world: &SketchWorld) -> Said {
+fn check_against_sea(feature: &SketchFeature, world: &SketchWorld) -> CheckResult {
     match (feature.kind, world.sea_level) {
         (SketchKind::Coast, None) => Err("a coast needs a `sea_level` in the recipe".into()),
         (SketchKind::Ridge, Some(sea)) => match feature.heights.iter().find(|height| **height <= sea) {
@@ -133,12 +141,12 @@ fn against_sea(feature: &SketchFeature, world: &SketchWorld) -> Said {
 }
 
 /// Checks two features for contradictions between them.
-fn against(a: &SketchFeature, b: &SketchFeature, short: f64) -> Said {
+fn check_contradictions(a: &SketchFeature, b: &SketchFeature, short: f64) -> CheckResult {
     use SketchKind::{Height, Ridge, River};
     let segments = |f: &SketchFeature| f.points.windows(2).map(|p| [p[0], p[1]]).collect::<Vec<_>>();
     let meeting = || {
         let (own, other) = (segments(a), segments(b));
-        own.iter().enumerate().find_map(|(k, s)| other.iter().position(|t| cross(*s, *t)).map(|m| (k, m)))
+        own.iter().enumerate().find_map(|(k, s)| other.iter().position(|t| has_common_point(*s, *t)).map(|m| (k, m)))
     };
     match (a.kind, b.kind) {
         (Ridge, River) | (River, Ridge) => {
@@ -151,7 +159,9 @@ fn against(a: &SketchFeature, b: &SketchFeature, short: f64) -> Said {
         (River, River) => {
             let Some((k, m)) = meeting() else { return Ok(()) };
             let joins = |own: &SketchFeature, other: &SketchFeature| {
-                own.points.last().is_some_and(|end| Line::of(other).near(*end).0 <= JOINS * short)
+                own.points.last().is_some_and(|end| {
+                    Polyline::from_feature(other).project_point(*end).0 <= JOIN_DISTANCE_SHARE * short
+                })
             };
             // They may meet once: where one of them ends.
             let ends = |f: &SketchFeature, at: usize| at + 2 == f.points.len();
@@ -161,7 +171,7 @@ fn against(a: &SketchFeature, b: &SketchFeature, short: f64) -> Said {
             let Point { x, y } = a.points[k];
             Err(format!("two rivers cross near [{x:.0}, {y:.0}]; allowed is one that ends on the other"))
         }
-        (Height, Height) if a.heights != b.heights && a.points[0].distance(b.points[0]) < 1.0 => {
+        (Height, Height) if a.heights != b.heights && a.points[0].distance_to(b.points[0]) < 1.0 => {
             let [one, other] = [a.heights[0], b.heights[0]];
             Err(format!("two heights at one place, {one} m and {other} m; allowed is one"))
         }

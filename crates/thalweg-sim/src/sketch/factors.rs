@@ -1,6 +1,6 @@
 //! Factors of uplift and erodibility along a sketch's lines.
 
-use crate::sketch::shape::{Scale, course};
+use crate::sketch::shape::{LengthScales, trace_course};
 use crate::sketch::{Sketch, SketchKind};
 use thalweg_core::terrain::{ERODIBILITY, LayerSpec, Lifetime, UPLIFT};
 use thalweg_core::{Field, Terrain};
@@ -24,7 +24,7 @@ impl Sketch {
     /// them: 1 away from lines. `None` if no river and no ridge is drawn. `coarse` is the width of the first level's
     /// cells in metres.
     pub fn factors(&self, terrain: &Terrain, coarse: f64) -> Option<[Field<f32>; 2]> {
-        let (grid, scale) = (&terrain.grid, Scale::of(terrain, coarse));
+        let (grid, scale) = (&terrain.grid, LengthScales::from_terrain(terrain, coarse));
         let lines: Vec<_> = self
             .features
             .iter()
@@ -34,20 +34,27 @@ impl Sketch {
                     SketchKind::Ridge => RIDGE,
                     _ => return None,
                 };
+                // By default a line affects a 24th of the map's short side on both sides of it, but at least three of
+                // the narrowest landforms; a drawn width may be narrower, down to two.
                 let usual = (scale.short / 24.0).max(3.0 * scale.form);
                 let reach = feature.width.map_or(usual, |width| width / 2.0).max(2.0 * scale.form);
-                Some((course(feature, &scale).cells(grid, reach), reach, factors.map(|f| feature.strength * (f - 1.0))))
+                Some((
+                    trace_course(feature, &scale).cells(grid, reach),
+                    reach,
+                    factors.map(|f| feature.strength * (f - 1.0)),
+                ))
             })
             .collect();
         if lines.is_empty() {
             return None;
         }
         let field = |which: usize| {
-            Field::generate(grid.size, |i, j| {
+            Field::from_fn(grid.size, |i, j| {
                 let factor = lines.iter().filter_map(|(near, reach, factors)| {
-                    let t = near.of(i, j)?[0] / reach;
+                    let t = near.distances_at(i, j)?[0] / reach;
                     Some(1.0 + factors[which] * (1.0 - t * t) * (1.0 - t * t))
                 });
+                // Where lines overlap, each of them keeps its full effect.
                 factor.product::<f64>() as f32
             })
         };

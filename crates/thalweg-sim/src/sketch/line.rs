@@ -6,25 +6,32 @@ use crate::sketch::SketchFeature;
 use thalweg_core::{CellRect, Field, Grid, Point};
 
 /// Returns the distance from a point to a segment, and the position of the nearest point as a share of the segment.
-pub fn nearest(p: Point, [a, b]: [Point; 2]) -> (f64, f64) {
+pub fn nearest_on_segment(p: Point, [a, b]: [Point; 2]) -> (f64, f64) {
     let (x, y) = (b.x - a.x, b.y - a.y);
     let squared = x * x + y * y;
     let along = if squared > 0.0 { (((p.x - a.x) * x + (p.y - a.y) * y) / squared).clamp(0.0, 1.0) } else { 0.0 };
-    (p.distance(Point::new(a.x + along * x, a.y + along * y)), along)
+    (p.distance_to(Point::new(a.x + along * x, a.y + along * y)), along)
 }
 
 /// Returns twice the signed area of a triangle; its sign tells to which side it turns.
-fn turn(a: Point, b: Point, c: Point) -> f64 {
+fn doubled_signed_area(a: Point, b: Point, c: Point) -> f64 {
     (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x)
 }
 
 /// Returns true if two segments have a point in common.
-pub fn cross([a, b]: [Point; 2], [c, d]: [Point; 2]) -> bool {
-    let [t, u, v, w] = [turn(c, d, a), turn(c, d, b), turn(a, b, c), turn(a, b, d)];
+pub fn has_common_point([a, b]: [Point; 2], [c, d]: [Point; 2]) -> bool {
+    let [t, u, v, w] = [
+        doubled_signed_area(c, d, a),
+        doubled_signed_area(c, d, b),
+        doubled_signed_area(a, b, c),
+        doubled_signed_area(a, b, d),
+    ];
+    // The ends of each segment are on different sides of the other one.
     if t * u < 0.0 && v * w < 0.0 {
         return true;
     }
-    let on = |p: Point, s: [Point; 2]| nearest(p, s).0 == 0.0;
+    // The remaining case is an end that is exactly on the other segment.
+    let on = |p: Point, s: [Point; 2]| nearest_on_segment(p, s).0 == 0.0;
     on(a, [c, d]) || on(b, [c, d]) || on(c, [a, b]) || on(d, [a, b])
 }
 
@@ -33,6 +40,8 @@ pub fn is_inside(ring: &[Point], Point { x, y }: Point) -> bool {
     let mut inside = false;
     for pair in ring.windows(2) {
         let (a, b) = (pair[0], pair[1]);
+        // A ray to the east crosses the ring an odd number of times from inside. The half-open comparison counts a
+        // vertex on the ray once.
         if (a.y > y) != (b.y > y) && x < a.x + (y - a.y) / (b.y - a.y) * (b.x - a.x) {
             inside = !inside;
         }
@@ -41,18 +50,18 @@ pub fn is_inside(ring: &[Point], Point { x, y }: Point) -> bool {
 }
 
 /// A polyline with the distances along it.
-pub struct Line {
+pub struct Polyline {
     points: Vec<Point>,
     /// Metres from the first point to each point.
     ways: Vec<f64>,
 }
 
-impl Line {
+impl Polyline {
     /// Returns the line of a feature.
-    pub fn of(feature: &SketchFeature) -> Self {
+    pub fn from_feature(feature: &SketchFeature) -> Self {
         let mut way = 0.0;
         let ways = feature.points.iter().enumerate().map(|(k, point)| {
-            way += if k > 0 { feature.points[k - 1].distance(*point) } else { 0.0 };
+            way += if k > 0 { feature.points[k - 1].distance_to(*point) } else { 0.0 };
             way
         });
         Self { ways: ways.collect(), points: feature.points.clone() }
@@ -60,23 +69,25 @@ impl Line {
 
     /// Returns the line that land follows, since no crest and no river is perfectly straight. It deviates from this
     /// line by at most `far`, and has the same ends.
-    pub fn wandering(&self, far: f64, coarse: f64) -> Self {
+    pub fn with_undulations(&self, far: f64, coarse: f64) -> Self {
         // Waves whose lengths have no common divisor, with a total amplitude of `far`: length, share of the
         // amplitude, phase.
         const WAVES: [[f64; 3]; 3] = [[23.0, 0.5, 0.7], [11.3, 0.3, 2.1], [5.9, 0.2, 4.4]];
         let long = self.length();
-        let ways = self.stops(coarse);
+        let ways = self.sample_distances(coarse);
+        // The phase depends on the first point, so that parallel lines have different undulations.
         let from = self.points.first().map_or(0.0, |first| (first.x + 2.0 * first.y) / coarse);
         let place = |way: &f64| {
-            let (Point { x, y }, [along, down]) = (self.at(*way), self.heading(*way));
+            let (Point { x, y }, [along, down]) = (self.point_at(*way), self.heading(*way));
             let wave = |[length, part, phase]: [f64; 3]| {
                 part * libm::sin((way / coarse + from) * std::f64::consts::TAU / length + phase)
             };
+            // Over four cells towards either end the deviation falls to 0.
             let ends = (way.min(long - way) / (4.0 * coarse)).min(1.0);
             let aside = far * ends * WAVES.into_iter().map(wave).sum::<f64>();
             Point::new(x - aside * down, y + aside * along)
         };
-        Self::of(&SketchFeature::new(crate::sketch::SketchKind::Ridge, ways.iter().map(place).collect()))
+        Self::from_feature(&SketchFeature::new(crate::sketch::SketchKind::Ridge, ways.iter().map(place).collect()))
     }
 
     /// Returns its length in metres.
@@ -90,15 +101,15 @@ impl Line {
     }
 
     /// Returns the point at this distance along the line.
-    pub fn at(&self, way: f64) -> Point {
-        let [a, b, t] = self.between(way);
+    pub fn point_at(&self, way: f64) -> Point {
+        let [a, b, t] = self.locate_distance(way);
         let (a, b) = (self.points[a as usize], self.points[b as usize]);
         Point::new(a.x + t * (b.x - a.x), a.y + t * (b.y - a.y))
     }
 
     /// Returns the indices of the points before and after a distance along the line, and the share of the segment
     /// between them.
-    fn between(&self, way: f64) -> [f64; 3] {
+    fn locate_distance(&self, way: f64) -> [f64; 3] {
         let k = self.ways.partition_point(|w| *w <= way).clamp(1, (self.ways.len() - 1).max(1));
         let last = self.ways.len() - 1;
         let (a, b) = (k - 1, k.min(last));
@@ -108,36 +119,37 @@ impl Line {
     }
 
     /// Interpolates numbers given for each point, at a distance along the line.
-    pub fn mixed(&self, numbers: &[f64], way: f64) -> f64 {
-        let [a, b, t] = self.between(way);
+    pub fn interpolate_numbers(&self, numbers: &[f64], way: f64) -> f64 {
+        let [a, b, t] = self.locate_distance(way);
         let of = |k: f64| numbers.get(k as usize).copied().unwrap_or(0.0);
         of(a) + t * (of(b) - of(a))
     }
 
     /// Returns distances along the line not more than `step` apart, from the first point to the last.
-    pub fn stops(&self, step: f64) -> Vec<f64> {
+    pub fn sample_distances(&self, step: f64) -> Vec<f64> {
+        // The upper limit bounds memory where a step is tiny compared with the line.
         let count = (self.length() / step).ceil().clamp(1.0, 1e6);
         (0..=count as usize).map(|k| self.length() * k as f64 / count).collect()
     }
 
     /// Returns the unit vector along the line at this distance, eastward and southward.
     pub fn heading(&self, way: f64) -> [f64; 2] {
-        let [a, b, _] = self.between(way);
+        let [a, b, _] = self.locate_distance(way);
         let (a, b) = (self.points[a as usize], self.points[b as usize]);
-        let long = a.distance(b).max(1e-9);
+        let long = a.distance_to(b).max(1e-9);
         [(b.x - a.x) / long, (b.y - a.y) / long]
     }
 
     /// Returns the distance to a point, and the distance along the line of the nearest point.
-    pub fn near(&self, p: Point) -> (f64, f64) {
+    pub fn project_point(&self, p: Point) -> (f64, f64) {
         let mut best = (f64::INFINITY, 0.0);
         for (segment, way, long) in self.segments() {
-            let (d, t) = nearest(p, segment);
+            let (d, t) = nearest_on_segment(p, segment);
             if d < best.0 {
                 best = (d, way + t * long);
             }
         }
-        if self.points.len() == 1 { (p.distance(self.points[0]), 0.0) } else { best }
+        if self.points.len() == 1 { (p.distance_to(self.points[0]), 0.0) } else { best }
     }
 
     /// Returns the side of the line on which a point is: above 0 to the left of its direction, on a map with north
@@ -145,9 +157,9 @@ impl Line {
     pub fn side(&self, p: Point) -> f64 {
         let mut best = (f64::INFINITY, 0.0);
         for (segment, ..) in self.segments() {
-            let (d, t) = nearest(p, segment);
+            let (d, t) = nearest_on_segment(p, segment);
             // y increases to the south, so a turn to the left is negative.
-            let side = -turn(segment[0], segment[1], p) / segment[0].distance(segment[1]).max(1e-9);
+            let side = -doubled_signed_area(segment[0], segment[1], p) / segment[0].distance_to(segment[1]).max(1e-9);
             let is_square = t > 0.0 && t < 1.0;
             // At a corner two segments are equally near; the one that sees the point at a less oblique angle
             // determines the side.
@@ -161,9 +173,9 @@ impl Line {
     /// Returns the cells within `reach` of the line.
     pub fn cells(&self, grid: &Grid, reach: f64) -> Closest {
         let span = |axis: usize| {
-            let metres = |k: usize| if axis == 0 { grid.y(k) } else { grid.x(k) };
+            let metres = |k: usize| if axis == 0 { grid.row_center_y(k) } else { grid.col_center_x(k) };
             let of = |low: bool| {
-                let along = self.points.iter().map(|p| p.along(axis));
+                let along = self.points.iter().map(|p| p.axis_coordinate(axis));
                 if low {
                     along.fold(f64::INFINITY, f64::min) - reach
                 } else {
@@ -178,24 +190,25 @@ impl Line {
         let window = CellRect::new([top, left], [bottom - top, right - left]);
         let mut ways = Field::new(window.size(), [f32::INFINITY, 0.0]);
         ways.par_rows_mut().for_each(|(r, row)| {
-            let y = grid.y(top + r);
+            let y = grid.row_center_y(top + r);
+            // Segments out of reach of a row are skipped for the whole row.
             let beside: Vec<_> =
                 self.segments().filter(|([a, b], ..)| a.y.min(b.y) - reach <= y && y <= a.y.max(b.y) + reach).collect();
             for (c, out) in row.iter_mut().enumerate() {
-                let x = grid.x(left + c);
+                let x = grid.col_center_x(left + c);
                 let mut best = (f64::INFINITY, 0.0);
                 for (segment, way, long) in &beside {
                     let [a, b] = segment;
                     if a.x.min(b.x) - reach > x || x > a.x.max(b.x) + reach {
                         continue;
                     }
-                    let (d, t) = nearest(Point::new(x, y), *segment);
+                    let (d, t) = nearest_on_segment(Point::new(x, y), *segment);
                     if d < best.0 {
                         best = (d, way + t * long);
                     }
                 }
                 if self.points.len() == 1 {
-                    best = (Point::new(x, y).distance(self.points[0]), 0.0);
+                    best = (Point::new(x, y).distance_to(self.points[0]), 0.0);
                 }
                 if best.0 <= reach {
                     *out = [best.0 as f32, best.1 as f32];
@@ -215,7 +228,7 @@ pub struct Closest {
 
 impl Closest {
     /// Returns the two distances of a cell of the grid; `None` if it is not near.
-    pub fn of(&self, i: usize, j: usize) -> Option<[f64; 2]> {
+    pub fn distances_at(&self, i: usize, j: usize) -> Option<[f64; 2]> {
         let [r, c] = [i.checked_sub(self.window.start[0])?, j.checked_sub(self.window.start[1])?];
         if r >= self.window.size()[0] || c >= self.window.size()[1] {
             return None;
@@ -233,22 +246,24 @@ mod tests {
     #[test]
     fn ways_sides_and_crossings() {
         let corners = [[0.0, 0.0], [30.0, 0.0], [30.0, 40.0]].map(Point::from);
-        let line = Line::of(&SketchFeature::new(SketchKind::Ridge, corners.to_vec()));
-        assert!(line.length() == 70.0 && line.at(50.0) == Point::new(30.0, 20.0) && line.heading(10.0) == [1.0, 0.0]);
-        assert_eq!(line.near(Point::new(40.0, 20.0)), (10.0, 50.0));
-        assert!((line.mixed(&[0.0, 3.0, 7.0], 50.0) - 5.0).abs() < 1e-12);
+        let line = Polyline::from_feature(&SketchFeature::new(SketchKind::Ridge, corners.to_vec()));
+        assert!(
+            line.length() == 70.0 && line.point_at(50.0) == Point::new(30.0, 20.0) && line.heading(10.0) == [1.0, 0.0]
+        );
+        assert_eq!(line.project_point(Point::new(40.0, 20.0)), (10.0, 50.0));
+        assert!((line.interpolate_numbers(&[0.0, 3.0, 7.0], 50.0) - 5.0).abs() < 1e-12);
         // North of a line to the east is its left; so is the east of one to the south.
         let side = |x, y| line.side(Point::new(x, y));
         assert!(side(10.0, -5.0) > 0.0 && side(10.0, 5.0) < 0.0 && side(40.0, 20.0) > 0.0);
         assert!(side(35.0, -1.0) > 0.0, "beyond the corner");
-        let cross = |a: [[f64; 2]; 2], b: [[f64; 2]; 2]| cross(a.map(Point::from), b.map(Point::from));
+        let cross = |a: [[f64; 2]; 2], b: [[f64; 2]; 2]| has_common_point(a.map(Point::from), b.map(Point::from));
         assert!(cross([[0.0, 0.0], [2.0, 2.0]], [[0.0, 2.0], [2.0, 0.0]]));
         assert!(cross([[0.0, 0.0], [2.0, 0.0]], [[1.0, 0.0], [1.0, 2.0]]), "they touch");
         assert!(!cross([[0.0, 0.0], [2.0, 0.0]], [[3.0, 0.0], [4.0, 0.0]]));
         let ring = [[0.0, 0.0], [4.0, 0.0], [4.0, 4.0], [0.0, 4.0], [0.0, 0.0]].map(Point::from);
         assert!(is_inside(&ring, Point::new(1.0, 3.0)) && !is_inside(&ring, Point::new(5.0, 3.0)));
         let near = line.cells(&Grid::new([4, 4], 10.0).unwrap(), 12.0);
-        assert_eq!(near.of(0, 1), Some([5.0, 15.0]));
-        assert_eq!(near.of(2, 0), None);
+        assert_eq!(near.distances_at(0, 1), Some([5.0, 15.0]));
+        assert_eq!(near.distances_at(2, 0), None);
     }
 }

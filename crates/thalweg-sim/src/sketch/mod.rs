@@ -12,7 +12,8 @@
 //!
 //! `height` is in metres. For lines it is one number, which applies to a ridge's whole crest or a river's first
 //! point, or a list of one number for each point. `width` (m) is the width of the land that is shaped, both sides
-//! together; `strength` (0 to 1) is the share of the change that is made.
+//! together; `strength` (0 to 1) is the share of the change that is made. For example, a river of two points with the
+//! heights `[400, 120]` falls from 400 m to 120 m.
 //!
 //! A sketch applies to the whole run, whatever its stages are. The first terrain is created from it. After stages,
 //! and between their steps, wherever the terrain no longer follows the sketch, it is restored by a smooth change of
@@ -20,22 +21,22 @@
 //! rivers incise readily along river lines, and along ridges uplift is faster and erosion slower. Local levels
 //! (`beyond = "local"`) follow their global level.
 
+mod adherence;
 mod check;
-mod drawn;
 mod factors;
-mod hold;
-mod kept;
+mod geojson;
 mod line;
-mod read;
+mod restoration;
 mod shape;
+mod source;
 
 use thalweg_core::{Cell, Error, Extent, Grid, Point, Result};
 use thalweg_io::{FilePath, plain};
 
-pub(crate) use drawn::PathOrLines;
-pub use drawn::SketchFrom;
+pub use adherence::FeatureAdherence;
 pub use factors::FACTORS;
-pub use kept::Keeping;
+pub(crate) use source::PathOrLines;
+pub use source::SketchFrom;
 
 /// The longest file that is read.
 const MAX_BYTES: u64 = 16 << 20;
@@ -107,8 +108,8 @@ impl SketchFeature {
 
     /// Returns the point of its line, or its point, that is nearest to `place`.
     pub fn nearest(&self, place: Point) -> Point {
-        let line = line::Line::of(self);
-        line.at(line.near(place).1)
+        let line = line::Polyline::from_feature(self);
+        line.point_at(line.project_point(place).1)
     }
 
     /// Returns true if its line is closed.
@@ -149,7 +150,7 @@ pub struct SketchWorld {
 }
 
 /// A line that ends within this distance of the map's edge, as a share of its shorter side, leaves the map there.
-const LEAVES: f64 = 0.005;
+const EDGE_DISTANCE_SHARE: f64 = 0.005;
 
 impl Sketch {
     /// Creates a sketch of some features, checked as those of a file are; problems are returned as text.
@@ -157,7 +158,7 @@ impl Sketch {
     /// # Errors
     /// Returns the errors of [`Sketch::parse`].
     pub fn new(features: Vec<SketchFeature>, world: &SketchWorld) -> Result<Self, String> {
-        let sketch = Self { features }.whole()?;
+        let sketch = Self { features }.to_checked()?;
         sketch.check(world)?;
         Ok(sketch)
     }
@@ -169,12 +170,12 @@ impl Sketch {
 
     /// Continues lines that end at the map's edge straight through the margin around it; `grid` is that of a level
     /// with its margin.
-    pub fn go_on(&mut self, grid: &Grid) {
+    pub fn extend_over_margin(&mut self, grid: &Grid) {
         if grid.first == Cell::new(0, 0) {
             return;
         }
-        let (Extent { width, height }, Point { x: left, y: top }) = (grid.map_extent(), grid.corner());
-        let near = LEAVES * width.min(height);
+        let (Extent { width, height }, Point { x: left, y: top }) = (grid.map_extent(), grid.north_west_corner());
+        let near = EDGE_DISTANCE_SHARE * width.min(height);
         let beyond = |end: Point, before: Point| {
             let sides = [
                 ([-1.0, 0.0], end.x, -left),
@@ -183,9 +184,11 @@ impl Sketch {
                 ([0.0, 1.0], height - end.y, -top),
             ];
             let (out, gap, margin) = sides.into_iter().find(|(_, gap, _)| *gap <= near)?;
-            let long = end.distance(before).max(1e-9);
+            let long = end.distance_to(before).max(1e-9);
             let along = [(end.x - before.x) / long, (end.y - before.y) / long];
             let outward = along[0] * out[0] + along[1] * out[1];
+            // A line that meets the edge within 60° of its normal goes straight on; an oblique one, which would run
+            // along the edge, turns to the normal.
             let ([x, y], outward) = if outward > 0.5 { (along, outward) } else { (out, 1.0) };
             let way = (gap + margin) / outward;
             let (x, y) = (end.x + way * x, end.y + way * y);
@@ -224,7 +227,7 @@ impl Sketch {
     pub fn read(path: impl Into<FilePath>, world: &SketchWorld) -> Result<Self> {
         let path = &path.into();
         let text = plain::read_text(path, MAX_BYTES)?;
-        Self::parse(&text, world).map_err(|problem| Error::file(path, plain::clipped_to(&problem, 600)))
+        Self::parse(&text, world).map_err(|problem| Error::invalid_file(path, plain::clip_text_to(&problem, 600)))
     }
 
     /// Reads a sketch from text and checks it; problems are returned as text.
@@ -232,7 +235,7 @@ impl Sketch {
     /// # Errors
     /// Returns the errors of [`Sketch::read`], except for the file and its length.
     pub fn parse(text: &str, world: &SketchWorld) -> Result<Self, String> {
-        let sketch = read::parse(text)?;
+        let sketch = geojson::parse_sketch(text)?;
         sketch.check(world)?;
         Ok(sketch)
     }

@@ -1,25 +1,26 @@
 //! The terrain that a feature requires: a profile along its line, and how it continues to both sides.
 
-use crate::sketch::kept::{relief, value_at};
-use crate::sketch::line::{Closest, Line};
+use crate::sketch::adherence::{measure_relief, value_at};
+use crate::sketch::line::{Closest, Polyline};
 use crate::sketch::{SketchFeature, SketchKind};
 use thalweg_core::{Field, Grid, Height, Point, Terrain};
 
 /// The terrain as means over cells of the first level, interpolated between their centres.
-pub struct Low {
+pub struct CoarseTerrain {
     field: Field<f64>,
     first: Point,
     width: f64,
 }
 
-impl Low {
+impl CoarseTerrain {
     /// Computes it from a terrain, over cells of this width.
-    pub fn of(terrain: &Terrain, coarse: f64) -> Self {
+    pub fn from_terrain(terrain: &Terrain, coarse: f64) -> Self {
         let grid = &terrain.grid;
         let block = (coarse / grid.cell).round().max(1.0) as usize;
         let width = grid.cell * block as f64;
         let [rows, cols] = grid.size;
-        let field = Field::generate([rows.div_ceil(block), cols.div_ceil(block)], |a, b| {
+        let field = Field::from_fn([rows.div_ceil(block), cols.div_ceil(block)], |a, b| {
+            // Heights are summed in whole units, so the mean does not depend on the order.
             let (mut sum, mut count) = (0i64, 0i64);
             for i in a * block..((a + 1) * block).min(rows) {
                 for j in b * block..((b + 1) * block).min(cols) {
@@ -32,19 +33,20 @@ impl Low {
             sum as f64 / count.max(1) as f64 / thalweg_core::terrain::height::UNITS
         });
         let shift = (width - grid.cell) / 2.0;
-        Self { field, first: Point::new(grid.x(0) + shift, grid.y(0) + shift), width }
+        Self { field, first: Point::new(grid.col_center_x(0) + shift, grid.row_center_y(0) + shift), width }
     }
 
     /// Returns the highest elevation within `reach` of a place.
     fn highest(&self, Point { x, y }: Point, reach: f64) -> f64 {
+        // At most 81 × 81 places are sampled.
         let far = (reach / self.width).ceil().min(40.0) as i32;
         let steps = || (-far..=far).map(|k| f64::from(k) * self.width);
         let near = steps().flat_map(|v| steps().map(move |u| [u, v])).filter(|[u, v]| u * u + v * v <= reach * reach);
-        near.map(|[u, v]| self.at(Point::new(x + u, y + v))).fold(f64::NEG_INFINITY, f64::max)
+        near.map(|[u, v]| self.elevation_at(Point::new(x + u, y + v))).fold(f64::NEG_INFINITY, f64::max)
     }
 
     /// Returns the elevation in metres at a place; beyond the map, that of its edge.
-    pub fn at(&self, place: Point) -> f64 {
+    pub fn elevation_at(&self, place: Point) -> f64 {
         value_at(&self.field, self.first, self.width, place)
     }
 }
@@ -57,7 +59,7 @@ const FORM: f64 = 128.0;
 
 /// The length scales of a run's terrain.
 #[derive(Clone, Copy)]
-pub struct Scale {
+pub struct LengthScales {
     /// Width of the first level's cells.
     pub coarse: f64,
     /// Width of the narrowest landforms: that of the first level's cells, or more if these are narrow.
@@ -69,29 +71,30 @@ pub struct Scale {
     pub sea: Option<f64>,
 }
 
-impl Scale {
+impl LengthScales {
     /// Computes the scales of a terrain. No landform is narrower than a small share of the map's shorter side: a
     /// trench a cell or two wide is no valley.
-    pub fn of(terrain: &Terrain, coarse: f64) -> Self {
+    pub fn from_terrain(terrain: &Terrain, coarse: f64) -> Self {
         let grid = &terrain.grid;
-        let (coarse, short) = (coarse.max(grid.cell), grid.map_extent().shorter());
-        let relief = relief(terrain).max(RELIEF * short);
+        let (coarse, short) = (coarse.max(grid.cell), grid.map_extent().shorter_side());
+        let relief = measure_relief(terrain).max(RELIEF * short);
         Self { coarse, form: coarse.max(short / FORM), short, relief, sea: grid.sea_level.map(Height::metres) }
     }
 
     /// Returns the least slope of a river.
-    pub fn least(&self) -> f64 {
+    pub fn min_river_slope(&self) -> f64 {
+        // A river along the map's short side falls by 8 % of the relief; a steeper limit would dig deeper trenches.
         0.08 * self.relief / self.short
     }
 
     /// Returns the slope of the land beside a crest.
-    pub fn fall(&self) -> f64 {
+    pub fn crest_side_slope(&self) -> f64 {
         (2.0 * self.relief / self.short).clamp(0.01, 0.4)
     }
 }
 
 /// The terrain that a feature requires near it.
-pub struct Shape {
+pub struct FeatureShape {
     kind: SketchKind,
     near: Closest,
     /// Elevations in metres along the line, at intervals of `step`.
@@ -111,36 +114,36 @@ pub struct Shape {
 
 /// The greatest distance by which the land's line deviates from the drawn line, for a river and a ridge, in cells of
 /// the first level.
-const WANDERS: [f64; 2] = [0.8, 0.6];
+const MAX_LINE_DEVIATION_CELLS: [f64; 2] = [0.8, 0.6];
 
 /// Returns the line that the land follows.
-pub fn course(feature: &SketchFeature, scale: &Scale) -> Line {
-    let far = WANDERS[usize::from(feature.kind == SketchKind::Ridge)];
-    Line::of(feature).wandering(far * scale.coarse, scale.form)
+pub fn trace_course(feature: &SketchFeature, scale: &LengthScales) -> Polyline {
+    let far = MAX_LINE_DEVIATION_CELLS[usize::from(feature.kind == SketchKind::Ridge)];
+    Polyline::from_feature(feature).with_undulations(far * scale.coarse, scale.form)
 }
 
 /// Returns the elevations given at the points of a line, interpolated at distances along the line that the land
 /// follows.
-fn listed(feature: &SketchFeature, list: &[f64], stops: &[f64], length: f64) -> Vec<f64> {
-    let drawn = Line::of(feature);
-    stops.iter().map(|way| drawn.mixed(list, way / length.max(1e-9) * drawn.length())).collect()
+fn interpolate_heights(feature: &SketchFeature, list: &[f64], stops: &[f64], length: f64) -> Vec<f64> {
+    let drawn = Polyline::from_feature(feature);
+    stops.iter().map(|way| drawn.interpolate_numbers(list, way / length.max(1e-9) * drawn.length())).collect()
 }
 
 /// The elevation of a river's bed or a crest, by the distance along its line.
-pub struct Profile {
+pub struct LineProfile {
     pub heights: Vec<f64>,
     pub step: f64,
     pub end: f64,
 }
 
-impl Profile {
+impl LineProfile {
     /// Returns the elevation at a distance along the line.
-    pub fn at(&self, way: f64) -> f64 {
-        between(&self.heights, way / self.step)
+    pub fn elevation_at(&self, way: f64) -> f64 {
+        interpolate_list(&self.heights, way / self.step)
     }
 }
 
-fn between(list: &[f64], at: f64) -> f64 {
+fn interpolate_list(list: &[f64], at: f64) -> f64 {
     let at = at.clamp(0.0, (list.len() - 1) as f64);
     let k = (at as usize).min(list.len().saturating_sub(2));
     let next = list.get(k + 1).copied().unwrap_or(list[k]);
@@ -148,7 +151,7 @@ fn between(list: &[f64], at: f64) -> f64 {
 }
 
 /// Returns moving averages over `far` values on both sides, fewer at the ends.
-fn smooth(list: &[f64], far: usize) -> Vec<f64> {
+fn smooth_values(list: &[f64], far: usize) -> Vec<f64> {
     let mean = |k: usize| {
         let far = far.min(k).min(list.len() - 1 - k);
         let part = &list[k - far..=k + far];
@@ -158,22 +161,26 @@ fn smooth(list: &[f64], far: usize) -> Vec<f64> {
 }
 
 /// Returns the elevation on both sides of a line, up to three of the first level's cells away.
-fn beside(low: &Low, line: &Line, way: f64, coarse: f64) -> [f64; 6] {
-    let (Point { x, y }, [along, down]) = (line.at(way), line.heading(way));
+fn sample_both_sides(low: &CoarseTerrain, line: &Polyline, way: f64, coarse: f64) -> [f64; 6] {
+    let (Point { x, y }, [along, down]) = (line.point_at(way), line.heading(way));
     [-3.0, -2.0, -1.0, 1.0, 2.0, 3.0]
-        .map(|side| low.at(Point::new(x + side * coarse * down, y - side * coarse * along)))
+        .map(|side| low.elevation_at(Point::new(x + side * coarse * down, y - side * coarse * along)))
 }
 
 /// Returns the bed of a river: lower than the surrounding terrain, falling from its head to its end, where it is no
 /// lower than `floor`, from which the water can flow on.
-pub fn bed(feature: &SketchFeature, low: &Low, scale: &Scale, floor: f64) -> Profile {
-    let line = course(feature, scale);
-    let stops = line.stops(scale.form);
+pub fn build_river_bed(feature: &SketchFeature, low: &CoarseTerrain, scale: &LengthScales, floor: f64) -> LineProfile {
+    let line = trace_course(feature, scale);
+    let stops = line.sample_distances(scale.form);
     let step = line.length() / (stops.len() - 1) as f64;
-    let least = scale.least() * step;
+    let least = scale.min_river_slope() * step;
     // The minimum is taken across the line, not along it: otherwise lower terrain downstream would lower the bed more
     // and more.
-    let about = |way: &f64| beside(low, &line, *way, scale.form).into_iter().fold(low.at(line.at(*way)), f64::min);
+    let about = |way: &f64| {
+        sample_both_sides(low, &line, *way, scale.form)
+            .into_iter()
+            .fold(low.elevation_at(line.point_at(*way)), f64::min)
+    };
     let about: Vec<f64> = stops.iter().map(about).collect();
     // The last part may be in the sea.
     let dry = scale
@@ -182,64 +189,72 @@ pub fn bed(feature: &SketchFeature, low: &Low, scale: &Scale, floor: f64) -> Pro
         .map_or(stops.len() - 1, |k| (k + 1).min(stops.len() - 1));
     let floor = scale.sea.map_or(floor, |sea| floor.max(sea));
     let mut heights = match feature.heights.as_slice() {
-        [] => smooth(&about, 2),
+        [] => smooth_values(&about, 2),
         [head] => {
             // Steeper near its head, like real rivers.
             let part = |k: usize| 1.0 - k as f64 / (stops.len() - 1) as f64;
+            // The slope at the head is three times that at the end.
             (0..stops.len()).map(|k| floor + (head - floor) * part(k) * (0.5 + 0.5 * part(k))).collect()
         }
-        list => listed(feature, list, &stops, line.length()),
+        list => interpolate_heights(feature, list, &stops, line.length()),
     };
+    // The bed falls by at least the least slope from place to place.
     for k in 1..heights.len() {
         heights[k] = heights[k].min(heights[k - 1] - least);
     }
+    // It is raised where the water could not reach the floor at the end with that slope.
     for k in 0..heights.len() {
         heights[k] = heights[k].max(floor + least * (dry as f64 - k as f64));
     }
-    Profile { heights, step, end: if dry + 1 < stops.len() { step * (dry as f64 + 0.5) } else { f64::INFINITY } }
+    LineProfile { heights, step, end: if dry + 1 < stops.len() { step * (dry as f64 + 0.5) } else { f64::INFINITY } }
 }
 
 /// Returns the crest of a ridge: as high as the surrounding terrain.
-pub fn crest(feature: &SketchFeature, low: &Low, scale: &Scale) -> Profile {
-    let line = course(feature, scale);
-    let stops = line.stops(scale.form);
+pub fn build_ridge_crest(feature: &SketchFeature, low: &CoarseTerrain, scale: &LengthScales) -> LineProfile {
+    let line = trace_course(feature, scale);
+    let stops = line.sample_distances(scale.form);
     let step = line.length() / (stops.len() - 1) as f64;
     let heights = match feature.heights.as_slice() {
         [] => {
             let about = |way: &f64| {
-                let sides = beside(low, &line, *way, scale.form).into_iter().fold(f64::NEG_INFINITY, f64::max);
-                low.at(line.at(*way)).max(sides + 0.02 * scale.relief)
+                let sides =
+                    sample_both_sides(low, &line, *way, scale.form).into_iter().fold(f64::NEG_INFINITY, f64::max);
+                low.elevation_at(line.point_at(*way)).max(sides + 0.02 * scale.relief)
             };
             let least = scale.sea.map_or(f64::NEG_INFINITY, |sea| sea + 0.05 * scale.relief);
-            smooth(&stops.iter().map(about).map(|z| z.max(least)).collect::<Vec<_>>(), 3)
+            smooth_values(&stops.iter().map(about).map(|z| z.max(least)).collect::<Vec<_>>(), 3)
         }
         [one] => vec![*one; stops.len()],
-        list => listed(feature, list, &stops, line.length()),
+        list => interpolate_heights(feature, list, &stops, line.length()),
     };
-    Profile { heights, step, end: f64::INFINITY }
+    LineProfile { heights, step, end: f64::INFINITY }
 }
 
-impl Shape {
+impl FeatureShape {
     /// Returns the shape of a river or a ridge.
-    pub fn along(
+    pub fn from_profile(
         feature: &SketchFeature,
-        profile: Profile,
+        profile: LineProfile,
         grid: &Grid,
-        low: &Low,
-        scale: &Scale,
+        low: &CoarseTerrain,
+        scale: &LengthScales,
         is_strict: bool,
     ) -> Self {
         let coarse = scale.form;
-        let line = course(feature, scale);
+        let line = trace_course(feature, scale);
         let own = feature.width.map_or((scale.short / 20.0).clamp(4.0 * coarse, 10.0 * coarse), |width| width / 2.0);
         // The larger the change of elevation, the wider the land over which it is made.
-        let change = line.stops(coarse).into_iter().map(|way| (profile.at(way) - low.at(line.at(way))).abs());
+        let change = line
+            .sample_distances(coarse)
+            .into_iter()
+            .map(|way| (profile.elevation_at(way) - low.elevation_at(line.point_at(way))).abs());
         let change = change.fold(0.0, f64::max);
         let is_river = feature.kind == SketchKind::River;
+        // A river that is corrected to the cell has the full weight on a floor that is three quarters wider.
         let core = if is_strict && is_river { 1.75 } else { 1.0 } * coarse;
         let reach =
             if is_strict { 5.0 * coarse } else { own.max(2.0 * change).min(scale.short / 5.0) }.max(2.5 * coarse);
-        let steep = if is_strict { scale.fall().max(0.15) } else { scale.fall() };
+        let steep = if is_strict { scale.crest_side_slope().max(0.15) } else { scale.crest_side_slope() };
         let slope = if is_river { 0.6 * steep } else { -steep };
         Self {
             kind: feature.kind,
@@ -257,7 +272,7 @@ impl Shape {
 
     /// Returns the shape limited to the surroundings of those places along the line that do not follow the sketch;
     /// `kept` has one value for each of a number of equally spaced places.
-    pub fn only_where_lost(self, kept: &[bool], scale: &Scale) -> Self {
+    pub fn limit_to_lost_parts(self, kept: &[bool], scale: &LengthScales) -> Self {
         // In halves of a coarse cell: the full weight up to two form widths away, zero from six on.
         let width = 2.0 * scale.form / scale.coarse;
         let lost: Vec<usize> = (0..kept.len()).filter(|k| !kept[*k]).collect();
@@ -269,17 +284,29 @@ impl Shape {
     }
 
     /// Returns the shape for flat terrain: it applies to the whole map.
-    pub fn everywhere(feature: &SketchFeature, profile: Profile, grid: &Grid, scale: &Scale) -> Self {
-        let far = 4.0 * grid.extent().longer();
-        let flat = Low { field: Field::new([1, 1], 0.0), first: Point::default(), width: 1.0 };
-        let shape = Self::along(feature, profile, grid, &flat, scale, false);
+    pub fn from_profile_on_flat(
+        feature: &SketchFeature,
+        profile: LineProfile,
+        grid: &Grid,
+        scale: &LengthScales,
+    ) -> Self {
+        let far = 4.0 * grid.extent().longer_side();
+        let flat = CoarseTerrain { field: Field::new([1, 1], 0.0), first: Point::default(), width: 1.0 };
+        let shape = Self::from_profile(feature, profile, grid, &flat, scale, false);
         let reach = scale.short / 4.0;
-        Self { near: course(feature, scale).cells(grid, far), core: f64::INFINITY, reach, ..shape }
+        Self { near: trace_course(feature, scale).cells(grid, far), core: f64::INFINITY, reach, ..shape }
     }
 
     /// Returns the shape of a height, which needs this change of elevation.
-    pub fn about(feature: &SketchFeature, change: f64, grid: &Grid, low: &Low, scale: &Scale, is_strict: bool) -> Self {
-        let line = Line::of(feature);
+    pub fn from_height_change(
+        feature: &SketchFeature,
+        change: f64,
+        grid: &Grid,
+        low: &CoarseTerrain,
+        scale: &LengthScales,
+        is_strict: bool,
+    ) -> Self {
+        let line = Polyline::from_feature(feature);
         // A wide area is not raised above the height of the point in it; the rest is made later, near the place.
         let height = feature.heights.first().copied().unwrap_or(0.0);
         let change = if is_strict || change < 0.0 {
@@ -310,8 +337,8 @@ impl Shape {
     }
 
     /// Returns the requirement for a cell with this elevation: the weight there, the closeness, and the change.
-    pub fn wants(&self, i: usize, j: usize, ground: impl Fn() -> f64, cell: f64) -> Option<[f64; 3]> {
-        let [d, way] = self.near.of(i, j)?;
+    pub fn requirement_at(&self, i: usize, j: usize, ground: impl Fn() -> f64, cell: f64) -> Option<[f64; 3]> {
+        let [d, way] = self.near.distances_at(i, j)?;
         if way > self.end {
             return None;
         }
@@ -320,8 +347,9 @@ impl Shape {
         let length = self.step * (self.profile.len() - 1) as f64;
         let part = match self.parts.len() {
             0 | 1 => 1.0,
-            count => between(&self.parts, way / length.max(1e-9) * (count - 1) as f64),
+            count => interpolate_list(&self.parts, way / length.max(1e-9) * (count - 1) as f64),
         };
+        // The weight and its slope are 0 at `reach`, so the change has no visible rim.
         let weight = part * (1.0 - t * t) * (1.0 - t * t);
         if weight <= 0.0 {
             return None;
@@ -331,7 +359,7 @@ impl Shape {
             _ => {
                 // The bed is a cell wide: otherwise there would be sills where it runs diagonally.
                 let aside = (d.min(self.reach) - 0.75 * cell).max(0.0);
-                let change = between(&self.profile, way / self.step) + self.slope * aside - ground();
+                let change = interpolate_list(&self.profile, way / self.step) + self.slope * aside - ground();
                 // A crest is only raised. Higher terrain next to it is left to rivers: if it were lowered, the crest
                 // would lie in a trough.
                 if self.kind == SketchKind::Ridge { change.max(0.0) } else { change }

@@ -1,20 +1,20 @@
-//! [`Coarse`]: the source of a world's level 0.
+//! [`CoarseLevel`]: the source of a world's level 0.
 
-use thalweg_core::base::cast::share_of;
+use thalweg_core::base::cast::clamp_share;
 use thalweg_core::terrain::RAIN;
 use thalweg_core::{CellRect, Field, Progress, ProgressReport, Result, Terrain};
 use thalweg_flow::Directions;
-use thalweg_flow::accumulate::{SHARES, accumulate_weights, shares};
+use thalweg_flow::accumulate::{SHARES, accumulate_weights, quantize_rain};
 use thalweg_refine::{Frame, LocalWindow, Rules};
 
 use crate::run::Run;
 
 /// Level 0 of a world: solved as a whole, or in parts when they are needed.
 ///
-/// Every finer level is a function of the cells that [`Coarse::window`] returns, so these must not depend on when or
+/// Every finer level is a function of the cells that [`CoarseLevel::window`] returns, so these must not depend on when or
 /// in which rectangle they are requested. Only windows of it are requested, so a world may have more cells than fit
 /// into any memory: then [`Frame::first`] is negative and the origin of the coordinates is in its middle.
-pub trait Coarse: Send + Sync {
+pub trait CoarseLevel: Send + Sync {
     /// Returns the geometry of the world at all its levels: level 0's cells, their width, the edges and the sea.
     fn frame(&self) -> &Frame;
 
@@ -34,7 +34,7 @@ pub trait Coarse: Send + Sync {
     /// Rivers' discharge depends on it.
     ///
     /// # Errors
-    /// Returns the errors of [`Coarse::window`].
+    /// Returns the errors of [`CoarseLevel::window`].
     fn water(&self, _rect: CellRect<i64>, _progress: &mut dyn Progress) -> Result<Option<CoarseWater>> {
         Ok(None)
     }
@@ -63,11 +63,11 @@ impl CoarseWater {
     }
 
     /// Returns the part of it for `rect`, if it covers `whole`.
-    pub(super) fn part(&self, whole: CellRect<i64>, rect: CellRect<i64>) -> Result<Self> {
+    pub(super) fn crop_to(&self, whole: CellRect<i64>, rect: CellRect<i64>) -> Result<Self> {
         thalweg_refine::check_window(rect, whole)?;
         let start = [0, 1].map(|axis| (rect.start[axis] - whole.start[axis]) as usize);
         let window = CellRect::new(start, rect.size());
-        Ok(Self { rain: self.rain.window(window), gathered: self.gathered.window(window) })
+        Ok(Self { rain: self.rain.copy_window(window), gathered: self.gathered.copy_window(window) })
     }
 
     /// Copies a part that covers `rect` into this one, which covers `whole`.
@@ -95,16 +95,19 @@ impl Solved {
     /// Computes it from a whole terrain that is refined by these rules.
     ///
     /// # Errors
-    /// Returns the errors of [`LocalWindow::of`].
-    pub fn of(terrain: &Terrain, rules: &Rules) -> Result<(Frame, Self)> {
-        let (frame, window) = LocalWindow::bent(terrain, rules)?;
+    /// Returns the errors of [`LocalWindow::from_terrain`].
+    pub fn from_terrain(terrain: &Terrain, rules: &Rules) -> Result<(Frame, Self)> {
+        let (frame, window) = LocalWindow::from_warped_terrain(terrain, rules)?;
         let mut water = None;
-        if let Some(rain) = terrain.float(&RAIN) {
-            let gathered =
-                accumulate_weights(&Directions::from(window.receivers.clone()), &rain.map(|share| shares(*share)))?;
+        if let Some(rain) = terrain.float_layer(&RAIN) {
+            // Shares of rain are summed as whole numbers, so the sums do not depend on the order of summation.
+            let gathered = accumulate_weights(
+                &Directions::from(window.receivers.clone()),
+                &rain.map(|share| quantize_rain(*share)),
+            )?;
             let each = terrain.grid.cell_area() / SHARES;
             let gathered = gathered.map(|sum| (*sum as f64 * each) as f32);
-            water = Some(CoarseWater { rain: rain.map(|share| share_of(*share)), gathered });
+            water = Some(CoarseWater { rain: rain.map(|share| clamp_share(*share)), gathered });
         }
         Ok((frame, Self { window, water }))
     }
@@ -118,9 +121,9 @@ impl Solved {
 /// Takes all remaining steps of a run and reports each of them; `name` describes what the run computes.
 ///
 /// # Errors
-/// Returns the errors of [`Run::step`]; also [`Error::Stopped`](thalweg_core::Error::Stopped).
+/// Returns the errors of [`Run::take_step`]; also [`Error::Stopped`](thalweg_core::Error::Stopped).
 pub(super) fn finish_run(run: &mut Run, name: &str, progress: &mut dyn Progress) -> Result<()> {
-    while let Some(step) = run.step()? {
+    while let Some(step) = run.take_step()? {
         let task = format!("{name}: {}", step.label);
         let [done, total] = run.steps();
         ProgressReport::new(&task, done, total).send_to(progress)?;

@@ -11,23 +11,25 @@ impl World {
     ///
     /// # Errors
     /// Returns the errors of [`World::window`].
-    pub fn growth(&self, level: u32, rect: CellRect<i64>) -> Result<Option<(&'static str, Table)>> {
+    pub fn grow_plants(&self, level: u32, rect: CellRect<i64>) -> Result<Option<(&'static str, Table)>> {
         self.check(level, rect)?;
         let Some(growth) = &self.growth else { return Ok(None) };
-        let width = self.frame().width(level);
-        let reach = (growth.reach(width) / width).ceil().min(1e6) as i64;
-        let around = rect.grown(reach, self.frame().world(level));
+        let width = self.frame().cell_width(level);
+        let reach = (growth.influence_radius(width) / width).ceil().min(1e6) as i64;
+        // Plants depend on their surroundings, so the window is wider than the rectangle by the radius of that
+        // influence.
+        let around = rect.grow_within(reach, self.frame().world_rect(level));
         let window = self.window(level, around)?;
         let size = window.size();
         let mut grid = Grid::new(size, width)?;
         (grid.origin, grid.edges, grid.sea_level) = (around.start, self.frame().edges, self.frame().sea);
         let mut land = Terrain::from_ground(grid, window.ground.clone())?;
-        land.insert(&DISCHARGE, Cells::Float(window.discharge(self.frame(), self.runoff)))?;
+        land.insert_layer(&DISCHARGE, Cells::Float(window.discharge(self.frame(), self.runoff)))?;
         if window.lakes.is_some() {
             let depth = |i: usize, j: usize| Height(window.surface((i, j)).0.saturating_sub(window.ground[(i, j)].0));
-            land.insert(&POOL, Cells::Height(Field::generate(size, depth)))?;
+            land.insert_layer(&POOL, Cells::Height(Field::from_fn(size, depth)))?;
         }
         let start = [0, 1].map(|axis| (rect.start[axis] - around.start[axis]) as usize);
-        growth.grow(&land, CellRect::new(start, rect.size()))
+        growth.grow_plants(&land, CellRect::new(start, rect.size()))
     }
 }

@@ -1,6 +1,6 @@
 //! A world of any size: any tile of any level, computed on request.
 //!
-//! Level 0 is a [`Coarse`]: a recipe solved as a whole ([`Finite`]), or continents solved one by one
+//! Level 0 is a [`CoarseLevel`]: a recipe solved as a whole ([`Finite`]), or continents solved one by one
 //! ([`Continents`]). Every finer level is computed from it by [`local`], tile by tile. A tile's bits do not depend on
 //! what was requested before.
 //!
@@ -15,20 +15,20 @@
 //! let tile = world.tile(3, 5000.0, 6000.0)?;
 //! assert_eq!(tile.level, 3);
 //! // Water is followed to where it leaves.
-//! let way: Vec<_> = world.follow(3, 5000.0, 6000.0)?.collect::<thalweg_core::base::error::Result<_>>()?;
+//! let way: Vec<_> = world.trace_flow_path(3, 5000.0, 6000.0)?.collect::<thalweg_core::base::error::Result<_>>()?;
 //! assert!(way.last().unwrap().end.is_some());
 //! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
 
-mod around;
 mod cache;
 mod coarse;
 mod continents;
 mod finite;
-mod follow;
+mod flow_path;
 mod growth;
-mod once;
+mod lazy_value;
 mod rivers;
+mod tile_selection;
 mod tiles;
 
 use std::sync::Arc;
@@ -36,19 +36,19 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::recipe::Recipe;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Cell, CellRect, Error, Progress, Result, Terrain};
 use thalweg_models::model::{Growth, Local};
 use thalweg_refine as local;
 use thalweg_refine::{Frame, Ledger, LocalWindow, Rules, needed_window, refine_with_ledger};
 
-pub use around::Wanted;
-pub use cache::Cache;
-pub use coarse::{Coarse, CoarseWater};
-pub use continents::{Continents, Id};
+pub use cache::WindowCache;
+pub use coarse::{CoarseLevel, CoarseWater};
+pub use continents::{ContinentId, Continents};
 pub use finite::Finite;
-pub use follow::{End, Follow, Footing};
+pub use flow_path::{FlowPathCell, FlowPathCells, PathEnd};
 pub use rivers::{RiverLine, RiverVertex};
+pub use tile_selection::SelectedTile;
 
 /// The default number of cells along a tile's side.
 pub const TILE: usize = 512;
@@ -57,16 +57,16 @@ pub const TILE: usize = 512;
 const TILES: [usize; 2] = [16, 4096];
 
 /// The default size of a world's cache in bytes: 512 MiB, which is a few hundred tiles.
-pub const KEPT: u64 = 512 << 20;
+pub const DEFAULT_CACHE_BYTES: u64 = 512 << 20;
 
 /// A world at all its levels. Any number of threads may use it at once; a clone shares level 0 and the cache.
 #[derive(Clone)]
 pub struct World {
-    coarse: Arc<dyn Coarse>,
+    coarse: Arc<dyn CoarseLevel>,
     rules: Rules,
-    key: Key,
+    key: RandomKey,
     identity: u64,
-    cache: Arc<Cache>,
+    cache: Arc<WindowCache>,
     tile: usize,
     halo: i64,
     runoff: f64,
@@ -79,15 +79,15 @@ impl World {
     /// does so earlier and reports its progress.
     ///
     /// # Errors
-    /// Returns the errors of [`Finite::open`] and [`Continents::of`]; also if the local forms result in rules out of
-    /// range.
+    /// Returns the errors of [`Finite::open`] and [`Continents::from_recipe`]; also returns an error if the local forms
+    /// result in rules out of range.
     pub fn open(recipe: &Recipe) -> Result<Self> {
-        let global = recipe.global()?;
-        let coarse: Arc<dyn Coarse> = match recipe.continents() {
-            Some(_) => Arc::new(Continents::of(&global)?),
+        let global = recipe.to_global_recipe()?;
+        let coarse: Arc<dyn CoarseLevel> = match recipe.continents() {
+            Some(_) => Arc::new(Continents::from_recipe(&global)?),
             None => Arc::new(Finite::open(&global)?),
         };
-        let local = recipe.local(coarse.frame().cell);
+        let local = recipe.combine_local_forms(coarse.frame().cell);
         let world = Self::new(coarse, local.rules, recipe.seed)?.with_runoff(local.runoff)?;
         Ok(Self { growth: local.growth, ..world })
     }
@@ -95,7 +95,7 @@ impl World {
     /// Creates the world whose level 0 is a whole terrain.
     ///
     /// # Errors
-    /// Returns the errors of [`Finite::of`], [`World::new`].
+    /// Returns the errors of [`Finite::from_terrain`], [`World::new`].
     ///
     /// # Examples
     /// ```
@@ -104,18 +104,18 @@ impl World {
     /// use thalweg_sim::world::World;
     ///
     /// // A valley that slopes down to the east, on cells of 30 m.
-    /// let height = |i: usize, j: usize| Height::saturating(100.0 + 10.0 * (i as f64 - 16.0).abs() - j as f64);
-    /// let terrain = Terrain::from_ground(Grid::new([32, 32], 30.0)?, Field::generate([32, 32], height))?;
-    /// let world = World::over(&terrain, Rules::default(), 1)?;
+    /// let height = |i: usize, j: usize| Height::from_metres_clamped(100.0 + 10.0 * (i as f64 - 16.0).abs() - j as f64);
+    /// let terrain = Terrain::from_ground(Grid::new([32, 32], 30.0)?, Field::from_fn([32, 32], height))?;
+    /// let world = World::from_terrain(&terrain, Rules::default(), 1)?;
     /// // Two levels on, its cells are 7.5 m wide, and one tile contains all of them.
-    /// assert_eq!(world.frame().width(2), 7.5);
+    /// assert_eq!(world.frame().cell_width(2), 7.5);
     /// let tile = world.tile(2, 480.0, 480.0)?;
     /// assert_eq!(tile.size(), [128, 128]);
     /// assert!(world.height_at(480.0, 480.0, 2)?.is_finite());
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
-    pub fn over(terrain: &Terrain, rules: Rules, seed: u64) -> Result<Self> {
-        Self::new(Arc::new(Finite::of(terrain, &rules)?), rules, seed)
+    pub fn from_terrain(terrain: &Terrain, rules: Rules, seed: u64) -> Result<Self> {
+        Self::new(Arc::new(Finite::from_terrain(terrain, &rules)?), rules, seed)
     }
 
     /// Creates a world from a level 0, the rules by which finer levels are computed, and the seed of the random
@@ -123,11 +123,12 @@ impl World {
     ///
     /// # Errors
     /// Returns an error if the rules are out of range.
-    pub fn new(coarse: Arc<dyn Coarse>, rules: Rules, seed: u64) -> Result<Self> {
+    pub fn new(coarse: Arc<dyn CoarseLevel>, rules: Rules, seed: u64) -> Result<Self> {
         rules.check()?;
+        // The identity covers all that determines the cells: level 0, the seed and the rules. Caches are keyed by it.
         let identity = xxh3_64(format!("{:016x} {seed} {rules:?}", coarse.identity()).as_bytes());
-        let halo = tiles::halo(coarse.frame(), &rules);
-        let (key, cache) = (local::refinement_key(seed), Cache::new(KEPT));
+        let halo = tiles::compute_halo(coarse.frame(), &rules);
+        let (key, cache) = (local::refinement_key(seed), WindowCache::new(DEFAULT_CACHE_BYTES));
         let runoff = Local::new(1.0).runoff;
         Ok(Self { coarse, rules, key, identity, cache, tile: TILE, halo, runoff, growth: None })
     }
@@ -135,7 +136,7 @@ impl World {
     /// Returns the world with another cache for its windows: one cache may serve several worlds. Level 0 is kept even
     /// with a cache of 0 bytes.
     #[must_use]
-    pub fn with_cache(mut self, cache: Arc<Cache>) -> Self {
+    pub fn with_cache(mut self, cache: Arc<WindowCache>) -> Self {
         self.cache = cache;
         self
     }
@@ -146,20 +147,21 @@ impl World {
     /// Returns an error if the side is below 16 or above 4096 cells.
     pub fn with_tiles(mut self, side: usize) -> Result<Self> {
         if !(TILES[0]..=TILES[1]).contains(&side) {
-            return Err(Error::value("tile", side, format!("{} to {} cells", TILES[0], TILES[1])));
+            return Err(Error::invalid_value("tile", side, format!("{} to {} cells", TILES[0], TILES[1])));
         }
         self.tile = side;
         Ok(self)
     }
 
     /// Returns the world with this runoff in metres a year for land under full rain. It scales the discharge of
-    /// rivers, and determines where plants grow; with 0 there are no rivers.
+    /// rivers, and determines where plants grow; with 0 there are no rivers. For example, with 0.5 m a year a river
+    /// that drains 100 km² has 1.6 m³/s.
     ///
     /// # Errors
     /// Returns an error if it is below 0 or above 100 m.
     pub fn with_runoff(mut self, metres: f64) -> Result<Self> {
         if !(0.0..=100.0).contains(&metres) {
-            return Err(Error::value("runoff", metres, "0 to 100 m a year"));
+            return Err(Error::invalid_value("runoff", metres, "0 to 100 m a year"));
         }
         self.runoff = metres;
         Ok(self)
@@ -181,7 +183,7 @@ impl World {
     }
 
     /// Returns the cache of its windows.
-    pub fn cache(&self) -> &Arc<Cache> {
+    pub fn cache(&self) -> &Arc<WindowCache> {
         &self.cache
     }
 
@@ -226,6 +228,7 @@ impl World {
     /// [`Error::Stopped`] if `progress` stops the work.
     pub fn solve(&self, level: u32, rect: CellRect<i64>, progress: &mut dyn Progress) -> Result<()> {
         self.check(level, rect)?;
+        // From level to level down to 0, each window is what the next finer one needs.
         let need = (1..=level).rev().fold(rect, |rect, finer| needed_window(self.frame(), &self.rules, finer, rect));
         self.coarse.window(need, progress).map(drop)
     }
@@ -250,7 +253,7 @@ impl World {
     /// # Errors
     /// Returns the errors of [`World::cell_at`], [`World::tile_at`].
     pub fn tile(&self, level: u32, x: f64, y: f64) -> Result<Arc<LocalWindow>> {
-        self.tile_at(level, self.tile_of(self.cell_at(level, x, y)?))
+        self.tile_at(level, self.containing_tile(self.cell_at(level, x, y)?))
     }
 
     /// Returns a tile of a level by its row and column: the tile of row 0 and column 0 has the cells from (0, 0) on.
@@ -261,7 +264,7 @@ impl World {
     /// not enough memory.
     pub fn tile_at(&self, level: u32, tile: Cell<i64>) -> Result<Arc<LocalWindow>> {
         let mut tiles = self.tiles(level, &[tile])?;
-        tiles.pop().ok_or_else(|| Error::value("tiles", "none", "one"))
+        tiles.pop().ok_or_else(|| Error::invalid_value("tiles", "none", "one"))
     }
 
     /// Returns tiles of a level by their rows and columns, computed in parallel on all threads: faster than one by
@@ -273,46 +276,48 @@ impl World {
         self.frame().check(level)?;
         let rects: Vec<CellRect<i64>> =
             tiles.iter().map(|tile| self.checked_tile(level, *tile)).collect::<Result<_>>()?;
-        self.tiles_of(level, &rects)
+        self.load_tiles(level, &rects)
     }
 
-    /// Returns the row and column, among the tiles of a level, of the tile that contains a cell of that level.
-    pub fn tile_of(&self, cell: Cell<i64>) -> Cell<i64> {
+    /// Returns the row and column, among the tiles of a level, of the tile that contains a cell of that level. For
+    /// example, with tiles of 512 cells, cell (600, −1) is in tile (1, −1).
+    pub fn containing_tile(&self, cell: Cell<i64>) -> Cell<i64> {
         cell.map(|x| x.div_euclid(self.tile as i64))
     }
 
-    /// Returns the cells of a tile of a level, clipped to the world: none for a tile outside.
-    pub fn rect_of(&self, level: u32, tile: Cell<i64>) -> CellRect<i64> {
+    /// Returns the cells of a tile of a level, clipped to the world: none for a tile outside. For example, tile (0, 1)
+    /// of 512 cells has the columns 512 to 1023.
+    pub fn tile_rect(&self, level: u32, tile: Cell<i64>) -> CellRect<i64> {
         let start = tile.map(|x| x.saturating_mul(self.tile as i64));
-        CellRect::new(start, [self.tile; 2]).grown(0, self.frame().world(level))
+        CellRect::new(start, [self.tile; 2]).grow_within(0, self.frame().world_rect(level))
     }
 
     fn checked_tile(&self, level: u32, tile: Cell<i64>) -> Result<CellRect<i64>> {
-        let rect = self.rect_of(level, tile);
+        let rect = self.tile_rect(level, tile);
         if rect.size().contains(&0) {
-            let world = self.frame().world(level);
-            let [first, last] = [self.tile_of(world.start), self.tile_of(world.end.map(|x| x - 1))];
+            let world = self.frame().world_rect(level);
+            let [first, last] = [self.containing_tile(world.start), self.containing_tile(world.end.map(|x| x - 1))];
             let told = format!("row {}, column {} of level {level}", tile.row, tile.col);
             let allowed = format!("rows {} to {}, columns {} to {}", first.row, last.row, first.col, last.col);
-            return Err(Error::value("tile", told, allowed));
+            return Err(Error::invalid_value("tile", told, allowed));
         }
         Ok(rect)
     }
 
-    /// Returns any rectangle of a level's cells.
+    /// Returns any rectangle of a level's cells. For example, a window may cross the borders of tiles.
     ///
     /// # Errors
     /// Returns an error if the world does not have the level; if the rectangle is empty, not inside the world, or of
-    /// more than [`MOST_CELLS`](thalweg_refine::MOST_CELLS); if level 0 cannot be solved; or if there is not enough
-    /// memory.
+    /// more than [`MAX_WINDOW_CELLS`](thalweg_refine::MAX_WINDOW_CELLS); if level 0 cannot be solved; or if there is
+    /// not enough memory.
     pub fn window(&self, level: u32, rect: CellRect<i64>) -> Result<LocalWindow> {
         self.check(level, rect)?;
-        self.part(level, rect)
+        self.fetch_rect(level, rect)
     }
 
     fn check(&self, level: u32, rect: CellRect<i64>) -> Result<()> {
         self.frame().check(level)?;
-        thalweg_refine::check_window(rect, self.frame().world(level))
+        thalweg_refine::check_window(rect, self.frame().world_rect(level))
     }
 
     /// Returns the cell of a level that contains a place, given in world metres eastward and southward.
@@ -337,13 +342,13 @@ impl World {
     /// ```
     pub fn cell_at(&self, level: u32, x: f64, y: f64) -> Result<Cell<i64>> {
         self.frame().check(level)?;
-        let (world, width) = (self.frame().world(level), self.frame().width(level));
+        let (world, width) = (self.frame().world_rect(level), self.frame().cell_width(level));
         let [Cell { row: top, col: left }, Cell { row: bottom, col: right }] =
             [world.start, world.end].map(|cell| cell.map(|x| x as f64 * width));
         // The place is outside, or a coordinate is not a number.
         if !((left..=right).contains(&x) && (top..=bottom).contains(&y)) {
             let allowed = format!("{left} to {right} m eastward, {top} to {bottom} m southward");
-            return Err(Error::value("place", format!("{x} m, {y} m"), allowed));
+            return Err(Error::invalid_value("place", format!("{x} m, {y} m"), allowed));
         }
         // The far edges belong to the last cells.
         let cell = |x: f64, axis: usize| ((x / width).floor() as i64).clamp(world.start[axis], world.end[axis] - 1);
@@ -363,9 +368,9 @@ impl World {
     /// use thalweg_refine::Rules;
     /// use thalweg_sim::world::World;
     ///
-    /// let height = |i: usize, j: usize| Height::saturating(100.0 + 10.0 * (i as f64 - 16.0).abs() - j as f64);
-    /// let terrain = Terrain::from_ground(Grid::new([32, 32], 30.0)?, Field::generate([32, 32], height))?;
-    /// let world = World::over(&terrain, Rules::default(), 1)?;
+    /// let height = |i: usize, j: usize| Height::from_metres_clamped(100.0 + 10.0 * (i as f64 - 16.0).abs() - j as f64);
+    /// let terrain = Terrain::from_ground(Grid::new([32, 32], 30.0)?, Field::from_fn([32, 32], height))?;
+    /// let world = World::from_terrain(&terrain, Rules::default(), 1)?;
     /// // At the centre of a cell it is that of the cell.
     /// let tile = world.tile(0, 15.0, 15.0)?;
     /// assert_eq!(world.height_at(15.0, 15.0, 0)?, tile.ground[(0, 0)].metres());
@@ -373,15 +378,15 @@ impl World {
     /// ```
     pub fn height_at(&self, x: f64, y: f64, level: u32) -> Result<f64> {
         self.cell_at(level, x, y)?;
-        let (world, width) = (self.frame().world(level), self.frame().width(level));
+        let (world, width) = (self.frame().world_rect(level), self.frame().cell_width(level));
         let [(row, v), (col, u)] = [(y, 0), (x, 1)].map(|(metres, axis)| {
             let place = (metres / width - 0.5).clamp(world.start[axis] as f64, (world.end[axis] - 1) as f64);
             // A world of one row has no second one.
             let first = (place.floor() as i64).min(world.end[axis] - 2).max(world.start[axis]);
             (first, place - first as f64)
         });
-        let four = CellRect::new([row, col], [2, 2]).grown(0, world);
-        let window = self.near(level, four)?;
+        let four = CellRect::new([row, col], [2, 2]).grow_within(0, world);
+        let window = self.cut_from_tiles(level, four)?;
         let at = |i: usize, j: usize| {
             let [rows, cols] = window.size();
             window.ground[(i.min(rows - 1), j.min(cols - 1))].metres()
@@ -392,13 +397,14 @@ impl World {
 
     /// Returns a few cells, cut from the tiles that contain them, because nearby cells are likely to be requested
     /// next. Without enough cache only these cells are computed.
-    fn near(&self, level: u32, rect: CellRect<i64>) -> Result<LocalWindow> {
-        if self.cache.most() < LocalWindow::BYTES * (self.tile * self.tile) as u64 {
-            return self.part(level, rect);
+    fn cut_from_tiles(&self, level: u32, rect: CellRect<i64>) -> Result<LocalWindow> {
+        // If not even one tile fits into the cache, it would be computed again for each request.
+        if self.cache.byte_limit() < LocalWindow::BYTES * (self.tile * self.tile) as u64 {
+            return self.fetch_rect(level, rect);
         }
-        let [first, last] = [self.tile_of(rect.start), self.tile_of(rect.end.map(|x| x - 1))];
+        let [first, last] = [self.containing_tile(rect.start), self.containing_tile(rect.end.map(|x| x - 1))];
         if first == last {
-            return self.tile_at(level, first)?.part(rect);
+            return self.tile_at(level, first)?.crop(rect);
         }
         let tiles: Vec<_> = CellRect::from_corners(first, last.map(|x| x + 1)).cells().collect();
         let mut window = LocalWindow::blank(level, rect);
@@ -416,18 +422,18 @@ impl World {
     /// ```
     /// use thalweg_core::{Field, Grid, Height, Result, Terrain};
     /// use thalweg_refine::Rules;
-    /// use thalweg_sim::world::{End, World};
+    /// use thalweg_sim::world::{PathEnd, World};
     ///
-    /// let height = |i: usize, j: usize| Height::saturating(100.0 + 10.0 * (i as f64 - 16.0).abs() - j as f64);
-    /// let terrain = Terrain::from_ground(Grid::new([32, 32], 30.0)?, Field::generate([32, 32], height))?;
-    /// let world = World::over(&terrain, Rules::default(), 1)?;
-    /// let path: Vec<_> = world.follow(1, 45.0, 45.0)?.collect::<Result<_>>()?;
+    /// let height = |i: usize, j: usize| Height::from_metres_clamped(100.0 + 10.0 * (i as f64 - 16.0).abs() - j as f64);
+    /// let terrain = Terrain::from_ground(Grid::new([32, 32], 30.0)?, Field::from_fn([32, 32], height))?;
+    /// let world = World::from_terrain(&terrain, Rules::default(), 1)?;
+    /// let path: Vec<_> = world.trace_flow_path(1, 45.0, 45.0)?.collect::<Result<_>>()?;
     /// assert!(path.windows(2).all(|pair| pair[1].height <= pair[0].height));
     /// // The edges are open: the water leaves the world.
-    /// assert_eq!(path.last().unwrap().end, Some(End::Rim));
+    /// assert_eq!(path.last().unwrap().end, Some(PathEnd::Rim));
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
-    pub fn follow(&self, level: u32, x: f64, y: f64) -> Result<Follow<'_>> {
-        Ok(Follow::new(self, level, self.cell_at(level, x, y)?))
+    pub fn trace_flow_path(&self, level: u32, x: f64, y: f64) -> Result<FlowPathCells<'_>> {
+        Ok(FlowPathCells::new(self, level, self.cell_at(level, x, y)?))
     }
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use super::World;
 use super::coarse::CoarseWater;
 use thalweg_core::base::clock::YEAR;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Cell, CellRect, NoProgress, Point, Result};
 use thalweg_flow::D8;
 use thalweg_refine::LocalWindow;
@@ -58,7 +58,7 @@ pub struct RiverVertex {
 const SQUARE: i64 = 128;
 
 /// The most cells on the flow path from the node of one coarse cell to that of the next.
-const WAY: i64 = 4;
+const MAX_PATH_CELLS: i64 = 4;
 
 /// A level and one of its cells.
 type LevelCell = (u32, Cell<i64>);
@@ -71,7 +71,7 @@ type Donor = (Cell<i64>, f32);
 
 impl World {
     /// Returns the rivers of a rectangle of a level with drainage areas of at least `least` m², cut at its rim.
-    /// Rivers smaller than those whose courses the level keeps are not included ([`World::least_river`]), and there
+    /// Rivers smaller than those whose courses the level keeps are not included ([`World::min_river_area`]), and there
     /// are none if land has no runoff ([`World::with_runoff`]). They are sorted by their numbers, and then by their
     /// first cells.
     ///
@@ -84,11 +84,11 @@ impl World {
     /// use thalweg_refine::Rules;
     /// use thalweg_sim::world::World;
     ///
-    /// let height = |i: usize, j: usize| Height::saturating(100.0 + 10.0 * (i as f64 - 16.0).abs() - j as f64);
-    /// let terrain = Terrain::from_ground(Grid::new([32, 32], 30.0)?, Field::generate([32, 32], height))?;
-    /// let world = World::over(&terrain, Rules::default(), 1)?;
+    /// let height = |i: usize, j: usize| Height::from_metres_clamped(100.0 + 10.0 * (i as f64 - 16.0).abs() - j as f64);
+    /// let terrain = Terrain::from_ground(Grid::new([32, 32], 30.0)?, Field::from_fn([32, 32], height))?;
+    /// let world = World::from_terrain(&terrain, Rules::default(), 1)?;
     /// // Rivers with at least a tenth of a square kilometre of land.
-    /// let rivers = world.rivers(0, world.frame().world(0), 1e5)?;
+    /// let rivers = world.rivers(0, world.frame().world_rect(0), 1e5)?;
     /// assert!(!rivers.is_empty());
     /// let mut vertices = rivers.iter().flat_map(|river| &river.vertices);
     /// assert!(vertices.all(|vertex| vertex.area >= 1e5 && vertex.discharge > 0.0));
@@ -99,9 +99,11 @@ impl World {
         if self.runoff <= 0.0 {
             return Ok(Vec::new());
         }
-        let window = Arc::new(self.part(level, rect.grown(WAY + 2, self.frame().world(level)))?);
-        let least = least.max(self.least_river(level)) as f32;
-        let mut look = Look {
+        // The halo holds the cells that `block_of` visits from a cell on the rectangle's rim, with their donors.
+        let window =
+            Arc::new(self.fetch_rect(level, rect.grow_within(MAX_PATH_CELLS + 2, self.frame().world_rect(level)))?);
+        let least = least.max(self.min_river_area(level)) as f32;
+        let mut look = CellReader {
             world: self,
             asked: Arc::clone(&window),
             squares: BTreeMap::new(),
@@ -110,19 +112,21 @@ impl World {
             waters: HashMap::new(),
         };
         let sea = self.frame().sea;
-        let is_land =
-            |cell: Cell<i64>| at(&window, cell).is_some_and(|k| sea.is_none_or(|s| window.ground.as_slice()[k] > s));
-        let area = |cell: Cell<i64>| at(&window, cell).map_or(0.0, |k| window.area.as_slice()[k]);
+        let is_land = |cell: Cell<i64>| {
+            window_index(&window, cell).is_some_and(|k| sea.is_none_or(|s| window.ground.as_slice()[k] > s))
+        };
+        let area = |cell: Cell<i64>| window_index(&window, cell).map_or(0.0, |k| window.area.as_slice()[k]);
         // The rivers of the cells, including those just outside the rectangle.
         let mut of: BTreeMap<Cell<i64>, River> = BTreeMap::new();
-        let beside = rect.grown(1, self.frame().world(level));
+        let beside = rect.grow_within(1, self.frame().world_rect(level));
         for cell in beside.cells() {
             if is_land(cell) && area(cell) >= least {
                 of.insert(cell, look.river(level, cell, area(cell))?);
             }
         }
         let id = |cell: Cell<i64>| of.get(&cell).map(|(id, _)| *id);
-        let next = |cell: Cell<i64>| at(&window, cell).and_then(|k| next(cell, window.receivers.as_slice()[k]));
+        let next =
+            |cell: Cell<i64>| window_index(&window, cell).and_then(|k| next(cell, window.receivers.as_slice()[k]));
         let is_inside = |cell: Cell<i64>| rect.contains_cell(cell);
         // If two donors of a cell have the same number, the larger continues into it, and the line of the other ends
         // there.
@@ -137,15 +141,17 @@ impl World {
         }
         // A vertex at a cell, with the water that has come through the cell `from`.
         let vertex = |cell: Cell<i64>, from: Cell<i64>| {
-            let width = self.frame().width(level);
+            let width = self.frame().cell_width(level);
             let area = f64::from(area(from));
             let water = of.get(&from).map_or(area, |(_, water)| *water);
             let cols = window.size()[1];
-            let height = at(&window, cell).map_or(0.0, |k| window.surface((k / cols, k % cols)).metres());
+            let height = window_index(&window, cell).map_or(0.0, |k| window.surface((k / cols, k % cols)).metres());
             let place = Point { x: (cell.col as f64 + 0.5) * width, y: (cell.row as f64 + 0.5) * width };
             RiverVertex { place, height, area, discharge: water * self.runoff / YEAR }
         };
         let mut rivers = Vec::new();
+        // A line begins in a cell into which no cell of the same river inside the rectangle drains, and is followed
+        // downstream.
         for (first, (own, _)) in of.iter().filter(|(cell, _)| is_inside(**cell) && !before.contains_key(*cell)) {
             let mut river = RiverLine { id: *own, into: None, vertices: vec![vertex(*first, *first)] };
             let mut cell = *first;
@@ -161,29 +167,31 @@ impl World {
                 rivers.push(river);
             }
         }
+        // The sort is stable and the lines were made in the order of their first cells, so parts of one river keep that
+        // order.
         rivers.sort_by_key(|river| river.id);
         Ok(rivers)
     }
 
     /// Returns the smallest drainage area in m² whose stream's course a level keeps.
-    pub fn least_river(&self, level: u32) -> f64 {
-        f64::from(self.rules.river) * self.frame().width(level).powi(2)
+    pub fn min_river_area(&self, level: u32) -> f64 {
+        f64::from(self.rules.river) * self.frame().cell_width(level).powi(2)
     }
 }
 
 /// Returns the index of a world cell in a window.
-fn at(window: &LocalWindow, cell: Cell<i64>) -> Option<usize> {
+fn window_index(window: &LocalWindow, cell: Cell<i64>) -> Option<usize> {
     let [i, j] = [0, 1].map(|axis| cell[axis] - window.rect.start[axis]);
     let [rows, cols] = window.size().map(|n| n as i64);
     ((0..rows).contains(&i) && (0..cols).contains(&j)).then_some((i * cols + j) as usize)
 }
 
 fn next(cell: Cell<i64>, code: u8) -> Option<Cell<i64>> {
-    Some(D8::from_code(code)?.neighbour_of(cell))
+    Some(D8::from_code(code)?.adjacent_cell(cell))
 }
 
 /// Reads single cells of all levels.
-struct Look<'a> {
+struct CellReader<'a> {
     world: &'a World,
     /// The window of the request, with the adjacent cells.
     asked: Arc<LocalWindow>,
@@ -196,10 +204,10 @@ struct Look<'a> {
     waters: HashMap<LevelCell, f64>,
 }
 
-impl Look<'_> {
+impl CellReader<'_> {
     /// Returns a window that contains a cell with its neighbours.
-    fn square(&mut self, (level, cell): LevelCell) -> Result<Arc<LocalWindow>> {
-        let near = CellRect::new(cell, [1, 1]).grown(1, self.world.frame().world(level));
+    fn load_square(&mut self, (level, cell): LevelCell) -> Result<Arc<LocalWindow>> {
+        let near = CellRect::new(cell, [1, 1]).grow_within(1, self.world.frame().world_rect(level));
         if self.asked.level == level && self.asked.rect.contains(&near) {
             return Ok(Arc::clone(&self.asked));
         }
@@ -208,19 +216,19 @@ impl Look<'_> {
             return Ok(Arc::clone(window));
         }
         let rect = CellRect::new(square.map(|x| x * SQUARE), [SQUARE as usize; 2]);
-        let window = self.world.square(level, rect.grown(1, self.world.frame().world(level)))?;
+        let window = self.world.fetch_small_window(level, rect.grow_within(1, self.world.frame().world_rect(level)))?;
         self.squares.insert((level, square), Arc::clone(&window));
         Ok(window)
     }
 
     /// Returns a cell's drainage area, and the cells that drain into it with theirs.
     fn donors(&mut self, (level, cell): LevelCell) -> Result<(f32, Vec<Donor>)> {
-        let window = self.square((level, cell))?;
-        let area = |cell| at(&window, cell).map_or(0.0, |k| window.area.as_slice()[k]);
+        let window = self.load_square((level, cell))?;
+        let area = |cell| window_index(&window, cell).map_or(0.0, |k| window.area.as_slice()[k]);
         let sea = self.world.frame().sea;
         let donors = D8::ALL.into_iter().filter_map(|direction| {
-            let donor = direction.neighbour_of(cell);
-            let k = at(&window, donor)?;
+            let donor = direction.adjacent_cell(cell);
+            let k = window_index(&window, donor)?;
             let drains = window.receivers.as_slice()[k] == direction.opposite().code();
             let is_land = sea.is_none_or(|sea| window.ground.as_slice()[k] > sea);
             (drains && is_land).then(|| (donor, area(donor)))
@@ -231,9 +239,9 @@ impl Look<'_> {
 
     /// Returns the cell in which a river's cell first appeared: the one with its drainage area on the coarsest level
     /// on which that makes a river.
-    fn birth(&mut self, (mut level, mut cell): LevelCell, area: f32) -> Result<LevelCell> {
-        while let Some(before) = level.checked_sub(1).filter(|l| area >= self.world.least_river(*l) as f32) {
-            let Some(block) = self.block_of((level, cell), area)? else { break };
+    fn find_origin_cell(&mut self, (mut level, mut cell): LevelCell, area: f32) -> Result<LevelCell> {
+        while let Some(before) = level.checked_sub(1).filter(|l| area >= self.world.min_river_area(*l) as f32) {
+            let Some(block) = self.coarse_cell((level, cell), area)? else { break };
             (level, cell) = (before, block);
         }
         Ok((level, cell))
@@ -241,10 +249,11 @@ impl Look<'_> {
 
     /// Returns the coarse cell to whose flow path a river's cell belongs: that of its block, or, for the last cells
     /// of a path, which are in the next block, that of the cells upstream.
-    fn block_of(&mut self, (level, mut cell): LevelCell, area: f32) -> Result<Option<Cell<i64>>> {
-        for _ in 0..WAY {
+    fn coarse_cell(&mut self, (level, mut cell): LevelCell, area: f32) -> Result<Option<Cell<i64>>> {
+        for _ in 0..MAX_PATH_CELLS {
             let block = cell.map(|x| x.div_euclid(2));
             let (own, _) = self.donors((level - 1, block))?;
+            // Areas are carried to finer levels bit for bit, so the comparison is exact.
             if own == area {
                 return Ok(Some(block));
             }
@@ -256,11 +265,11 @@ impl Look<'_> {
     }
 
     /// Returns the land cell to which a cell drains; `None` where the path ends.
-    fn below(&mut self, here: LevelCell) -> Result<Option<Cell<i64>>> {
-        let window = self.square(here)?;
-        let to = at(&window, here.1).and_then(|k| next(here.1, window.receivers.as_slice()[k]));
+    fn find_receiver(&mut self, here: LevelCell) -> Result<Option<Cell<i64>>> {
+        let window = self.load_square(here)?;
+        let to = window_index(&window, here.1).and_then(|k| next(here.1, window.receivers.as_slice()[k]));
         Ok(to.filter(|to| {
-            let height = at(&window, *to).map(|k| window.ground.as_slice()[k]);
+            let height = window_index(&window, *to).map(|k| window.ground.as_slice()[k]);
             self.world.frame().sea.is_none_or(|sea| height.is_some_and(|height| height > sea))
         }))
     }
@@ -268,10 +277,11 @@ impl Look<'_> {
     /// Returns the share of the rain on the level 0 cell that contains a cell, and the rain on the catchment of that
     /// cell; `None` if the rain is uniform.
     fn rain(&mut self, (level, cell): LevelCell) -> Result<Option<[f32; 2]>> {
+        // The shift rounds down, also for the negative cells of a world whose origin is in its middle.
         let cell = cell.map(|x| x >> level);
         let square = cell.map(|x| x.div_euclid(SQUARE));
-        let rect =
-            CellRect::new(square.map(|x| x * SQUARE), [SQUARE as usize; 2]).grown(0, self.world.frame().world(0));
+        let rect = CellRect::new(square.map(|x| x * SQUARE), [SQUARE as usize; 2])
+            .grow_within(0, self.world.frame().world_rect(0));
         let water = match self.rains.entry(square) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(free) => free.insert(self.world.coarse.water(rect, &mut NoProgress)?),
@@ -282,7 +292,7 @@ impl Look<'_> {
 
     /// Returns the rain on the catchment of a cell in which a river first appeared, as m² of land under full rain:
     /// that of level 0, or for a smaller river its own, but no more than that of the river which it joins.
-    fn gathered(&mut self, mut here: LevelCell, mut area: f32) -> Result<f64> {
+    fn catchment_rain(&mut self, mut here: LevelCell, mut area: f32) -> Result<f64> {
         let mut passed = Vec::new();
         let mut gathered = loop {
             if let Some(known) = self.waters.get(&here) {
@@ -296,10 +306,11 @@ impl Look<'_> {
             passed.push((here, own));
             // If the path ever returned to this cell, it would end here.
             self.waters.insert(here, own);
-            let Some(to) = self.below(here)? else { break f64::INFINITY };
+            let Some(to) = self.find_receiver(here)? else { break f64::INFINITY };
             area = self.donors((here.0, to))?.0;
-            here = self.birth((here.0, to), area)?;
+            here = self.find_origin_cell((here.0, to), area)?;
         };
+        // On the way back upstream, each river is limited by the one that it joins.
         for (cell, own) in passed.into_iter().rev() {
             gathered = own.min(gathered);
             self.waters.insert(cell, gathered);
@@ -309,8 +320,8 @@ impl Look<'_> {
 
     /// Returns the river of a cell.
     fn river(&mut self, level: u32, cell: Cell<i64>, area: f32) -> Result<River> {
-        let born = self.birth((level, cell), area)?;
-        Ok((self.id(born)?, self.gathered(born, area)?))
+        let born = self.find_origin_cell((level, cell), area)?;
+        Ok((self.id(born)?, self.catchment_rain(born, area)?))
     }
 
     /// Returns the number of the river that first appeared in a cell.
@@ -322,14 +333,16 @@ impl Look<'_> {
             }
             passed.push(here);
             // The number of the last cell, if the river ends in it.
-            let last = Key::new(0, "number of a river").and(here.0.into()).cell(here.1).bits() >> 11;
-            let Some(to) = self.below(here)? else { break last };
+            let last =
+                RandomKey::new(0, "number of a river").derive_key(here.0.into()).for_cell(here.1).random_bits() >> 11;
+            let Some(to) = self.find_receiver(here)? else { break last };
             let (area, donors) = self.donors((here.0, to))?;
+            // The donor with the largest area continues the river; of equal ones it is the last in row-major order.
             let main = donors.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
             if main.is_none_or(|(main, _)| main != here.1) {
                 break last;
             }
-            here = self.birth((here.0, to), area)?;
+            here = self.find_origin_cell((here.0, to), area)?;
         };
         self.stems.extend(passed.into_iter().map(|cell| (cell, id)));
         Ok(id)

@@ -14,20 +14,20 @@ use thalweg_core::{Error, Grid, Height, Result};
 use thalweg_io::{HeightReading, LoadOptions, Samples};
 use thalweg_models::model::StepReach;
 use thalweg_models::models::{self, Models};
-use thalweg_sim::recipe::{From, Recipe};
+use thalweg_sim::recipe::{LayerOrigin, Recipe};
 use thalweg_tiled::layer::NO_HEIGHT;
 use thalweg_tiled::{LayerRead, PassedLayer, Product, Summaries, TileInput, TileLayer, TileOutput, TilePass};
 
-use super::given::GivenLayer;
-use super::look::{Look, first};
-use super::model::{Known, Modelled, Said};
-use super::{JobSetup, MESSAGE, read, spec_of, words};
+use super::input_layer::InputLayer;
+use super::model::{MapProperties, Modelled, StepSummary};
+use super::nodata_scan::{ExaminePass, first_reading};
+use super::{JobSetup, MESSAGE, parse_json, stored_layer_spec, to_json_bytes};
 use crate::StoreSpec;
 use crate::products::ProductWriter;
-use crate::source::{ElevationFile, print_of, unchanged};
+use crate::source::{ElevationFile, check_unchanged, fingerprint_source};
 
 /// A model applied to an elevation model. Its result is bit-identical to that of
-/// [`Run::over_file`](thalweg_sim::run::Run::over_file).
+/// [`Run::from_elevation_file`](thalweg_sim::run::Run::from_elevation_file).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApplyJob {
@@ -57,49 +57,50 @@ impl ApplyJob {
     /// has more than a model, its parameters, layers from files, a seed, edges and a sea level; if the model reaches
     /// over the whole map, the edges are looped or parameters contradict the map; or if a layer that the model needs
     /// is not given.
-    pub fn of(recipe: &Recipe, source: &Path, load: LoadOptions) -> Result<Self> {
-        let recipe = recipe.absolute()?;
+    pub fn from_recipe(recipe: &Recipe, source: &Path, load: LoadOptions) -> Result<Self> {
+        let recipe = recipe.with_absolute_paths()?;
         let source = std::path::absolute(source).map_err(Error::io(source, "find the place of"))?;
-        let source_print = print_of(&source)?;
-        let layers = files_of(&recipe)?;
+        let source_print = fingerprint_source(&source)?;
+        let layers = list_layer_files(&recipe)?;
         let layer_prints =
-            layers.into_iter().map(|(name, path)| Ok((name, print_of(&path)?))).collect::<Result<_>>()?;
+            layers.into_iter().map(|(name, path)| Ok((name, fingerprint_source(&path)?))).collect::<Result<_>>()?;
         let (recipe, leaves) = (recipe.to_toml(), Vec::new());
         let mut job = Self { recipe, source, source_print, load, layer_prints, steps_at_once: None, leaves };
-        let file = job.file()?;
-        job.leaves = job.modelled(&file)?.leaves()?;
+        let file = job.open_source()?;
+        // The layers of the result are part of the plan, because the store is created before any step runs.
+        job.leaves = job.set_up_model(&file)?.find_final_layers()?;
         Ok(job)
     }
 
-    fn recipe(&self) -> Result<Recipe> {
+    fn parse_recipe(&self) -> Result<Recipe> {
         Recipe::parse_stages(&self.recipe, &Models::default())
     }
 
-    fn file(&self) -> Result<ElevationFile> {
-        unchanged(&self.source, self.source_print)?;
+    fn open_source(&self) -> Result<ElevationFile> {
+        check_unchanged(&self.source, self.source_print)?;
         ElevationFile::open(&self.source, &self.load)
     }
 
     pub(super) fn warnings(&self) -> Result<Vec<String>> {
-        Ok(self.file()?.warnings().to_vec())
+        Ok(self.open_source()?.warnings().to_vec())
     }
 
     pub(super) fn sources(&self) -> Vec<(PathBuf, u64)> {
-        let layers = self.recipe().and_then(|recipe| files_of(&recipe)).unwrap_or_default();
+        let layers = self.parse_recipe().and_then(|recipe| list_layer_files(&recipe)).unwrap_or_default();
         let print = |name: &str| self.layer_prints.get(name).copied().unwrap_or_default();
         let layers = layers.into_iter().map(|(name, path)| (path, print(&name)));
         std::iter::once((self.source.clone(), self.source_print)).chain(layers).collect()
     }
 
     /// Sets up the model on the file's cells.
-    fn modelled(&self, file: &ElevationFile) -> Result<Modelled> {
-        let recipe = self.recipe()?;
+    fn set_up_model(&self, file: &ElevationFile) -> Result<Modelled> {
+        let recipe = self.parse_recipe()?;
         let mut grid = Grid { edges: recipe.edges, ..file.grid().clone() };
         grid.sea_level = recipe.sea_level.map(Height::from_metres).transpose()?;
         check_edges("edges", grid.edges)?;
-        let files = files_of(&recipe)?;
+        let files = list_layer_files(&recipe)?;
         let [stage] = recipe.stages.as_slice() else {
-            return Err(Error::value("stages", recipe.stages.len(), "1: a single model"));
+            return Err(Error::invalid_value("stages", recipe.stages.len(), "1: a single model"));
         };
         let model = stage.model.clone();
         let about = model.about();
@@ -123,8 +124,8 @@ impl ApplyJob {
         let mut given = Vec::new();
         for spec in about.needs.iter().chain(about.uses) {
             let Some((_, path)) = files.iter().find(|(name, _)| name == spec.name) else { continue };
-            unchanged(path, self.layer_prints.get(spec.name).copied().unwrap_or_default())?;
-            given.push(GivenLayer::open(*spec, path, grid.size)?);
+            check_unchanged(path, self.layer_prints.get(spec.name).copied().unwrap_or_default())?;
+            given.push(InputLayer::open(*spec, path, grid.size)?);
         }
         if let Some(spec) = about.needs.iter().find(|spec| !files.iter().any(|(name, _)| name == spec.name)) {
             return Err(Error::missing_layer(spec.name, about.name, spec.meaning));
@@ -133,10 +134,11 @@ impl ApplyJob {
     }
 
     pub(super) fn set_up(&self, side: usize) -> Result<JobSetup> {
-        let file = Arc::new(self.file()?);
-        let modelled = Arc::new(self.modelled(&file)?);
-        let left = modelled.state().into_iter().filter(|spec| self.leaves.iter().any(|name| name == spec.name));
-        let layers = std::iter::once(spec_of(TileLayer::Height)).chain(left.map(|spec| super::model::left(&spec)));
+        let file = Arc::new(self.open_source()?);
+        let modelled = Arc::new(self.set_up_model(&file)?);
+        let left = modelled.state_layers().into_iter().filter(|spec| self.leaves.iter().any(|name| name == spec.name));
+        let layers = std::iter::once(stored_layer_spec(TileLayer::Height))
+            .chain(left.map(|spec| super::model::stored_layer(&spec)));
         let grid = modelled.grid.clone();
         let mut spec = StoreSpec {
             georeference: grid.georeference.clone(),
@@ -149,13 +151,15 @@ impl ApplyJob {
         let [own, each] = file.memory([side, side]);
         let held_bytes =
             modelled.given.iter().map(|given| given.memory([side + 1, side + 1])[0]).fold(own, u64::saturating_add);
-        let elevations = modelled.given.iter().filter_map(GivenLayer::elevation);
+        let elevations = modelled.given.iter().filter_map(InputLayer::as_elevation_file);
         let files: Vec<_> = std::iter::once(Arc::clone(&file)).chain(elevations).collect();
         // The first pass reads only the elevation files, tile by tile.
         let looked_at: u64 = files.iter().map(|file| file.memory([side, side])[0]).sum();
-        let mut passes: Vec<Box<dyn TilePass>> =
-            vec![Box::new(Look { files, tiles }), Box::new(Ground { file, tiles, ground: modelled.ground(), each })];
-        let at_once = self.steps_at_once.unwrap_or_else(|| modelled.at_once(side)).max(1);
+        let mut passes: Vec<Box<dyn TilePass>> = vec![
+            Box::new(ExaminePass { files, tiles }),
+            Box::new(HeightPass { file, tiles, ground: modelled.ground_layer(), each }),
+        ];
+        let at_once = self.steps_at_once.unwrap_or_else(|| modelled.choose_steps_per_stage(side)).max(1);
         // For a model that takes no step, a single stage passes the ground through unchanged.
         let count = modelled.steps.div_ceil(at_once).max(1);
         for number in 0..count {
@@ -164,11 +168,15 @@ impl ApplyJob {
                 0 | 1 => format!("step_{}", steps.end),
                 _ => format!("steps_{}_{}", steps.start + 1, steps.end),
             };
+            // Each step can carry effects one reach farther, so cells within steps × reach of the tile can affect it.
+            // No halo is wider than the map.
             let halo = modelled.reach.saturating_mul(steps.len()).min(grid.size[0].max(grid.size[1]));
+            // Only the last stage writes to the store; all others pass their layers on.
             let ends = (number + 1 == count).then(|| self.leaves.clone());
             let is_first = number == 0;
             passes.push(Box::new(Steps { modelled: Arc::clone(&modelled), tiles, name, steps, halo, is_first, ends }));
         }
+        // The first pass has other files open than the rest.
         let held_bytes = std::iter::once(looked_at).chain(vec![held_bytes; passes.len() - 1]).collect();
         let products = ProductWriter { grid, has_outlines: false };
         Ok(JobSetup { products, spec, passes, held_bytes })
@@ -176,7 +184,7 @@ impl ApplyJob {
 }
 
 /// Returns the layers' files of a recipe, and refuses everything that a run by tiles does not support.
-fn files_of(recipe: &Recipe) -> Result<Vec<(String, PathBuf)>> {
+fn list_layer_files(recipe: &Recipe) -> Result<Vec<(String, PathBuf)>> {
     let mut files = Vec::new();
     for stage in &recipe.stages {
         let unsupported = [
@@ -192,7 +200,7 @@ fn files_of(recipe: &Recipe) -> Result<Vec<(String, PathBuf)>> {
         }
         for (name, source) in &stage.layers {
             match &source.from {
-                From::File(path) if source.scale.is_none() => {
+                LayerOrigin::File(path) if source.scale.is_none() => {
                     files.push((name.clone(), recipe.folder.join(path).into()))
                 }
                 _ => {
@@ -208,7 +216,7 @@ fn files_of(recipe: &Recipe) -> Result<Vec<(String, PathBuf)>> {
 }
 
 /// The second pass: converts samples to heights, and finds the lowest height, which cells without data get.
-struct Ground {
+struct HeightPass {
     file: Arc<ElevationFile>,
     tiles: TileGrid,
     ground: PassedLayer,
@@ -216,21 +224,21 @@ struct Ground {
     each: u64,
 }
 
-/// The summary of a tile of [`Ground`].
+/// The summary of a tile of [`HeightPass`].
 #[derive(Serialize, Deserialize)]
-struct Found {
+struct HeightSummary {
     void: u64,
     lowest: Option<i32>,
     solid: i128,
     readings: Vec<HeightReading>,
 }
 
-impl TilePass for Ground {
+impl TilePass for HeightPass {
     fn name(&self) -> &str {
         TileLayer::Height.name()
     }
 
-    fn passes_on(&self) -> Vec<PassedLayer> {
+    fn temporary_layers(&self) -> Vec<PassedLayer> {
         vec![self.ground.clone()]
     }
 
@@ -239,11 +247,12 @@ impl TilePass for Ground {
     }
 
     fn run_tile(&self, TileInput { tile, answer, .. }: TileInput<'_>) -> Result<TileOutput> {
-        let readings: Vec<HeightReading> = read("the answer of `look`", answer)?;
-        let heights = self.file.heights(self.tiles.window(tile), first(&readings)?)?;
+        let readings: Vec<HeightReading> = parse_json("the answer of `look`", answer)?;
+        let heights = self.file.read_heights(self.tiles.tile_window(tile), first_reading(&readings)?)?;
         let with_data = || heights.iter().filter(|height| **height != NO_HEIGHT);
-        let summary = words(&Found {
+        let summary = to_json_bytes(&HeightSummary {
             void: (heights.len() - with_data().count()) as u64,
+            // The lowest height and the sum of all heights are needed by every tile of the first step.
             lowest: with_data().min().copied(),
             solid: with_data().map(|height| i128::from(*height)).sum(),
             readings,
@@ -252,25 +261,26 @@ impl TilePass for Ground {
     }
 
     fn solve_bytes(&self) -> u64 {
-        MESSAGE * self.tiles.count() as u64
+        MESSAGE * self.tiles.tile_count() as u64
     }
 
     fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
-        let mut all: Option<Found> = None;
+        let mut all: Option<HeightSummary> = None;
         for tile in 0..summaries.count() {
-            let part: Found = read("a summary of `height`", &summaries.read(tile)?)?;
+            let part: HeightSummary = parse_json("a summary of `height`", &summaries.read(tile)?)?;
             all = Some(match all {
                 None => part,
-                Some(all) => Found {
+                Some(all) => HeightSummary {
                     void: all.void + part.void,
                     lowest: all.lowest.into_iter().chain(part.lowest).min(),
                     solid: all.solid + part.solid,
+                    // All tiles received the same readings.
                     readings: all.readings,
                 },
             });
         }
-        let all = all.ok_or_else(|| Error::value("summaries", 0, "1 or more"))?;
-        let known = Known {
+        let all = all.ok_or_else(|| Error::invalid_value("summaries", 0, "1 or more"))?;
+        let known = MapProperties {
             has_void: all.void > 0,
             lowest: all.lowest.unwrap_or_default(),
             solid: all.solid,
@@ -278,7 +288,7 @@ impl TilePass for Ground {
             readings: all.readings,
         };
         found(Product::Figure("nodata_cells", all.void.into()))?;
-        Ok(vec![words(&known)?; summaries.count()])
+        Ok(vec![to_json_bytes(&known)?; summaries.count()])
     }
 }
 
@@ -295,7 +305,7 @@ struct Steps {
 }
 
 impl Steps {
-    fn hands_things(&self) -> bool {
+    fn has_tables(&self) -> bool {
         !self.modelled.model.about().tables.is_empty()
     }
 }
@@ -305,57 +315,63 @@ impl TilePass for Steps {
         &self.name
     }
 
-    fn reads(&self) -> Vec<LayerRead> {
-        let ground = std::iter::once(self.modelled.ground().name);
-        let state = self.modelled.state().into_iter().filter(|_| !self.is_first).map(|spec| spec.name.to_string());
+    fn input_layers(&self) -> Vec<LayerRead> {
+        // Before the first step no state exists, except for layers from files, which are read directly.
+        let ground = std::iter::once(self.modelled.ground_layer().name);
+        let state =
+            self.modelled.state_layers().into_iter().filter(|_| !self.is_first).map(|spec| spec.name.to_string());
         ground.chain(state).map(|layer| LayerRead { layer, halo: self.halo }).collect()
     }
 
-    fn writes(&self) -> Vec<String> {
+    fn output_layers(&self) -> Vec<String> {
         let Some(left) = &self.ends else { return Vec::new() };
         std::iter::once(TileLayer::Height.name().to_string()).chain(left.iter().cloned()).collect()
     }
 
-    fn passes_on(&self) -> Vec<PassedLayer> {
+    fn temporary_layers(&self) -> Vec<PassedLayer> {
         if self.ends.is_some() {
             return Vec::new();
         }
-        let state = self.modelled.state();
-        std::iter::once(self.modelled.ground()).chain(state.iter().map(super::model::handed)).collect()
+        let state = self.modelled.state_layers();
+        std::iter::once(self.modelled.ground_layer()).chain(state.iter().map(super::model::passed_layer)).collect()
     }
 
     fn summary_halo(&self) -> Option<usize> {
-        (self.hands_things() && !self.is_first).then_some(self.halo)
+        // Tables are in the summaries, so a model with tables needs those of the tiles within its halo.
+        (self.has_tables() && !self.is_first).then_some(self.halo)
     }
 
     fn tile_bytes(&self, tiles: &TileGrid) -> u64 {
-        self.modelled.bytes(tiles.tile_size(), self.halo)
+        self.modelled.tile_bytes(tiles.tile_size(), self.halo)
     }
 
     fn run_tile(&self, TileInput { tile, layers, answer, summaries }: TileInput<'_>) -> Result<TileOutput> {
-        let known: Known = read("the answer of the stage before", answer)?;
+        let known: MapProperties = parse_json("the answer of the stage before", answer)?;
         let around = self.tiles.window_with_halo(tile, self.halo);
-        let mut part = self.modelled.part(around, &layers, &known, &summaries)?;
-        self.modelled.advance(&mut part, self.steps.clone())?;
-        let window = self.tiles.window(tile);
-        let core = self.modelled.core(&part, window)?;
-        let said = Said::of(&core, &known)?;
+        // Run the steps on the tile with its halo, whose outer cells become wrong step by step, and keep the tile
+        // alone.
+        let mut part = self.modelled.assemble_part(around, &layers, &known, &summaries)?;
+        self.modelled.run_steps(&mut part, self.steps.clone())?;
+        let window = self.tiles.tile_window(tile);
+        let core = self.modelled.cut_tile(&part, window)?;
+        let said = StepSummary::from_tile(&core, &known)?;
         let layers = match &self.ends {
-            Some(left) => self.modelled.result(&core, left),
-            None => self.modelled.passed_on(&core),
+            Some(left) => self.modelled.final_samples(&core, left),
+            None => self.modelled.samples_for_next_stage(&core),
         };
         Ok(TileOutput { layers, summary: said.to_bytes()? })
     }
 
     fn solve_bytes(&self) -> u64 {
         // One summary at a time, with the tables that it contains; and an answer for each tile.
-        self.modelled.bytes(self.tiles.tile_size(), 0) + 2 * MESSAGE * self.tiles.count() as u64
+        self.modelled.tile_bytes(self.tiles.tile_size(), 0) + 2 * MESSAGE * self.tiles.tile_count() as u64
     }
 
     fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
-        let known = Said::gather(summaries)?;
+        let known = StepSummary::combine(summaries)?;
+        // Stages before the last one only pass the properties of the map on.
         if self.ends.is_none() {
-            return Ok(vec![words(&known.known)?; summaries.count()]);
+            return Ok(vec![to_json_bytes(&known.known)?; summaries.count()]);
         }
         let (before, after) = (known.before, known.known.solid);
         let cubic = |units: i128| units as f64 / UNITS * self.modelled.grid.cell_area();

@@ -9,14 +9,14 @@ use thalweg_core::{Cell, CellRect, Error, Georeference, Grid, Result, Size};
 use thalweg_flow::D8;
 use thalweg_io::{SampleType, Samples};
 use thalweg_refine::LocalWindow;
-use thalweg_sim::recipe::{Beyond, Recipe};
-use thalweg_sim::world::{Cache, Finite, World};
+use thalweg_sim::recipe::{Recipe, RefinementMethod};
+use thalweg_sim::world::{Finite, WindowCache, World};
 use thalweg_tiled::{Product, Summaries, TileInput, TileLayer, TileOutput, TilePass};
 
-use super::{JobSetup, spec_of};
-use crate::kept::Kept;
+use super::{JobSetup, stored_layer_spec};
 use crate::products::ProductWriter;
-use crate::{StoreSpec, StoredLayer, beside};
+use crate::stored_level::StoredLevel;
+use crate::{StoreSpec, StoredLayer, sidecar_path};
 
 /// A recipe's world with all the cells that the recipe specifies: solved as a whole up to its last global level, and
 /// refined tile by tile beyond that.
@@ -44,10 +44,11 @@ impl BuildJob {
     ///
     /// # Errors
     /// Returns an error that gives the reason if the recipe has no local levels.
-    pub fn of(recipe: &Recipe) -> Result<Self> {
-        let mut recipe = recipe.absolute()?;
-        if recipe.levels().beyond == Beyond::Global {
-            recipe.set_beyond(Beyond::LOCAL)?;
+    pub fn from_recipe(recipe: &Recipe) -> Result<Self> {
+        let mut recipe = recipe.with_absolute_paths()?;
+        // A level solved as a whole needs the memory of all its cells, so finer levels are refined by tiles instead.
+        if recipe.levels().beyond == RefinementMethod::Global {
+            recipe.set_refinement_method(RefinementMethod::LOCAL)?;
         }
         let level = recipe.local_levels()?;
         Ok(Self { recipe: recipe.to_toml(), level, part: None })
@@ -58,12 +59,11 @@ impl BuildJob {
     /// included. Level 0 is the recipe's global one; the default is the recipe's last level.
     ///
     /// # Errors
-    /// Returns the errors of [`BuildJob::of`]; also if the world does not have the level, if the rectangle is empty or
-    /// not inside the
-    /// world, or if no rectangle is given for an unbounded world.
-    pub fn part(recipe: &Recipe, level: Option<u32>, within: Option<[f64; 4]>) -> Result<Self> {
-        let job = Self::of(recipe)?;
-        let world = World::open(&job.recipe()?)?;
+    /// Returns the errors of [`BuildJob::from_recipe`]; also returns an error if the world does not have the level, if
+    /// the rectangle is empty or not inside the world, or if no rectangle is given for an unbounded world.
+    pub fn from_recipe_part(recipe: &Recipe, level: Option<u32>, within: Option<[f64; 4]>) -> Result<Self> {
+        let job = Self::from_recipe(recipe)?;
+        let world = World::open(&job.parse_recipe()?)?;
         let (frame, level) = (world.frame(), level.unwrap_or(job.level));
         frame.check(level)?;
         let Some([west, north, east, south]) = within else {
@@ -71,9 +71,10 @@ impl BuildJob {
         };
         let said = format!("{west},{north},{east},{south}");
         if !(west < east && north < south && [west, north, east, south].iter().all(|x| x.is_finite())) {
-            return Err(Error::value("rect", said, "W,N,E,S in metres, with W below E and N below S"));
+            return Err(Error::invalid_value("rect", said, "W,N,E,S in metres, with W below E and N below S"));
         }
-        let (width, whole) = (frame.width(level), frame.world(level));
+        let (width, whole) = (frame.cell_width(level), frame.world_rect(level));
+        // Rounding outwards includes every cell that the rectangle touches.
         let start = [north, west].map(|metres| (metres / width).floor() as i64);
         let end = [south, east].map(|metres| (metres / width).ceil() as i64);
         let rect = CellRect::from_corners(start, end);
@@ -81,51 +82,57 @@ impl BuildJob {
             let [from, to] = [whole.start, whole.end].map(|cell| cell.map(|at| at as f64 * width));
             let (top, left, bottom, right) = (from.row, from.col, to.row, to.col);
             let allowed = format!("a part of the world, which extends from {left},{top} to {right},{bottom} m");
-            return Err(Error::value("rect", said, allowed));
+            return Err(Error::invalid_value("rect", said, allowed));
         }
         Ok(Self { level, part: Some(rect), ..job })
     }
 
     /// The cells that are built.
-    fn rect(&self, world: &World) -> Result<CellRect<i64>> {
+    fn target_rect(&self, world: &World) -> Result<CellRect<i64>> {
         match self.part {
             Some(rect) => Ok(rect),
-            None if self.recipe()?.continents().is_some() => {
-                Err(Error::missing("rect", "a world with `continents` has no end; give W,N,E,S in metres"))
+            None if self.parse_recipe()?.continents().is_some() => {
+                Err(Error::missing_input("rect", "a world with `continents` has no end; give W,N,E,S in metres"))
             }
-            None => Ok(world.frame().world(self.level)),
+            None => Ok(world.frame().world_rect(self.level)),
         }
     }
 
-    fn recipe(&self) -> Result<Recipe> {
+    fn parse_recipe(&self) -> Result<Recipe> {
         Recipe::parse(&self.recipe)
     }
 
     /// Opens the world, with level 0 stored in the file `kept` once it is solved.
-    fn world(&self, kept: PathBuf) -> Result<World> {
-        let recipe = self.recipe()?;
-        let global = recipe.global()?;
+    fn open_world(&self, kept: PathBuf) -> Result<World> {
+        let recipe = self.parse_recipe()?;
+        // Level 0 is solved by the first process that needs it and kept in a file next to the store for all others.
+        let global = recipe.to_global_recipe()?;
         if recipe.continents().is_some() {
             return World::open(&recipe);
         }
-        let coarse = Kept::new(Finite::open(&global)?, kept);
-        let local = recipe.local(thalweg_sim::world::Coarse::frame(&coarse).cell);
+        let coarse = StoredLevel::new(Finite::open(&global)?, kept);
+        let local = recipe.combine_local_forms(thalweg_sim::world::CoarseLevel::frame(&coarse).cell);
         World::new(Arc::new(coarse), local.rules, recipe.seed)?.with_runoff(local.runoff)
     }
 
     pub(super) fn set_up(&self, side: usize, store: &Path) -> Result<JobSetup> {
-        let recipe = self.recipe()?;
-        let world = self.world(beside(store, "level0"))?.with_cache(Cache::new(0));
-        let rect = self.rect(&world)?;
-        let cell = world.frame().width(self.level);
-        let mut grid = Grid::of_windows(rect.size(), cell)?;
+        let recipe = self.parse_recipe()?;
+        let world = self.open_world(sidecar_path(store, "level0"))?.with_cache(WindowCache::new(0));
+        let rect = self.target_rect(&world)?;
+        let cell = world.frame().cell_width(self.level);
+        let mut grid = Grid::new_windowed(rect.size(), cell)?;
         (grid.edges, grid.sea_level) = (world.frame().edges, world.frame().sea);
         let area =
             StoredLayer { unit: CATCHMENT.unit.to_string(), ..StoredLayer::new(CATCHMENT.name, SampleType::F32, 0.0) };
-        let layers = vec![spec_of(TileLayer::Height), spec_of(TileLayer::Direction), area, spec_of(TileLayer::Lake)];
+        let layers = vec![
+            stored_layer_spec(TileLayer::Height),
+            stored_layer_spec(TileLayer::Direction),
+            area,
+            stored_layer_spec(TileLayer::Lake),
+        ];
         let mut spec = StoreSpec::new(rect.size(), side, cell, "", layers);
         // A part keeps its position in the world; world metres count southward, whereas northing counts northward.
-        let placed = recipe.place().map(|place| place.georeference(cell));
+        let placed = recipe.world_place().map(|place| place.georeference(cell));
         let whole = || Georeference { transform: Some([0.0, cell, 0.0, 0.0, 0.0, -cell]), ..Georeference::default() };
         let Cell { row, col } = self.part.map_or(Cell::new(0, 0), |rect| rect.start);
         spec.georeference = placed.or_else(|| self.part.map(|_| whole()));
@@ -162,7 +169,7 @@ impl TilePass for Refined {
         "refine"
     }
 
-    fn writes(&self) -> Vec<String> {
+    fn output_layers(&self) -> Vec<String> {
         let names = [TileLayer::Height.name(), TileLayer::Direction.name(), CATCHMENT.name, LAKE.name];
         names.map(String::from).to_vec()
     }
@@ -175,7 +182,7 @@ impl TilePass for Refined {
     }
 
     fn run_tile(&self, TileInput { tile, .. }: TileInput<'_>) -> Result<TileOutput> {
-        let window = self.tiles.window(tile);
+        let window = self.tiles.tile_window(tile);
         let start = Cell::from_axes(|axis| self.start[axis] + window.start[axis] as i64);
         let LocalWindow { ground, receivers, area, lakes, .. } =
             self.world.window(self.level, CellRect::new(start, window.size()))?;

@@ -16,11 +16,11 @@ use thalweg_io::{HeightReading, LoadOptions, Samples};
 use thalweg_tiled::layer::NO_HEIGHT;
 use thalweg_tiled::{Product, Summaries, TileInput, TileLayer, TileOutput, TilePass, drainage};
 
-use super::look::{Look, first};
-use super::{JobSetup, read, spec_of, words};
+use super::nodata_scan::{ExaminePass, first_reading};
+use super::{JobSetup, parse_json, stored_layer_spec, to_json_bytes};
 use crate::StoreSpec;
 use crate::products::ProductWriter;
-use crate::source::{ElevationFile, print_of, unchanged};
+use crate::source::{ElevationFile, check_unchanged, fingerprint_source};
 
 /// The drainage of an elevation model.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -49,28 +49,29 @@ impl DrainJob {
     pub fn new(source: &Path, load: LoadOptions, options: DrainOptions) -> Result<Self> {
         options.check_form(WorkForm::Store, |option| option.name.to_string())?;
         let source = std::path::absolute(source).map_err(Error::io(source, "find the place of"))?;
-        let source_print = print_of(&source)?;
+        let source_print = fingerprint_source(&source)?;
         let mut job = Self { source, source_print, load, options, ..Self::default() };
         if !job.options.outlets_at.is_empty() {
             // A plan names cells, so that its parts need not agree on the file's transform.
-            job.options.outlets = job.options.outlets_on(job.file()?.grid())?;
+            job.options.outlets = job.options.outlet_cells(job.open_source()?.grid())?;
             job.options.outlets_at.clear();
         }
         Ok(job)
     }
 
-    fn file(&self) -> Result<ElevationFile> {
-        unchanged(&self.source, self.source_print)?;
+    fn open_source(&self) -> Result<ElevationFile> {
+        // The plan describes the source as it was; tiles of two versions must not be mixed.
+        check_unchanged(&self.source, self.source_print)?;
         ElevationFile::open(&self.source, &self.load)
     }
 
     pub(super) fn warnings(&self) -> Result<Vec<String>> {
-        Ok(self.file()?.warnings().to_vec())
+        Ok(self.open_source()?.warnings().to_vec())
     }
 
     /// Estimates the disk space of the table of lakes, their outlines and the depression tree in bytes, with as many
     /// lakes as rough hills have.
-    pub(super) fn beside_bytes(&self, size: [usize; 2]) -> u64 {
+    pub(super) fn sidecar_bytes(&self, size: [usize; 2]) -> u64 {
         let cells = size.map(|n| n as u64).into_iter().fold(1, u64::saturating_mul);
         let outlines = if self.options.skip_lake_outlines { 0 } else { OUTLINE };
         let tree = if self.options.depressions { TREE } else { 0 };
@@ -79,17 +80,20 @@ impl DrainJob {
 
     pub(super) fn set_up(&self, side: usize) -> Result<JobSetup> {
         let sea_level = self.sea_level.map(Height::from_metres).transpose()?;
-        let file = Arc::new(self.file()?);
+        let file = Arc::new(self.open_source()?);
         let grid = Grid { edges: self.edges, sea_level, ..file.grid().clone() };
-        let layers = TileLayer::ALL.into_iter().map(spec_of).collect();
+        let layers = TileLayer::ALL.into_iter().map(stored_layer_spec).collect();
         let spec = StoreSpec {
             georeference: grid.georeference.clone(),
             ..StoreSpec::new(grid.size, side, grid.cell, "", layers)
         };
         let (side, tiles) = (spec.side, spec.tile_grid()?);
+        // The passes read the file tile by tile, without a halo.
         let [held_bytes, each] = file.memory([side, side]);
-        let mut passes: Vec<Box<dyn TilePass>> =
-            vec![Box::new(Look { files: vec![Arc::clone(&file)], tiles }), Box::new(Heights { file, tiles, each })];
+        let mut passes: Vec<Box<dyn TilePass>> = vec![
+            Box::new(ExaminePass { files: vec![Arc::clone(&file)], tiles }),
+            Box::new(Heights { file, tiles, each }),
+        ];
         passes.extend(drainage::tile_passes(&grid, side, &self.options)?);
         let products = ProductWriter { grid, has_outlines: !self.options.skip_lake_outlines };
         let held_bytes = vec![held_bytes; passes.len()];
@@ -99,7 +103,7 @@ impl DrainJob {
 
 /// The options that a plan always contains. The others are left out where they have their default, so that the hash of
 /// a plan is the same as before such an option existed; they have the name under which they were introduced.
-const ALWAYS: [&str; 2] = ["threshold", "outlets"];
+const REQUIRED_OPTIONS: [&str; 2] = ["threshold", "outlets"];
 
 impl Serialize for DrainJob {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
@@ -109,10 +113,12 @@ impl Serialize for DrainJob {
         map.serialize_entry("load", &self.load)?;
         map.serialize_entry("edges", &self.edges)?;
         map.serialize_entry("sea_level", &self.sea_level)?;
-        for name in ALWAYS {
+        for name in REQUIRED_OPTIONS {
             map.serialize_entry(name, &self.options.get(name))?;
         }
-        for (option, value) in self.options.changed().iter().filter(|(option, _)| !ALWAYS.contains(&option.name)) {
+        for (option, value) in
+            self.options.changed_options().iter().filter(|(option, _)| !REQUIRED_OPTIONS.contains(&option.name))
+        {
             map.serialize_entry(option.alias.unwrap_or(option.name), value)?;
         }
         map.end()
@@ -133,6 +139,7 @@ impl<'de> Deserialize<'de> for DrainJob {
             #[serde(flatten)]
             options: Map<String, Value>,
         }
+        // The fields that every plan has are named; all others are options by their names or aliases.
         let Stored { source, source_print, load, edges, sea_level, threshold, outlets, options: stored } =
             Stored::deserialize(deserializer)?;
         let mut options = DrainOptions::default();
@@ -166,7 +173,7 @@ impl TilePass for Heights {
         TileLayer::Height.name()
     }
 
-    fn writes(&self) -> Vec<String> {
+    fn output_layers(&self) -> Vec<String> {
         vec![TileLayer::Height.name().to_string()]
     }
 
@@ -175,16 +182,16 @@ impl TilePass for Heights {
     }
 
     fn run_tile(&self, TileInput { tile, answer, .. }: TileInput<'_>) -> Result<TileOutput> {
-        let readings: Vec<HeightReading> = read("the answer of `look`", answer)?;
-        let heights = self.file.heights(self.tiles.window(tile), first(&readings)?)?;
+        let readings: Vec<HeightReading> = parse_json("the answer of `look`", answer)?;
+        let heights = self.file.read_heights(self.tiles.tile_window(tile), first_reading(&readings)?)?;
         let void = heights.iter().filter(|height| **height == NO_HEIGHT).count() as u64;
-        Ok(TileOutput { layers: vec![Samples::I32(heights)], summary: words(&void)? })
+        Ok(TileOutput { layers: vec![Samples::I32(heights)], summary: to_json_bytes(&void)? })
     }
 
     fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
         let mut void = 0;
         for tile in 0..summaries.count() {
-            void += read::<u64>("a summary of `height`", &summaries.read(tile)?)?;
+            void += parse_json::<u64>("a summary of `height`", &summaries.read(tile)?)?;
         }
         found(Product::Figure("nodata_cells", void.into()))?;
         Ok(Vec::new())

@@ -3,9 +3,9 @@
 mod apply;
 mod build;
 mod drain;
-mod given;
-mod look;
+mod input_layer;
 mod model;
+mod nodata_scan;
 
 pub use apply::ApplyJob;
 pub use build::BuildJob;
@@ -14,9 +14,9 @@ pub use drain::DrainJob;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use thalweg_core::base::names::shown;
+use thalweg_core::base::names::format_path;
 use thalweg_core::{Error, Result};
-use thalweg_io::apart::{apart, same};
+use thalweg_io::file_identity::{check_distinct_files, is_same_file};
 use thalweg_tiled::{TileLayer, TilePass};
 
 use crate::products::ProductWriter;
@@ -53,7 +53,8 @@ pub(crate) struct JobSetup {
 impl JobSetup {
     /// The specification of the store for the layers that a pass passes on; `None` if there are none.
     pub fn passed_spec(&self, pass: &dyn TilePass, recipe: &str) -> Option<StoreSpec> {
-        let layers = pass.passes_on().into_iter().map(|layer| StoredLayer::new(&layer.name, layer.kind, layer.fill));
+        let layers =
+            pass.temporary_layers().into_iter().map(|layer| StoredLayer::new(&layer.name, layer.kind, layer.fill));
         let layers: Vec<_> = layers.collect();
         let StoreSpec { size, side, cell, .. } = self.spec;
         (!layers.is_empty()).then(|| StoreSpec::new(size, side, cell, recipe, layers))
@@ -71,9 +72,9 @@ impl Job {
     }
 
     /// The estimated disk space of tables and outlines next to the store in bytes, for rough hills of this size.
-    pub(crate) fn beside_bytes(&self, size: [usize; 2]) -> u64 {
+    pub(crate) fn sidecar_bytes(&self, size: [usize; 2]) -> u64 {
         match self {
-            Self::Drain(job) => job.beside_bytes(size),
+            Self::Drain(job) => job.sidecar_bytes(size),
             Self::Build(_) | Self::Apply(_) => 0,
         }
     }
@@ -91,21 +92,22 @@ impl Job {
     ///
     /// # Errors
     /// Returns an error that names the input.
-    pub(crate) fn check_apart(&self, store: &Path) -> Result<()> {
+    pub(crate) fn check_distinct_output(&self, store: &Path) -> Result<()> {
+        // An output inside an input folder, for example a store inside another one, would change that input.
         let reads: Vec<PathBuf> = self.sources().into_iter().map(|(path, _)| path).collect();
         for (read, folder) in reads.iter().flat_map(|read| store.ancestors().skip(1).map(move |folder| (read, folder)))
         {
-            if same(read, folder) {
-                return Err(Error::file(
+            if is_same_file(read, folder) {
+                return Err(Error::invalid_file(
                     store,
-                    format!("is inside {}, which is an input; choose another output", shown(read)),
+                    format!("is inside {}, which is an input; choose another output", format_path(read)),
                 ));
             }
         }
         // An input that is a layer of a store counts as the whole store.
         let whole =
             reads.iter().filter_map(|read| read.parent()).filter(|folder| is_store(folder)).map(Path::to_path_buf);
-        apart(&reads.iter().cloned().chain(whole).collect::<Vec<_>>(), &[store.to_path_buf()])
+        check_distinct_files(&reads.iter().cloned().chain(whole).collect::<Vec<_>>(), &[store.to_path_buf()])
     }
 
     /// Returns the warnings to show before the work begins.
@@ -122,23 +124,23 @@ impl Job {
 }
 
 /// The description of a drainage layer in a store.
-fn spec_of(layer: TileLayer) -> StoredLayer {
+fn stored_layer_spec(layer: TileLayer) -> StoredLayer {
     StoredLayer {
         scale: layer.scale(),
         fill_is_nodata: layer.fill_is_nodata(),
         unit: layer.unit().to_string(),
         description: layer.about().to_string(),
-        ..StoredLayer::new(layer.name(), layer.kind(), layer.fill())
+        ..StoredLayer::new(layer.name(), layer.kind(), layer.fill_value())
     }
 }
 
 /// Serializes a small message as JSON.
-fn words(value: &impl Serialize) -> Result<Vec<u8>> {
+fn to_json_bytes(value: &impl Serialize) -> Result<Vec<u8>> {
     serde_json::to_vec(value)
-        .map_err(|error| Error::value("a message", error.to_string(), "a value that JSON can represent"))
+        .map_err(|error| Error::invalid_value("a message", error.to_string(), "a value that JSON can represent"))
 }
 
-fn read<T: for<'a> Deserialize<'a>>(what: &str, bytes: &[u8]) -> Result<T> {
+fn parse_json<T: for<'a> Deserialize<'a>>(what: &str, bytes: &[u8]) -> Result<T> {
     serde_json::from_slice(bytes)
-        .map_err(|error| Error::value(what, error.to_string(), "the bytes that this stage wrote"))
+        .map_err(|error| Error::invalid_value(what, error.to_string(), "the bytes that this stage wrote"))
 }

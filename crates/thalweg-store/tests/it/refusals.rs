@@ -138,7 +138,7 @@ fn damaged_documents_are_answered() {
                 assert!(error.to_string().len() < 2000);
             }
             let _ = ZarrArray::open(&path.join("height"))
-                .map(|array| (array.size()[0] < 1 << 20).then(|| array.read(CellRect::new([0, 0], [1, 1]))));
+                .map(|array| (array.size()[0] < 1 << 20).then(|| array.read_window(CellRect::new([0, 0], [1, 1]))));
         }
         if name == "height/zarr.json" {
             fs::remove_file(&file).unwrap();
@@ -223,7 +223,7 @@ fn damaged_shards_are_answered() {
     let good = fs::read(&file).unwrap();
     let whole = CellRect::new([0, 0], [70, 90]);
     let layer = store.layer("height").unwrap();
-    assert_eq!(layer.read(whole).unwrap(), map);
+    assert_eq!(layer.read_window(whole).unwrap(), map);
     for turn in 0..2000 {
         let mut bad = good.clone();
         match turn % 2 {
@@ -233,7 +233,7 @@ fn damaged_shards_are_answered() {
         fs::write(&file, &bad).unwrap();
         // The index has a checksum, and each chunk has its own, so wrong samples are never returned. A flipped bit
         // that no decoder reads may go unnoticed.
-        match layer.read(whole) {
+        match layer.read_window(whole) {
             Ok(read) => assert_eq!(read, map),
             Err(error) => assert!(error.to_string().contains("c/0/0"), "{error}"),
         }
@@ -308,10 +308,10 @@ fn a_disk_that_takes_no_more_leaves_the_tile_undone() {
     // A file in the place of a folder: no shard can be created there, as on a full disk.
     fs::write(store.path().join("height/c"), "").unwrap();
     refused(store.write_tile("height", 0, &tile));
-    assert_eq!(store.todo("height").unwrap(), [0, 1, 2, 3]);
+    assert_eq!(store.unfinished_tiles("height").unwrap(), [0, 1, 2, 3]);
     fs::remove_file(store.path().join("height/c")).unwrap();
     store.write_tile("height", 0, &tile).unwrap();
-    assert_eq!(store.todo("height").unwrap(), [1, 2, 3]);
+    assert_eq!(store.unfinished_tiles("height").unwrap(), [1, 2, 3]);
 }
 
 #[test]
@@ -324,12 +324,12 @@ fn memory_is_read_as_files_are() {
     let memory = MapInMemory::from(read);
     for _ in 0..50 {
         let window = draw.window(size);
-        support::same(&memory.read(window).unwrap(), &support::crop(&samples, size, window));
-        let mask = memory.mask(window).unwrap().unwrap();
+        support::same(&memory.read_window(window).unwrap(), &support::crop(&samples, size, window));
+        let mask = memory.read_mask(window).unwrap().unwrap();
         for (k, out) in mask.iter().enumerate() {
             let at = (window.start[0] + k / window.size()[1]) * size[1] + window.start[1] + k % window.size()[1];
             assert_eq!(*out, at.is_multiple_of(3));
         }
     }
-    assert!(memory.read(CellRect::new([31, 0], [1, 1])).is_err());
+    assert!(memory.read_window(CellRect::new([31, 0], [1, 1])).is_err());
 }

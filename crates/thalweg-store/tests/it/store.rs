@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::support::{self, Draw, KINDS, crop, samples};
 use thalweg_core::CellRect;
 use thalweg_io::{SampleType, Samples};
-use thalweg_store::{Access, Fault, Harm, Level, Store, StoreSpec, StoredLayer, WindowedMap as _, tile_side};
+use thalweg_store::{Access, Harm, Store, StoreSpec, StoredLayer, TileFault, VerifyLevel, WindowedMap as _, tile_side};
 
 /// Returns a layer of each sample type.
 fn layers() -> Vec<StoredLayer> {
@@ -27,10 +27,10 @@ fn spec(size: [usize; 2], side: usize) -> StoreSpec {
 
 /// Writes all tiles of a layer in a pseudo-random order.
 fn fill(store: &Store, layer: &str, map: &Samples, draw: &mut Draw) {
-    let mut tiles = store.todo(layer).unwrap();
+    let mut tiles = store.unfinished_tiles(layer).unwrap();
     draw.shuffle(&mut tiles);
     for tile in tiles {
-        let window = store.spec().window(tile).unwrap();
+        let window = store.spec().tile_window(tile).unwrap();
         store.write_tile(layer, tile, &crop(map, store.spec().size, window)).unwrap();
     }
 }
@@ -70,10 +70,10 @@ fn every_type_and_side_comes_back_to_the_bit() {
             assert_eq!(again.head().kind, layer.kind);
             for k in 0..12 {
                 let window = if k == 0 { CellRect::new([0, 0], size) } else { draw.window(size) };
-                support::same(&again.read(window).unwrap(), &crop(&map, size, window));
+                support::same(&again.read_window(window).unwrap(), &crop(&map, size, window));
             }
         }
-        assert_eq!(store.verify(Level::Samples).unwrap(), []);
+        assert_eq!(store.verify_tiles(VerifyLevel::Samples).unwrap(), []);
     }
 }
 
@@ -83,11 +83,11 @@ fn a_tile_that_is_not_made_is_not_read() {
     let store = Store::create(&folder.path().join("a.zarr"), spec([100, 100], 64), Access::Alone).unwrap();
     store.write_tile("map_u8", 0, &Samples::U8(vec![7; 64 * 64])).unwrap();
     let layer = store.layer("map_u8").unwrap();
-    assert_eq!(layer.read(CellRect::new([63, 63], [1, 1])).unwrap(), Samples::U8(vec![7]));
-    let message = layer.read(CellRect::new([63, 63], [1, 2])).unwrap_err().to_string();
+    assert_eq!(layer.read_window(CellRect::new([63, 63], [1, 1])).unwrap(), Samples::U8(vec![7]));
+    let message = layer.read_window(CellRect::new([63, 63], [1, 2])).unwrap_err().to_string();
     assert!(message.contains("is missing: its tile has not been made yet"), "{message}");
-    assert!(layer.read(CellRect::new([63, 63], [1, 38])).is_err());
-    assert_eq!(layer.read(CellRect::new([0, 100], [100, 0])).unwrap(), Samples::U8(vec![]));
+    assert!(layer.read_window(CellRect::new([63, 63], [1, 38])).is_err());
+    assert_eq!(layer.read_window(CellRect::new([0, 100], [100, 0])).unwrap(), Samples::U8(vec![]));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn what_is_done_stays_and_work_goes_on() {
     let path = folder.path().join("a.zarr");
     let size = [203, 131];
     let map = samples(&mut draw, SampleType::I32, size[0] * size[1], f64::from(i32::MIN));
-    let part = |tile: usize, store: &Store| crop(&map, size, store.spec().window(tile).unwrap());
+    let part = |tile: usize, store: &Store| crop(&map, size, store.spec().tile_window(tile).unwrap());
     let store = Store::create(&path, spec(size, 64), Access::Alone).unwrap();
     for tile in [5, 0, 11] {
         store.write_tile("map_i32", tile, &part(tile, &store)).unwrap();
@@ -110,15 +110,15 @@ fn what_is_done_stays_and_work_goes_on() {
     fs::write(&left, "half").unwrap();
     let store = Store::create(&path, spec(size, 64), Access::Alone).unwrap();
     assert!(!left.exists());
-    let todo = store.todo("map_i32").unwrap();
+    let todo = store.unfinished_tiles("map_i32").unwrap();
     assert_eq!(todo, [1, 2, 3, 4, 6, 7, 8, 9, 10]);
     assert!(store.is_done("map_i32", 11).unwrap() && !store.is_done("map_i32", 10).unwrap());
     todo.iter().for_each(|tile| drop(store.write_tile("map_i32", *tile, &part(*tile, &store)).unwrap()));
-    support::same(&store.layer("map_i32").unwrap().read(CellRect::new([0, 0], size)).unwrap(), &map);
+    support::same(&store.layer("map_i32").unwrap().read_window(CellRect::new([0, 0], size)).unwrap(), &map);
     let all = (0..map.len()).map(|k| map.get(k)).filter(|x| *x != f64::from(i32::MIN));
     let range = all.fold([f64::MAX, f64::MIN], |[low, high], x| [low.min(x), high.max(x)]);
-    assert_eq!(store.range("map_i32").unwrap(), Some(range));
-    assert_eq!(store.range("map_u8").unwrap(), None);
+    assert_eq!(store.sample_range("map_i32").unwrap(), Some(range));
+    assert_eq!(store.sample_range("map_u8").unwrap(), None);
     for (tile, wrong) in
         [(12, Samples::I32(vec![0; 4096])), (0, Samples::I32(vec![0; 4095])), (0, Samples::U32(vec![0; 4096]))]
     {
@@ -143,7 +143,7 @@ fn every_harm_is_found_and_mended_to_the_same_bytes() {
     let spec = StoreSpec::new(size, 64, 2.0, "recipe-1", vec![StoredLayer::new("height", SampleType::F32, f64::NAN)]);
     let map = samples(&mut draw, SampleType::F32, size[0] * size[1], f64::NAN);
     let store = Store::create(&path, spec, Access::Alone).unwrap();
-    let part = |tile: usize| crop(&map, size, store.spec().window(tile).unwrap());
+    let part = |tile: usize| crop(&map, size, store.spec().tile_window(tile).unwrap());
     let made: Vec<_> = (0..13).map(|tile| store.write_tile("height", tile, &part(tile)).unwrap()).collect();
     let shard = |tile: usize| store.shard_path("height", tile).unwrap();
     let mark = |tile: usize| path.join(format!("marks/height/{tile}.json"));
@@ -165,7 +165,7 @@ fn every_harm_is_found_and_mended_to_the_same_bytes() {
     lie.maximum = Some(1e30);
     lie.write(&mark(8)).unwrap();
 
-    let fault = |tile, harm| Fault { layer: "height".to_string(), tile, harm };
+    let fault = |tile, harm| TileFault { layer: "height".to_string(), tile, harm };
     let mut expected = vec![
         fault(1, Harm::Missing),
         fault(2, Harm::HalfWritten),
@@ -176,22 +176,25 @@ fn every_harm_is_found_and_mended_to_the_same_bytes() {
         fault(13, Harm::NotMade),
         fault(14, Harm::NotMade),
     ];
-    assert_eq!(store.verify(Level::Lengths).unwrap(), expected);
+    assert_eq!(store.verify_tiles(VerifyLevel::Lengths).unwrap(), expected);
     expected.insert(2, fault(3, Harm::Altered));
-    assert_eq!(store.verify(Level::Bytes).unwrap(), expected);
+    assert_eq!(store.verify_tiles(VerifyLevel::Bytes).unwrap(), expected);
     expected.insert(7, fault(8, Harm::Altered));
-    let faults = store.verify(Level::Samples).unwrap();
+    let faults = store.verify_tiles(VerifyLevel::Samples).unwrap();
     assert_eq!(faults, expected);
     assert!(faults.iter().all(|fault| fault.to_string().contains(&format!("tile {}: ", fault.tile))));
-    assert!(store.layer("height").unwrap().read(CellRect::new([0, 128], [64, 64])).is_err(), "half a shard was read");
+    assert!(
+        store.layer("height").unwrap().read_window(CellRect::new([0, 128], [64, 64])).is_err(),
+        "half a shard was read"
+    );
 
     for fault in faults.iter().filter(|fault| fault.tile < 13) {
         store.remake_tile(&fault.layer, fault.tile, &part(fault.tile)).unwrap();
     }
     assert_eq!(bytes(&path), whole);
-    assert_eq!(store.todo("height").unwrap(), [13, 14]);
-    store.forget("height", 0).unwrap();
-    assert_eq!(store.check_tile("height", 0, Level::Lengths).unwrap(), Some(fault(0, Harm::Unmarked)));
+    assert_eq!(store.unfinished_tiles("height").unwrap(), [13, 14]);
+    store.forget_tile("height", 0).unwrap();
+    assert_eq!(store.check_tile("height", 0, VerifyLevel::Lengths).unwrap(), Some(fault(0, Harm::Unmarked)));
 }
 
 #[test]
@@ -200,9 +203,9 @@ fn a_tile_without_a_sample_is_done_and_small() {
     let store = Store::create(&folder.path().join("a.zarr"), spec([64, 64], 64), Access::Alone).unwrap();
     let mark = store.write_tile("map_i32", 0, &Samples::I32(vec![i32::MIN; 4096])).unwrap();
     assert_eq!((mark.minimum, mark.maximum, mark.bytes), (None, None, 20));
-    let read = store.layer("map_i32").unwrap().read(CellRect::new([3, 3], [2, 2])).unwrap();
+    let read = store.layer("map_i32").unwrap().read_window(CellRect::new([3, 3], [2, 2])).unwrap();
     assert_eq!(read, Samples::I32(vec![i32::MIN; 4]));
-    assert_eq!(store.check_tile("map_i32", 0, Level::Samples).unwrap(), None);
+    assert_eq!(store.check_tile("map_i32", 0, VerifyLevel::Samples).unwrap(), None);
 }
 
 #[test]
@@ -220,7 +223,7 @@ fn the_bytes_needed_are_enough() {
     let need = store.spec().bytes_needed();
     assert!(taken as u64 <= need && need < 6 * taken as u64, "{taken} bytes were taken, {need} foretold");
     thalweg_store::check_room(&path, 1).unwrap();
-    if thalweg_store::room(&path).is_some() {
+    if thalweg_store::free_bytes(&path).is_some() {
         let message = thalweg_store::check_room(&folder.path().join("not/there"), u64::MAX).unwrap_err().to_string();
         assert!(message.contains("on the disk"), "{message}");
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use thalweg_core::CellRect;
 use thalweg_io::{SampleType, Samples};
-use thalweg_store::{Pool, Work};
+use thalweg_store::{PlannedWork, WorkerPool};
 
 pub const KINDS: [SampleType; 7] = [
     SampleType::U8,
@@ -127,8 +127,8 @@ pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// Does all remaining work on two threads.
-pub fn finish_work(work: &Work) {
-    let mut pool = Pool::new(work, 2).unwrap();
-    while pool.step().unwrap().is_some() {}
+pub fn finish_work(work: &PlannedWork) {
+    let mut pool = WorkerPool::new(work, 2).unwrap();
+    while pool.run_next_tasks().unwrap().is_some() {}
     assert!(work.is_done());
 }

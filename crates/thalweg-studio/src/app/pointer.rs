@@ -1,7 +1,14 @@
-//! The position of the mouse on the terrain, and the drag in progress.
+//! [`Pointer`]: the position of the mouse on the terrain, and the drag in progress.
 
 use glam::Vec3;
 use thalweg_core::{Cell, Point};
+
+/// The mouse on the view.
+#[derive(Default)]
+pub(crate) struct Pointer {
+    pub(crate) cursor: Option<Cursor>,
+    pub(crate) drag: Drag,
+}
 
 /// The drag in progress.
 #[derive(Default)]

@@ -6,28 +6,28 @@ use glam::Vec3;
 use thalweg_core::Point;
 use thalweg_sim::world::World;
 
-use crate::explore::rings::Ring;
-use crate::explore::shown::Shown;
-use crate::explore::stand::{Stand, exaggeration, finest};
-use crate::explore::streamer::{Manner, Streamer};
-use crate::ui::scene::{Frame as Picture, Part, Scene};
-use crate::ui::words::short;
-use crate::view::camera::Camera;
-use crate::view::look::Look;
+use crate::explore::loaded_rings::LoadedRings;
+use crate::explore::rings::LevelRing;
+use crate::explore::streamer::{RingSettings, Streamer};
+use crate::explore::viewpoint::{Viewpoint, exaggeration_for_distance, find_finest_level};
+use crate::ui::scene::{FramePart, ViewFrame as Picture, WindowScene};
+use crate::ui::words::format_short;
+use crate::view::camera::ViewCamera;
+use crate::view::look::Appearance;
 
 /// The smallest distance of the eye from its target, in cells of the finest level.
-const NEAREST: f64 = 40.0;
+const MIN_EYE_DISTANCE_CELLS: f64 = 40.0;
 /// The distance over which haze thickens, as a multiple of the eye's distance.
-const AIR: f32 = 6.0;
+const HAZE_DISTANCE_FACTOR: f32 = 6.0;
 
 /// A window onto a world.
 pub struct Explorer {
     world: World,
     streamer: Streamer,
-    scene: Option<Scene>,
-    shown: Shown,
-    stand: Stand,
-    look: Look,
+    scene: Option<WindowScene>,
+    shown: LoadedRings,
+    stand: Viewpoint,
+    look: Appearance,
     version: u64,
     size: [u32; 2],
     problem: Option<String>,
@@ -40,7 +40,7 @@ impl Explorer {
     /// Returns an error if the system provides no thread.
     pub fn new(
         world: World,
-        (stand, look): (Stand, Look),
+        (stand, look): (Viewpoint, Appearance),
         ctx: &Context,
         state: Option<RenderState>,
     ) -> Result<Self, String> {
@@ -50,8 +50,8 @@ impl Explorer {
         Ok(Self {
             world,
             streamer,
-            scene: state.map(Scene::new),
-            shown: Shown::default(),
+            scene: state.map(WindowScene::new),
+            shown: LoadedRings::default(),
             stand,
             look,
             version: 0,
@@ -61,19 +61,19 @@ impl Explorer {
     }
 
     /// The viewpoint.
-    pub fn stand(&self) -> Stand {
+    pub fn viewpoint(&self) -> Viewpoint {
         self.stand
     }
 
     /// The levels of the rings that are shown, finest first.
-    pub fn levels(&self) -> Vec<u32> {
+    pub fn visible_levels(&self) -> Vec<u32> {
         self.shown.rings().map(|held| held.ring.level).collect()
     }
 
     /// Returns true if all required rings are shown.
     pub fn is_settled(&self) -> bool {
-        let wanted = self.stand.rings(self.world.frame(), self.size[1]);
-        self.streamer.is_idle() && wanted.iter().all(|ring| self.shown.holds(ring))
+        let wanted = self.stand.visible_rings(self.world.frame(), self.size[1]);
+        self.streamer.is_idle() && wanted.iter().all(|ring| self.shown.contains(ring))
     }
 
     /// Runs one frame: takes the rings that are ready, moves the eye with the mouse, and requests the rings that are
@@ -87,11 +87,13 @@ impl Explorer {
             }
             let scale = ui.ctx().pixels_per_point();
             self.size = [rect.width(), rect.height()].map(|x| ((x * scale).round() as u32).max(1));
-            self.take();
-            self.mouse(ui, &response);
-            self.order();
-            let picture = self.picture();
-            match self.scene.as_mut().map(|scene| (scene.show(picture), scene.lost())) {
+            // The order matters: rings that have arrived give the mouse a surface to hit, and the moved eye determines
+            // the next requests.
+            self.take_rings();
+            self.apply_mouse_input(ui, &response);
+            self.request_rings();
+            let picture = self.compose_frame();
+            match self.scene.as_mut().map(|scene| (scene.render_texture(picture), scene.is_lost())) {
                 Some((Some(texture), false)) => {
                     let whole = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
                     ui.painter().image(texture, rect, whole, Color32::WHITE);
@@ -99,7 +101,7 @@ impl Explorer {
                 Some((_, true)) => self.problem = Some("the graphics device was lost; open the explorer again".into()),
                 _ => self.problem = Some("no GPU: the land is computed, but cannot be shown".into()),
             }
-            let text = self.words();
+            let text = self.status_text();
             let galley = ui.painter().layout_no_wrap(text, egui::FontId::proportional(12.0), Color32::from_gray(238));
             let at = rect.left_bottom() + egui::vec2(12.0, -12.0 - galley.size().y);
             ui.painter().rect_filled(
@@ -112,13 +114,16 @@ impl Explorer {
     }
 
     /// The text at the bottom of the window.
-    pub fn words(&self) -> String {
+    pub fn status_text(&self) -> String {
         let Point { x, y } = self.stand.place;
-        let cell = self.shown.rings().next().map_or(0.0, |held| self.world.frame().width(held.ring.level));
+        let cell = self.shown.rings().next().map_or(0.0, |held| self.world.frame().cell_width(held.ring.level));
         let distance = self.stand.camera.distance;
-        let mut text =
-            format!("x {x:.0} m  y {y:.0} m · {} m away · cells of {} m", short(distance), short(cell as f32));
-        if let Some(ring) = self.streamer.making() {
+        let mut text = format!(
+            "x {x:.0} m  y {y:.0} m · {} m away · cells of {} m",
+            format_short(distance),
+            format_short(cell as f32)
+        );
+        if let Some(ring) = self.streamer.ring_in_progress() {
             text += &format!(" · level {} is loading", ring.level);
         }
         if let Some(problem) = &self.problem {
@@ -128,18 +133,20 @@ impl Explorer {
     }
 
     /// Takes the rings that are ready.
-    fn take(&mut self) {
-        let wanted = self.stand.rings(self.world.frame(), self.size[1]);
-        for made in self.streamer.take() {
+    fn take_rings(&mut self) {
+        let wanted = self.stand.visible_rings(self.world.frame(), self.size[1]);
+        for made in self.streamer.take_results() {
             match made {
                 // The eye has moved on since this ring was requested.
                 Ok(made) if !wanted.contains(&made.ring) => {}
                 Ok(made) => {
-                    if let Some(terrain) = self.shown.take(made)
+                    // The surface is uploaded only if a renderer's slot was free; without a GPU the rings are still
+                    // kept, for tests.
+                    if let Some(terrain) = self.shown.insert(made)
                         && let Some(scene) = &mut self.scene
                         && let Some(held) = self.shown.rings().find(|held| held.terrain == terrain)
                     {
-                        scene.load(terrain, &held.surface);
+                        scene.load_terrain(terrain, &held.surface);
                     }
                     self.version += 1;
                     self.problem = None;
@@ -147,22 +154,25 @@ impl Explorer {
                 Err(problem) => self.problem = Some(problem),
             }
         }
-        self.shown.settle(&wanted);
+        // Old rings remain visible until all of their successors have arrived, so the view has no gaps while the eye
+        // moves.
+        self.shown.remove_stale(&wanted);
     }
 
     /// Requests the rings that are required and missing, coarsest first.
-    fn order(&self) {
-        let wanted = self.stand.rings(self.world.frame(), self.size[1]);
-        let missing = wanted.into_iter().filter(|ring| !self.shown.holds(ring) && self.problem.is_none());
-        let manner = Manner {
+    fn request_rings(&self) {
+        let wanted = self.stand.visible_rings(self.world.frame(), self.size[1]);
+        let missing = wanted.into_iter().filter(|ring| !self.shown.contains(ring) && self.problem.is_none());
+        let manner = RingSettings {
             sun: self.look.sun,
-            exaggeration: exaggeration(self.stand.camera.distance),
-            most: self.scene.as_ref().map_or(1024, Scene::most_cells).min(2048),
+            exaggeration: exaggeration_for_distance(self.stand.camera.distance),
+            // The coarsest ring has at most 2048 cells on a side.
+            most: self.scene.as_ref().map_or(1024, WindowScene::max_cells).min(2048),
         };
-        self.streamer.ask(missing, manner);
+        self.streamer.request_rings(missing, manner);
     }
 
-    fn mouse(&mut self, ui: &Ui, response: &Response) {
+    fn apply_mouse_input(&mut self, ui: &Ui, response: &Response) {
         let rect = response.rect;
         let (modifiers, scroll, dt) =
             ui.input(|input| (input.modifiers, input.smooth_scroll_delta().y, input.stable_dt));
@@ -183,73 +193,85 @@ impl Explorer {
         };
         let step = [axis(Key::D, Key::A), axis(Key::W, Key::S), 0.0];
         if step != [0.0; 3] {
-            let flat = Camera { elevation: 0.0, ..*camera };
+            // Flying is horizontal, whatever the angle of the view, because the height follows the ground anyway.
+            let flat = ViewCamera { elevation: 0.0, ..*camera };
             let mut flown = flat;
+            // The speed is 0.6 of the distance per second; a frame counts as 0.1 s at most, so that a pause causes no
+            // jump.
             flown.fly(Vec3::from(step) * camera.distance * 0.6 * dt.min(0.1));
             camera.target += flown.target - flat.target;
             ui.ctx().request_repaint();
         }
         if response.contains_pointer() && scroll != 0.0 {
             let pointer = response.hover_pos().unwrap_or(rect.center());
+            // The cursor's position in the picture is −1 to 1, rightward and upward.
             let ndc = [
                 2.0 * (pointer.x - rect.left()) / rect.width() - 1.0,
                 1.0 - 2.0 * (pointer.y - rect.top()) / rect.height(),
             ];
-            let ray = camera.ray(ndc, rect.width() / rect.height());
-            let scale = exaggeration(camera.distance);
-            let toward = self.shown.hit(self.world.frame(), &before, &ray, scale);
+            let ray = camera.ray_through(ndc, rect.width() / rect.height());
+            let scale = exaggeration_for_distance(camera.distance);
+            let toward = self.shown.intersect_ray(self.world.frame(), &before, &ray, scale);
+            // The exponential makes zooming in and out by the same amount of scrolling cancel.
             self.zoom((0.003 * scroll).exp(), toward);
         }
-        self.come_to_rest();
+        self.settle_camera();
     }
 
     /// Zooms in by a factor, towards a point that is visible.
     pub fn zoom(&mut self, factor: f32, toward: Option<Vec3>) {
-        let nearest = NEAREST * self.world.frame().width(finest(self.world.frame()));
+        let nearest = MIN_EYE_DISTANCE_CELLS * self.world.frame().cell_width(find_finest_level(self.world.frame()));
         let frame = self.world.frame();
         let farthest = 2.0 * frame.cell * frame.cells[0].max(frame.cells[1]).min(8192) as f64;
         let camera = &mut self.stand.camera;
+        // The factor is recomputed from the clamped distance, so that the point under the cursor stays there at the
+        // limits too.
         let wanted = (camera.distance / factor).clamp(nearest as f32, farthest as f32);
         camera.zoom(camera.distance / wanted, toward);
     }
 
     /// Makes the camera's target the place that is looked at, on the ground, and keeps the eye above the ground.
-    fn come_to_rest(&mut self) {
+    fn settle_camera(&mut self) {
         let frame = self.world.frame();
-        let whole = frame.world(0);
+        let whole = frame.world_rect(0);
+        // The target cannot leave the world.
         let within = |metres: f64, axis: usize| {
             metres.clamp(whole.start[axis] as f64 * frame.cell, whole.end[axis] as f64 * frame.cell)
         };
         let target = self.stand.camera.target;
         let Point { x, y } = self.stand.place;
         self.stand.place = Point::new(within(x + f64::from(target.x), 1), within(y - f64::from(target.y), 0));
+        // The place is in doubles and the camera stays at the origin: 32-bit floats could not resolve a gully in a
+        // large world.
         (self.stand.camera.target.x, self.stand.camera.target.y) = (0.0, 0.0);
-        let scale = exaggeration(self.stand.camera.distance);
+        let scale = exaggeration_for_distance(self.stand.camera.distance);
         let stand = self.stand;
-        let ground = self.shown.ground(frame, &stand);
-        if let Some(top) = crate::view::space::Ground::top(&ground, glam::Vec2::ZERO) {
+        let ground = self.shown.ground_around(frame, &stand);
+        if let Some(top) = crate::view::space::GroundSurface::top_height(&ground, glam::Vec2::ZERO) {
             self.stand.camera.target.z = top * scale;
         }
         self.stand.camera.keep_above(&ground, scale);
     }
 
     /// Returns the picture to draw now.
-    fn picture(&self) -> Picture {
+    fn compose_frame(&self) -> Picture {
         let frame = self.world.frame();
-        let look = Look { exaggeration: exaggeration(self.stand.camera.distance), ..self.look };
+        let look = Appearance { exaggeration: exaggeration_for_distance(self.stand.camera.distance), ..self.look };
         let [width, height] = self.size;
-        let mut finer: Option<Ring> = None;
+        // All rings share one exaggeration and one haze, so that they fit together.
+        let mut finer: Option<LevelRing> = None;
+        // The rings come finest first; each coarser one leaves out the area of the finer one before it.
         let parts = self.shown.rings().map(|held| {
             let within = finer.replace(held.ring);
-            Part {
+            FramePart {
                 terrain: held.terrain,
                 version: self.version,
-                camera: self.stand.camera_of(&held.ring, frame),
-                look: Look { sides: Stand::has_sides(frame, &held.ring, within.as_ref()), ..look },
+                camera: self.stand.relative_camera(&held.ring, frame),
+                look: Appearance { sides: Viewpoint::has_sides(frame, &held.ring, within.as_ref()), ..look },
                 area: [0, 0, width, height],
                 clip: None,
-                hole: within.map(|finer| Stand::hole(frame, &held.ring, &finer)),
-                air: Some(AIR * self.stand.camera.distance),
+                hole: within.map(|finer| Viewpoint::find_covered_area(frame, &held.ring, &finer)),
+                air: Some(HAZE_DISTANCE_FACTOR * self.stand.camera.distance),
                 marked: false,
             }
         });

@@ -6,11 +6,11 @@
 
 mod explorer;
 mod ground;
+mod loaded_rings;
 pub mod rings;
-mod shown;
-pub mod stand;
 mod still;
 pub mod streamer;
+pub mod viewpoint;
 
 pub use explorer::Explorer;
-pub use still::still;
+pub use still::draw_world_picture;

@@ -6,14 +6,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use thalweg_render::pictures::light::Sun;
 use thalweg_sim::world::World;
 
-use crate::explore::rings::Ring;
-use crate::explore::stand::{Palette, surface};
+use crate::explore::rings::LevelRing;
+use crate::explore::viewpoint::{SharedColourRanges, prepare_ring};
 use crate::platform;
 use crate::view::surface::Surface;
 
 /// The settings with which rings are prepared.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Manner {
+pub struct RingSettings {
     /// The sun, for shadows.
     pub sun: Sun,
     /// The factor on heights, for shadows.
@@ -23,30 +23,30 @@ pub struct Manner {
 }
 
 /// A ring that is ready.
-pub struct Made {
+pub struct PreparedRing {
     /// The ring.
-    pub ring: Ring,
+    pub ring: LevelRing,
     /// Its surface.
     pub surface: Surface,
 }
 
 /// The requested rings and the results, shared between the window and the thread.
 #[derive(Default)]
-struct Queue {
+struct RingQueue {
     /// The rings to prepare, coarsest first. The order matters, because a finer ring is computed from coarser ones.
-    wanted: Vec<Ring>,
-    manner: Option<Manner>,
-    making: Option<Ring>,
-    made: Vec<Result<Made, String>>,
+    wanted: Vec<LevelRing>,
+    manner: Option<RingSettings>,
+    making: Option<LevelRing>,
+    made: Vec<Result<PreparedRing, String>>,
     closed: bool,
 }
 
 /// The window's end of the thread.
 pub struct Streamer {
-    queue: Arc<(Mutex<Queue>, Condvar)>,
+    queue: Arc<(Mutex<RingQueue>, Condvar)>,
 }
 
-fn open(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
+fn lock_queue(queue: &Mutex<RingQueue>) -> MutexGuard<'_, RingQueue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -56,13 +56,15 @@ impl Streamer {
     /// # Errors
     /// Returns an error if the system provides no thread.
     pub fn start(world: World, wake: impl Fn() + Send + 'static) -> Result<Self, String> {
-        let queue: Arc<(Mutex<Queue>, Condvar)> = Arc::default();
+        let queue: Arc<(Mutex<RingQueue>, Condvar)> = Arc::default();
         let shared = Arc::clone(&queue);
         let work = move || {
             let (queue, bell) = &*shared;
-            let mut palette: Option<Palette> = None;
+            // The first ring fixes the colour ranges for all later ones.
+            let mut palette: Option<SharedColourRanges> = None;
             loop {
-                let mut now = open(queue);
+                // The lock is released before the ring is prepared, so the window can always change its requests.
+                let mut now = lock_queue(queue);
                 let (ring, manner) = loop {
                     if now.closed {
                         return;
@@ -75,30 +77,33 @@ impl Streamer {
                 now.wanted.remove(0);
                 now.making = Some(ring);
                 drop(now);
-                let Manner { sun, exaggeration, most } = manner;
-                let make = || surface(&world, ring, sun, (exaggeration, most), palette);
+                let RingSettings { sun, exaggeration, most } = manner;
+                let make = || prepare_ring(&world, ring, sun, (exaggeration, most), palette);
+                // A panic in one ring must not end the thread: the other rings can still be shown.
                 let made = match catch_unwind(AssertUnwindSafe(make)) {
                     Ok(Ok((surface, shared))) => {
                         palette = Some(shared);
-                        Ok(Made { ring, surface })
+                        Ok(PreparedRing { ring, surface })
                     }
                     Ok(Err(error)) => Err(error.to_string()),
                     Err(_) => Err("the land cannot be computed here (internal error)".into()),
                 };
-                let mut now = open(queue);
+                let mut now = lock_queue(queue);
                 now.making = None;
                 now.made.push(made);
                 drop(now);
                 wake();
             }
         };
-        platform::spawn("streamer", work).map_err(|error| format!("the system cannot start a thread ({error})"))?;
+        platform::spawn_thread("streamer", work)
+            .map_err(|error| format!("the system cannot start a thread ({error})"))?;
         Ok(Self { queue })
     }
 
     /// Requests rings; this replaces earlier requests that have not been started.
-    pub fn ask(&self, rings: impl IntoIterator<Item = Ring>, manner: Manner) {
-        let mut now = open(&self.queue.0);
+    pub fn request_rings(&self, rings: impl IntoIterator<Item = LevelRing>, manner: RingSettings) {
+        let mut now = lock_queue(&self.queue.0);
+        // The ring in progress is not requested again; it would be prepared twice.
         let making = now.making;
         now.wanted = rings.into_iter().filter(|ring| Some(*ring) != making).collect();
         now.manner = Some(manner);
@@ -106,25 +111,25 @@ impl Streamer {
     }
 
     /// Returns the results since the last call.
-    pub fn take(&self) -> Vec<Result<Made, String>> {
-        std::mem::take(&mut open(&self.queue.0).made)
+    pub fn take_results(&self) -> Vec<Result<PreparedRing, String>> {
+        std::mem::take(&mut lock_queue(&self.queue.0).made)
     }
 
     /// The ring that is being prepared.
-    pub fn making(&self) -> Option<Ring> {
-        open(&self.queue.0).making
+    pub fn ring_in_progress(&self) -> Option<LevelRing> {
+        lock_queue(&self.queue.0).making
     }
 
     /// Returns true if nothing is being prepared, waiting to be prepared, or waiting to be taken.
     pub fn is_idle(&self) -> bool {
-        let now = open(&self.queue.0);
+        let now = lock_queue(&self.queue.0);
         now.making.is_none() && now.wanted.is_empty() && now.made.is_empty()
     }
 }
 
 impl Drop for Streamer {
     fn drop(&mut self) {
-        open(&self.queue.0).closed = true;
+        lock_queue(&self.queue.0).closed = true;
         self.queue.1.notify_one();
     }
 }

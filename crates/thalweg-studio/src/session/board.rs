@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::session::snapshot::Snapshot;
+use crate::session::snapshot::SessionSnapshot;
 
 /// The latest snapshot and the state of the worker's thread, shared between the threads.
 #[derive(Default)]
 pub(crate) struct Board {
-    latest: Mutex<Option<Arc<Snapshot>>>,
+    latest: Mutex<Option<Arc<SessionSnapshot>>>,
     /// True while files are being written.
     writing: AtomicBool,
     /// True if the thread has broken down.
@@ -17,11 +17,12 @@ pub(crate) struct Board {
 
 impl Board {
     /// Publishes a snapshot.
-    pub fn show(&self, snapshot: impl Into<Arc<Snapshot>>) {
+    pub fn publish(&self, snapshot: impl Into<Arc<SessionSnapshot>>) {
+        // A poisoned lock is harmless here: the value is replaced as a whole.
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot.into());
     }
 
-    pub fn latest(&self) -> Option<Arc<Snapshot>> {
+    pub fn latest(&self) -> Option<Arc<SessionSnapshot>> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -40,7 +41,7 @@ impl Board {
     }
 
     /// Records that the thread works again.
-    pub fn mend(&self) {
+    pub fn clear_broken(&self) {
         self.broken.store(false, Ordering::Release);
     }
 

@@ -9,7 +9,7 @@ mod work;
 mod worker;
 
 pub(crate) use board::Board;
-pub use order::{Order, PACE};
-pub use snapshot::{Snapshot, Trace, TurnAt};
-pub(crate) use work::Work;
-pub use worker::{Elsewhere, Worker};
+pub use order::{INITIAL_STEPS_PER_SECOND, WorkerOrder};
+pub use snapshot::{SessionSnapshot, Trace, TurnWork};
+pub(crate) use work::SessionLoop;
+pub use worker::{RemoteSession, Worker};

@@ -1,4 +1,4 @@
-//! [`Order`]: a message to the worker.
+//! [`WorkerOrder`]: a message to the worker.
 
 use std::path::PathBuf;
 
@@ -7,13 +7,13 @@ use thalweg_sim::recipe::Recipe;
 use thalweg_sim::recipe::strokes::Stroke;
 use thalweg_sim::session::Position;
 
-use crate::goods::Goods;
+use crate::run_export::RunExport;
 
 /// The initial limit of steps per second, so that a fast run can still be watched.
-pub const PACE: f64 = 25.0;
+pub const INITIAL_STEPS_PER_SECOND: f64 = 25.0;
 
 /// A message to the worker.
-pub enum Order {
+pub enum WorkerOrder {
     /// Start this recipe from the beginning. The number is the edit's; snapshots return it.
     Open(Box<Recipe>, u64),
     /// Continue with an edited recipe: immediately where possible, otherwise from as far back as necessary. The first
@@ -35,7 +35,7 @@ pub enum Order {
     /// Trace the path of one droplet from this place in world metres, then apply the droplet.
     Drop(Point),
     /// Write these files into a folder; heights go into a single file.
-    Export(Goods, PathBuf),
+    Export(RunExport, PathBuf),
     /// End the thread.
     Quit,
 }

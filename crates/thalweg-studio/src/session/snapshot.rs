@@ -1,4 +1,4 @@
-//! [`Snapshot`]: the state of the run that the window shows.
+//! [`SessionSnapshot`]: the state of the run that the window shows.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use thalweg_sim::session::Position;
 
 /// The work of one turn of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TurnAt {
+pub struct TurnWork {
     /// The label of its stage.
     pub label: String,
     /// The level, from 0, the coarsest.
@@ -33,12 +33,13 @@ pub struct Trace {
 /// The state of the run that the window shows. If the window shares no memory with the session, it receives only the
 /// grids of the terrains; the painter next to the session has the terrains themselves.
 #[derive(Serialize, Deserialize)]
-pub struct Snapshot {
+pub struct SessionSnapshot {
     /// The version of the terrain: the same number means the same terrain.
     pub version: u64,
     /// The run's grid.
     pub grid: Grid,
-    /// The terrain; averaged down if it has more than [`SHOWN`](thalweg_sim::session::SHOWN) cells on a side.
+    /// The terrain; averaged down if it has more than
+    /// [`MAX_SNAPSHOT_CELLS`](thalweg_sim::session::MAX_SNAPSHOT_CELLS) cells on a side.
     #[serde(with = "grid_alone")]
     pub terrain: Arc<Terrain>,
     /// The terrain as the first model that is not a base model found it; the initial terrain if there is no such
@@ -57,7 +58,7 @@ pub struct Snapshot {
     /// The number of the running turn; the number of all turns when the run is done.
     pub turn: usize,
     /// The turns of the run, in order.
-    pub turns: Vec<TurnAt>,
+    pub turns: Vec<TurnWork>,
     /// The number of steps taken in the running turn.
     pub step: u32,
     /// The number of steps of the running turn.
@@ -113,6 +114,7 @@ mod grid_alone {
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<Terrain>, D::Error> {
+        // The window reads only the grid of this terrain; the heights to show come from the painter.
         let (grid, ground) = (Grid::deserialize(from)?, Field::new([0, 0], Height::ZERO));
         let (layers, tables) = Default::default();
         Ok(Arc::new(Terrain { grid, ground, loose: None, nodata: None, layers, tables }))

@@ -11,24 +11,24 @@ use thalweg_sim::recipe::Recipe;
 
 use crate::platform;
 use crate::session::board::Board;
-use crate::session::order::Order;
-use crate::session::snapshot::Snapshot;
-use crate::session::work::Work;
+use crate::session::order::WorkerOrder;
+use crate::session::snapshot::SessionSnapshot;
+use crate::session::work::SessionLoop;
 
 /// A session that runs outside the window's thread.
-pub trait Elsewhere {
+pub trait RemoteSession {
     /// Sends an order to the session.
-    fn tell(&self, order: Order);
+    fn send_order(&self, order: WorkerOrder);
     /// The latest snapshot.
-    fn latest(&self) -> Option<Arc<Snapshot>>;
+    fn latest_snapshot(&self) -> Option<Arc<SessionSnapshot>>;
     /// Returns true if the session has broken down.
     fn is_broken(&self) -> bool;
     /// Restarts the session from nothing after a breakdown; returns true if that was possible.
-    fn revive(&self) -> bool;
+    fn restart_session(&self) -> bool;
 }
 
 /// The window's end of the worker. Dropping it orders the session to quit.
-pub struct Worker(Rc<dyn Elsewhere>);
+pub struct Worker(Rc<dyn RemoteSession>);
 
 impl Worker {
     /// Starts the thread with a recipe. `wake` is called whenever there is something new to show.
@@ -39,25 +39,27 @@ impl Worker {
         let (orders, inbox) = channel();
         let board = Arc::new(Board::default());
         let shown = Arc::clone(&board);
-        let mut work = Work::new(recipe, playing, Arc::clone(&board)).map_err(|error| error.to_string())?;
+        let mut work = SessionLoop::new(recipe, playing, Arc::clone(&board)).map_err(|error| error.to_string())?;
         let work = move || {
+            // A panic ends only this thread: the window reports it and can still save the recipe.
             if catch_unwind(AssertUnwindSafe(|| work.run(&inbox, &wake))).is_err() {
                 shown.set_broken();
                 wake();
             }
         };
-        platform::spawn("worker", work).map_err(|error| format!("the system cannot start a thread ({error})"))?;
+        platform::spawn_thread("worker", work)
+            .map_err(|error| format!("the system cannot start a thread ({error})"))?;
         Ok(Self(Rc::new(Thread { orders, board })))
     }
 
     /// Returns a worker that runs elsewhere.
-    pub fn elsewhere(far: Rc<dyn Elsewhere>) -> Self {
+    pub fn from_remote(far: Rc<dyn RemoteSession>) -> Self {
         Self(far)
     }
 }
 
 impl Deref for Worker {
-    type Target = dyn Elsewhere;
+    type Target = dyn RemoteSession;
 
     fn deref(&self) -> &Self::Target {
         &*self.0
@@ -66,23 +68,23 @@ impl Deref for Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.tell(Order::Quit);
+        self.send_order(WorkerOrder::Quit);
     }
 }
 
 /// A session in a thread of this process, which cannot be restarted after a breakdown.
 struct Thread {
-    orders: Sender<Order>,
+    orders: Sender<WorkerOrder>,
     board: Arc<Board>,
 }
 
-impl Elsewhere for Thread {
-    fn tell(&self, order: Order) {
+impl RemoteSession for Thread {
+    fn send_order(&self, order: WorkerOrder) {
         // Sending fails only if the thread has ended, which does no harm.
         drop(self.orders.send(order));
     }
 
-    fn latest(&self) -> Option<Arc<Snapshot>> {
+    fn latest_snapshot(&self) -> Option<Arc<SessionSnapshot>> {
         self.board.latest()
     }
 
@@ -90,7 +92,7 @@ impl Elsewhere for Thread {
         self.board.is_broken()
     }
 
-    fn revive(&self) -> bool {
+    fn restart_session(&self) -> bool {
         false
     }
 }

@@ -2,12 +2,12 @@
 
 use eframe::egui::{ComboBox, DragValue, RichText, ScrollArea, Slider, Ui};
 
-use crate::view::look::Look;
+use crate::view::look::Appearance;
 use thalweg_render::products::overlay::Overlay;
 
 /// How the terrain before erosion is compared with the current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compare {
+pub enum CompareMode {
     /// No comparison, except while the B key is held.
     Off,
     /// On the left and right of a line that can be dragged.
@@ -20,7 +20,7 @@ thalweg_core::with_defaults! {
     /// The settings of the view.
     pub struct Settings {
         /// What the renderer draws.
-        pub look: Look = Look::default(),
+        pub look: Appearance = Appearance::default(),
         /// Factor on heights; `None` chooses one that suits the terrain.
         pub exaggeration: Option<f32> = None,
         /// The layer that is drawn over the ground.
@@ -28,8 +28,8 @@ thalweg_core::with_defaults! {
         /// True for natural colours of the ground where no layer is drawn over it; false for colours by height.
         pub natural: bool = false,
         /// How the terrain before erosion is shown for comparison.
-        pub compare: Compare = Compare::Off,
-        /// Position of the dividing line of [`Compare::Swipe`], 0 to 1.
+        pub compare: CompareMode = CompareMode::Off,
+        /// Position of the dividing line of [`CompareMode::Swipe`], 0 to 1.
         pub swipe: f32 = 0.5,
         /// True if moving droplets are drawn.
         pub droplets: bool = true,
@@ -47,7 +47,7 @@ pub enum AppearanceAct {
 }
 
 /// Draws the panel; `fits` is the exaggeration that suits the terrain, `overlays` the available overlays.
-pub fn show(ui: &mut Ui, settings: &mut Settings, overlays: &[Overlay], fits: f32) -> Option<AppearanceAct> {
+pub fn draw_panel(ui: &mut Ui, settings: &mut Settings, overlays: &[Overlay], fits: f32) -> Option<AppearanceAct> {
     let mut wish = None;
     ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         ui.label(RichText::new("Colours").strong());
@@ -78,9 +78,9 @@ pub fn show(ui: &mut Ui, settings: &mut Settings, overlays: &[Overlay], fits: f3
         ui.label(RichText::new("Compare with the start").strong());
         ui.horizontal(|ui| {
             for (compare, title, about) in [
-                (Compare::Off, "off", "Hold B to show the land before erosion"),
-                (Compare::Swipe, "swipe", "The land before erosion, to the left of a line that can be dragged"),
-                (Compare::Beside, "side by side", "The land before erosion and now, under one camera"),
+                (CompareMode::Off, "off", "Hold B to show the land before erosion"),
+                (CompareMode::Swipe, "swipe", "The land before erosion, to the left of a line that can be dragged"),
+                (CompareMode::Beside, "side by side", "The land before erosion and now, under one camera"),
             ] {
                 ui.selectable_value(&mut settings.compare, compare, title).on_hover_text(about);
             }
@@ -98,11 +98,11 @@ pub fn show(ui: &mut Ui, settings: &mut Settings, overlays: &[Overlay], fits: f3
         ] {
             ui.checkbox(on, title);
         }
-        optional(ui, "snow above", &mut look.snow_line, 2000.0, -500.0..=9000.0, " m");
-        optional(ui, "sea level", &mut look.sea_level, 0.0, -12_000.0..=9000.0, " m");
+        edit_optional(ui, "snow above", &mut look.snow_line, 2000.0, -500.0..=9000.0, " m");
+        edit_optional(ui, "sea level", &mut look.sea_level, 0.0, -12_000.0..=9000.0, " m");
         ui.add_space(8.0);
         ui.label(RichText::new("Heights").strong());
-        optional(ui, "exaggeration", &mut settings.exaggeration, fits, 0.05..=50.0, "×");
+        edit_optional(ui, "exaggeration", &mut settings.exaggeration, fits, 0.05..=50.0, "×");
         ui.add_space(8.0);
         ui.label(RichText::new("Sun").strong());
         ui.add(Slider::new(&mut look.sun.azimuth, 0.0..=360.0).max_decimals(0).suffix("°").text("azimuth"))
@@ -125,7 +125,7 @@ pub fn show(ui: &mut Ui, settings: &mut Settings, overlays: &[Overlay], fits: f3
 }
 
 /// Edits a value that may be left to the program.
-fn optional(
+fn edit_optional(
     ui: &mut Ui,
     title: &str,
     value: &mut Option<f32>,
@@ -137,6 +137,7 @@ fn optional(
         let mut on = value.is_some();
         ui.checkbox(&mut on, title);
         let mut number = value.unwrap_or(usual);
+        // A drag changes the value by 1 % of its usual size per point.
         let speed = (usual.abs() * 0.01).max(0.01);
         let drag = DragValue::new(&mut number)
             .range(range)

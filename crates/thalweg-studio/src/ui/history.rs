@@ -15,6 +15,7 @@ impl History {
     /// Adds a new text after the current one, if it differs; undone texts are discarded.
     pub fn push(&mut self, text: &str) {
         if self.states[self.at] != text {
+            // A new state after an undo starts another branch; the undone one cannot be reached any more.
             self.states.truncate(self.at + 1);
             self.states.push(text.to_string());
             self.at += 1;
@@ -37,7 +38,7 @@ impl History {
     }
 
     /// Removes the current text, which was refused, and returns to the one before.
-    pub fn refuse(&mut self, text: &str) {
+    pub fn remove_refused(&mut self, text: &str) {
         if self.at > 0 && self.states[self.at] == text {
             self.states.remove(self.at);
             self.at -= 1;
@@ -78,8 +79,8 @@ mod tests {
         let mut history = History::new("a".into());
         history.push("b");
         history.push("bad");
-        history.refuse("another");
-        history.refuse("bad");
+        history.remove_refused("another");
+        history.remove_refused("bad");
         history.push("b");
         assert_eq!(history.undo(), Some("a"));
     }

@@ -13,18 +13,19 @@ pub(crate) mod toolbar;
 pub(crate) mod tools;
 pub(crate) mod words;
 
-pub use toolbar::place_of;
+pub use toolbar::slider_rect;
 
 use eframe::egui::{ScrollArea, Ui};
 
 /// The width in points up to which a row does not fit and scrolls sideways by touch.
-const NARROW: f32 = 600.0;
+const NARROW_ROW_POINTS: f32 = 600.0;
 
 /// Draws a row of the window; on a phone it is wider than the window and scrolls.
-pub(crate) fn row(ui: &mut Ui, draw: impl FnOnce(&mut Ui)) {
-    if ui.available_width() > NARROW {
+pub(crate) fn draw_row(ui: &mut Ui, draw: impl FnOnce(&mut Ui)) {
+    if ui.available_width() > NARROW_ROW_POINTS {
         ui.horizontal(draw);
     } else {
+        // Several rows of one window scroll, so each needs an identity of its own.
         let name = ui.next_auto_id();
         ScrollArea::horizontal().id_salt(name).show(ui, |ui| ui.horizontal(draw));
     }

@@ -6,14 +6,14 @@ use thalweg_sim::sketch::{Sketch, SketchFeature, SketchKind};
 
 /// Two clicks within this distance, as a fraction of the terrain's longer side, are the same place: the second ends
 /// the line.
-const SAME: f64 = 0.01;
+const SAME_PLACE_FRACTION: f64 = 0.01;
 /// The spacing of the points of a drag, as a fraction of the terrain's longer side.
-const APART: f64 = 1.0 / 80.0;
+const DRAG_SPACING_FRACTION: f64 = 1.0 / 80.0;
 /// The distance within which the end of a river is joined to another river, because a mouse rarely hits a line
 /// exactly; within half of it, the end of a line is moved to the map's edge.
-const JOINS: f64 = 0.02;
+const JOIN_DISTANCE_FRACTION: f64 = 0.02;
 /// The distance within which the eraser finds a line.
-const REACH: f64 = 0.05;
+const ERASER_REACH_FRACTION: f64 = 0.05;
 
 /// A function of the pen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +64,8 @@ pub struct Pen {
 impl Pen {
     /// Returns an inactive pen for a terrain whose longer side is `extent` metres.
     pub fn new(extent: f64) -> Self {
+        // The initial height is a tenth of the extent, so that it is visible on a terrain of any size, but at most 8000
+        // m.
         let height = (0.1 * extent).clamp(0.01, 8000.0);
         Self { nib: None, line: Vec::new(), height: if height > 100.0 { height.round() } else { height }, extent }
     }
@@ -103,7 +105,7 @@ impl Pen {
     }
 
     /// The kind of feature that is drawn.
-    pub fn kind(&self) -> Option<SketchKind> {
+    pub fn sketch_kind(&self) -> Option<SketchKind> {
         match self.nib {
             Some(Nib::Draw(kind)) => Some(kind),
             _ => None,
@@ -111,30 +113,35 @@ impl Pen {
     }
 
     /// Handles a click; returns true if the feature is complete.
-    pub fn click(&mut self, place: Point) -> bool {
-        let place = self.rounded(place);
-        let ends = self.is_near(self.line.last(), place, SAME) || self.closes(place);
+    pub fn add_clicked_point(&mut self, place: Point) -> bool {
+        let place = self.round_to_centimetres(place);
+        // A second click at the same place ends the line and adds no point.
+        let ends = self.is_near(self.line.last(), place, SAME_PLACE_FRACTION) || self.close_coast(place);
         if !ends {
             self.line.push(place);
         }
-        ends || self.kind() == Some(SketchKind::Height)
+        ends || self.sketch_kind() == Some(SketchKind::Height)
     }
 
     /// Handles a position during a drag.
-    pub fn drag(&mut self, place: Point) {
-        let place = self.rounded(place);
-        if self.kind() != Some(SketchKind::Height) && !self.is_near(self.line.last(), place, APART) {
+    pub fn add_dragged_point(&mut self, place: Point) {
+        let place = self.round_to_centimetres(place);
+        if self.sketch_kind() != Some(SketchKind::Height)
+            && !self.is_near(self.line.last(), place, DRAG_SPACING_FRACTION)
+        {
             self.line.push(place);
         }
     }
 
     /// Completes the feature that was drawn on a terrain of extent `world`, given the `others` that exist: closes
     /// coasts, moves ends to the map's edge and joins rivers. Returns `None` without a point.
-    pub fn finish(&mut self, world: Extent, others: &Sketch) -> Option<SketchFeature> {
+    pub fn finish_feature(&mut self, world: Extent, others: &Sketch) -> Option<SketchFeature> {
         let mut points = std::mem::take(&mut self.line);
-        let kind = self.kind()?;
+        let kind = self.sketch_kind()?;
         if let (SketchKind::Coast, [first, _, _, .., last]) = (kind, points.as_slice())
-            && apart(*first, *last) < 2.0 * JOINS * self.extent
+            // A coast whose ends are close is meant as a closed one. The last point moves onto the first, because a
+            // ring has to close exactly.
+            && distance_between(*first, *last) < 2.0 * JOIN_DISTANCE_FRACTION * self.extent
         {
             let first = *first;
             points.pop();
@@ -143,16 +150,21 @@ impl Pen {
         let is_ring = points.len() > 3 && points.first() == points.last();
         if kind != SketchKind::Height && !is_ring {
             let count = points.len();
+            // Only the ends are moved; the rest of the line stays as it was drawn.
             let at_edge = points.iter_mut().enumerate().filter(|(k, _)| *k == 0 || k + 1 == count);
-            at_edge.for_each(|(_, point)| *point = self.edge(*point, world));
+            at_edge.for_each(|(_, point)| *point = self.snap_to_edge(*point, world));
         }
         if kind == SketchKind::River
             && let Some(end) = points.last_mut()
         {
             let rivers = others.features().iter().filter(|other| other.kind == SketchKind::River);
-            let joint =
-                rivers.map(|river| river.nearest(*end)).min_by(|a, b| apart(*a, *end).total_cmp(&apart(*b, *end)));
-            *end = joint.filter(|joint| apart(*joint, *end) < JOINS * self.extent).unwrap_or(*end);
+            // The nearest point of any other river is the confluence, if it is within reach.
+            let joint = rivers
+                .map(|river| river.nearest(*end))
+                .min_by(|a, b| distance_between(*a, *end).total_cmp(&distance_between(*b, *end)));
+            *end = joint
+                .filter(|joint| distance_between(*joint, *end) < JOIN_DISTANCE_FRACTION * self.extent)
+                .unwrap_or(*end);
         }
         points.first()?;
         let heights = if kind == SketchKind::Height { vec![self.height] } else { Vec::new() };
@@ -160,17 +172,19 @@ impl Pen {
     }
 
     /// Returns the number of the nearest feature, if one is within reach.
-    pub fn nearest(&self, place: Point, sketch: &Sketch) -> Option<usize> {
-        let far = |feature: &SketchFeature| apart(feature.nearest(place), place);
+    pub fn find_nearest_feature(&self, place: Point, sketch: &Sketch) -> Option<usize> {
+        let far = |feature: &SketchFeature| distance_between(feature.nearest(place), place);
         let all = sketch.features().iter().map(far).enumerate();
-        all.filter(|(_, far)| *far < REACH * self.extent).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(number, _)| number)
+        all.filter(|(_, far)| *far < ERASER_REACH_FRACTION * self.extent)
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+            .map(|(number, _)| number)
     }
 
     /// Returns true if a coast returns to its first point here, and closes it.
-    fn closes(&mut self, place: Point) -> bool {
-        let is_back = self.kind() == Some(SketchKind::Coast)
+    fn close_coast(&mut self, place: Point) -> bool {
+        let is_back = self.sketch_kind() == Some(SketchKind::Coast)
             && self.line.len() > 2
-            && self.is_near(self.line.first(), place, JOINS);
+            && self.is_near(self.line.first(), place, JOIN_DISTANCE_FRACTION);
         if let Some(first) = self.line.first().copied().filter(|_| is_back) {
             self.line.push(first);
         }
@@ -178,12 +192,12 @@ impl Pen {
     }
 
     fn is_near(&self, other: Option<&Point>, place: Point, share: f64) -> bool {
-        other.is_some_and(|other| apart(*other, place) < share * self.extent)
+        other.is_some_and(|other| distance_between(*other, place) < share * self.extent)
     }
 
     /// Moves a point that is near the map's edge onto it.
-    fn edge(&self, place: Point, world: Extent) -> Point {
-        let near = 0.5 * JOINS * self.extent;
+    fn snap_to_edge(&self, place: Point, world: Extent) -> Point {
+        let near = 0.5 * JOIN_DISTANCE_FRACTION * self.extent;
         let along = |metres: f64, side: f64| match metres {
             x if x < near => 0.0,
             x if x > side - near => side,
@@ -193,13 +207,13 @@ impl Pen {
     }
 
     /// Rounds to centimetres, the precision in files; small terrains (up to 10 m) are not rounded.
-    fn rounded(&self, place: Point) -> Point {
+    fn round_to_centimetres(&self, place: Point) -> Point {
         let rounded = |x: f64| if self.extent > 10.0 { (x * 100.0).round() / 100.0 } else { x };
         Point::new(rounded(place.x), rounded(place.y))
     }
 }
 
-fn apart(a: Point, b: Point) -> f64 {
+fn distance_between(a: Point, b: Point) -> f64 {
     (a.x - b.x).hypot(a.y - b.y)
 }
 
@@ -216,9 +230,9 @@ mod tests {
 
     fn drawn(kind: SketchKind, clicks: &[[f64; 2]], others: &Sketch) -> Option<SketchFeature> {
         let mut pen = Pen { nib: Some(Nib::Draw(kind)), ..Pen::new(1000.0) };
-        let done = clicks.iter().position(|place| pen.click((*place).into()));
+        let done = clicks.iter().position(|place| pen.add_clicked_point((*place).into()));
         assert_eq!(done, Some(clicks.len() - 1), "{kind:?}");
-        pen.finish(WORLD, others)
+        pen.finish_feature(WORLD, others)
     }
 
     #[test]
@@ -245,12 +259,12 @@ mod tests {
     #[test]
     fn a_drag_is_a_line_and_the_nearest_is_taken() {
         let mut pen = Pen { nib: Some(Nib::Draw(SketchKind::Ridge)), ..Pen::new(1000.0) };
-        (0..100).for_each(|k| pen.drag(Point::new(100.0 + 5.0 * f64::from(k), 400.0)));
-        let ridge = pen.finish(WORLD, &Sketch::default()).unwrap();
+        (0..100).for_each(|k| pen.add_dragged_point(Point::new(100.0 + 5.0 * f64::from(k), 400.0)));
+        let ridge = pen.finish_feature(WORLD, &Sketch::default()).unwrap();
         assert!((20..60).contains(&ridge.points.len()) && pen.line.is_empty(), "{}", ridge.points.len());
         let other = [[0.0, 0.0], [9.0, 9.0]].map(Point::from).to_vec();
         let sketch = sketch(vec![SketchFeature::new(SketchKind::Ridge, other), ridge]);
-        assert_eq!(pen.nearest(Point::new(300.0, 420.0), &sketch), Some(1));
-        assert_eq!(pen.nearest(Point::new(300.0, 700.0), &sketch), None);
+        assert_eq!(pen.find_nearest_feature(Point::new(300.0, 420.0), &sketch), Some(1));
+        assert_eq!(pen.find_nearest_feature(Point::new(300.0, 700.0), &sketch), None);
     }
 }

@@ -6,39 +6,39 @@ use eframe::egui;
 use eframe::egui_wgpu::{RenderState, WgpuConfiguration, WgpuSetup};
 use thalweg_render::pictures::picture::Picture;
 
-use crate::view::camera::Camera;
-use crate::view::gpu::{Gpu, limits};
+use crate::view::camera::ViewCamera;
+use crate::view::gpu::{Gpu, choose_device_limits};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::view::gpu::{NO_ADAPTER, for_window};
-use crate::view::look::{Dot, Line, Look, Shot};
+use crate::view::look::{Appearance, Shot, ViewDot, ViewLine};
 use crate::view::renderer::Renderer;
 use crate::view::surface::Surface;
-use crate::view::target::{Reading, Target};
+use crate::view::target::{PictureReadback, Target};
 
 /// The contents of one picture; the same frame gives the same picture.
 #[derive(Clone, PartialEq, Default)]
-pub struct Frame {
+pub struct ViewFrame {
     /// Width and height in pixels.
     pub size: [u32; 2],
     /// The parts of the picture.
-    pub parts: Vec<Part>,
+    pub parts: Vec<FramePart>,
     /// Moving droplets and other dots.
-    pub dots: Vec<Dot>,
+    pub dots: Vec<ViewDot>,
     /// Paths, and rings of brushes.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ViewLine>,
 }
 
 /// A part of the picture: a terrain seen by a camera.
 #[derive(Clone, PartialEq)]
-pub struct Part {
+pub struct FramePart {
     /// The terrain: 0 is the current one, 1 the one before erosion.
     pub terrain: usize,
     /// The terrain's version number.
     pub version: u64,
     /// The camera.
-    pub camera: Camera,
+    pub camera: ViewCamera,
     /// The appearance.
-    pub look: Look,
+    pub look: Appearance,
     /// Left, top, width and height in pixels.
     pub area: [u32; 4],
     /// The part of the area that is drawn.
@@ -52,15 +52,15 @@ pub struct Part {
 }
 
 /// The renderer with its target texture, which is registered with the window.
-pub struct Scene {
+pub struct WindowScene {
     state: RenderState,
     gpu: Gpu,
     renderer: Renderer,
     target: Option<(Target, egui::TextureId)>,
-    drawn: Option<Frame>,
+    drawn: Option<ViewFrame>,
 }
 
-impl Scene {
+impl WindowScene {
     /// Creates a scene on the window's own GPU.
     pub fn new(state: RenderState) -> Self {
         let renderer = Renderer::new(&state.device, &state.queue);
@@ -69,36 +69,43 @@ impl Scene {
     }
 
     /// The maximum number of cells on a side that the GPU accepts.
-    pub fn most_cells(&self) -> usize {
+    pub fn max_cells(&self) -> usize {
         (self.state.device.limits().max_texture_dimension_2d as usize).min(4096)
     }
 
     /// Replaces the renderer's terrain of that number.
-    pub fn load(&mut self, number: usize, surface: &Surface) {
-        self.renderer.load(number, surface);
+    pub fn load_terrain(&mut self, number: usize, surface: &Surface) {
+        self.renderer.load_terrain(number, surface);
         self.drawn = None;
     }
 
     /// Returns the texture of this frame, redrawn if the frame has changed.
-    pub fn show(&mut self, frame: Frame) -> Option<egui::TextureId> {
-        let size = self.within(frame.size);
+    pub fn render_texture(&mut self, frame: ViewFrame) -> Option<egui::TextureId> {
+        let size = self.clamp_size(frame.size);
         if self.target.as_ref().is_none_or(|(target, _)| target.size() != size) {
             let target = Target::new(&self.state.device, size);
             let mut egui_renderer = self.state.renderer.write();
             let filter = wgpu::FilterMode::Linear;
             let id = match self.target.take() {
+                // The texture keeps its number in egui, so a resized window does not leak one per size.
                 Some((_, id)) => {
-                    egui_renderer.update_egui_texture_from_wgpu_texture(&self.state.device, target.view(), filter, id);
+                    egui_renderer.update_egui_texture_from_wgpu_texture(
+                        &self.state.device,
+                        target.texture_view(),
+                        filter,
+                        id,
+                    );
                     id
                 }
-                None => egui_renderer.register_native_texture(&self.state.device, target.view(), filter),
+                None => egui_renderer.register_native_texture(&self.state.device, target.texture_view(), filter),
             };
             self.target = Some((target, id));
             self.drawn = None;
         }
         let (target, id) = self.target.as_ref()?;
+        // An unchanged frame is not drawn again; egui shows the same texture.
         if self.drawn.as_ref() != Some(&frame) {
-            draw(&mut self.renderer, target, &frame);
+            draw_frame(&mut self.renderer, target, &frame);
             self.drawn = Some(frame);
         }
         Some(*id)
@@ -109,22 +116,23 @@ impl Scene {
     /// # Errors
     /// Returns an error if the picture cannot be read back.
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn picture(&mut self, frame: &Frame, times: u32) -> Result<Picture, String> {
-        self.drawn_larger(frame, times).read(&self.gpu)
+    pub fn render_picture(&mut self, frame: &ViewFrame, times: u32) -> Result<Picture, String> {
+        self.drawn_larger(frame, times).read_picture(&self.gpu)
     }
 
-    /// Starts a picture of a frame without blocking; [`Scene::read`] returns it later.
-    pub fn begin_picture(&mut self, frame: &Frame, times: u32) -> Reading {
+    /// Starts a picture of a frame without blocking; [`WindowScene::read_picture`] returns it later.
+    pub fn begin_picture(&mut self, frame: &ViewFrame, times: u32) -> PictureReadback {
         self.drawn_larger(frame, times).begin_read(&self.gpu)
     }
 
     /// Returns a picture that was started, once it is ready.
-    pub fn read(&self, reading: &Reading) -> Option<Result<Picture, String>> {
-        reading.take(&self.gpu)
+    pub fn read_picture(&self, reading: &PictureReadback) -> Option<Result<Picture, String>> {
+        reading.poll_picture(&self.gpu)
     }
 
-    fn drawn_larger(&mut self, frame: &Frame, times: u32) -> Target {
-        let most = self.within([u32::MAX; 2])[0];
+    fn drawn_larger(&mut self, frame: &ViewFrame, times: u32) -> Target {
+        let most = self.clamp_size([u32::MAX; 2])[0];
+        // The factor is reduced until the enlarged picture fits into a texture.
         let times = times.max(1).min(most / frame.size[0].max(1)).min(most / frame.size[1].max(1)).max(1);
         let larger = |area: [u32; 4]| area.map(|x| x * times);
         let mut large = frame.clone();
@@ -133,26 +141,27 @@ impl Scene {
             part.area = larger(part.area);
             part.clip = part.clip.map(larger);
         }
+        // Dots and lines have widths in pixels, so they grow with the picture.
         large.dots.iter_mut().for_each(|dot| dot.pixels *= times as f32);
         large.lines.iter_mut().for_each(|line| line.pixels *= times as f32);
         let target = Target::new(&self.state.device, large.size);
-        draw(&mut self.renderer, &target, &large);
+        draw_frame(&mut self.renderer, &target, &large);
         self.drawn = None;
         target
     }
 
     /// Returns true if the GPU has been lost.
-    pub fn lost(&self) -> bool {
-        self.renderer.lost()
+    pub fn is_lost(&self) -> bool {
+        self.renderer.is_lost()
     }
 
-    fn within(&self, size: [u32; 2]) -> [u32; 2] {
+    fn clamp_size(&self, size: [u32; 2]) -> [u32; 2] {
         let most = self.state.device.limits().max_texture_dimension_2d;
         size.map(|x| x.clamp(1, most))
     }
 }
 
-fn draw(renderer: &mut Renderer, target: &Target, frame: &Frame) {
+fn draw_frame(renderer: &mut Renderer, target: &Target, frame: &ViewFrame) {
     let shots: Vec<Shot<'_>> = (frame.parts.iter())
         .map(|part| Shot {
             terrain: part.terrain,
@@ -170,11 +179,11 @@ fn draw(renderer: &mut Renderer, target: &Target, frame: &Frame) {
 }
 
 /// Configures how the window chooses its GPU: a hardware one before software, with textures as large as it supports.
-pub fn on_any_gpu() -> WgpuConfiguration {
+pub fn configure_gpu_choice() -> WgpuConfiguration {
     let descriptor: Arc<dyn Fn(&wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> + Send + Sync> =
         Arc::new(|adapter| wgpu::DeviceDescriptor {
             label: Some("thalweg studio"),
-            required_limits: limits(adapter),
+            required_limits: choose_device_limits(adapter),
             ..wgpu::DeviceDescriptor::default()
         });
     let mut configuration = WgpuConfiguration::default();

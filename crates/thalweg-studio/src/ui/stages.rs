@@ -10,12 +10,12 @@ use thalweg_models::model::{Family, Model};
 use thalweg_models::models;
 use thalweg_sim::recipe::{Recipe, Stage};
 
-use crate::ui::words::trouble;
+use crate::ui::words::format_error;
 
 /// The width of a parameter's name in points.
-const NAME: f32 = 120.0;
+const NAME_WIDTH_POINTS: f32 = 120.0;
 /// The width of its slider in points.
-const SLIDER: f32 = 80.0;
+const SLIDER_WIDTH_POINTS: f32 = 80.0;
 
 /// The state of the panel between frames.
 #[derive(Default)]
@@ -27,7 +27,7 @@ pub struct Panel {
 }
 
 /// A change to the list, which is applied after the list has been drawn.
-enum Act {
+enum StageEdit {
     Remove(usize),
     Duplicate(usize),
     Swap(usize, usize),
@@ -40,10 +40,10 @@ impl Panel {
         let mut changed = false;
         let mut act = None;
         ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-            changed |= world(ui, recipe);
+            changed |= edit_world(ui, recipe);
             ui.separator();
             for number in 0..recipe.stages.len() {
-                changed |= self.stage(ui, recipe, number, running, &mut act);
+                changed |= self.draw_stage(ui, recipe, number, running, &mut act);
             }
             ui.add_space(6.0);
             ui.menu_button("+ Add a stage", |ui| {
@@ -54,27 +54,27 @@ impl Panel {
                     for about in models::all_models().map(|model| model.about()).filter(|about| about.family == family)
                     {
                         if ui.button(about.name).on_hover_text(about.summary).clicked() {
-                            act = Some(Act::Add(about.name));
+                            act = Some(StageEdit::Add(about.name));
                             ui.close();
                         }
                     }
                 }
             });
         });
-        self.page(ui);
+        self.draw_model_page(ui);
         match act {
-            Some(act) => apply(recipe, act) || changed,
+            Some(act) => apply_edit(recipe, act) || changed,
             None => changed,
         }
     }
 
-    fn stage(
+    fn draw_stage(
         &mut self,
         ui: &mut Ui,
         recipe: &mut Recipe,
         number: usize,
         running: usize,
-        act: &mut Option<Act>,
+        act: &mut Option<StageEdit>,
     ) -> bool {
         let count = recipe.stages.len();
         let labels: Vec<String> = recipe.stages.iter().map(|stage| stage.label.clone()).collect();
@@ -95,25 +95,25 @@ impl Panel {
                     self.page = Some(about.name);
                 }
                 if ui.button("Up").on_hover_text("Moves the stage earlier").clicked() && number > 0 {
-                    *act = Some(Act::Swap(number, number - 1));
+                    *act = Some(StageEdit::Swap(number, number - 1));
                 }
                 if ui.button("Down").on_hover_text("Moves the stage later").clicked() && number + 1 < count {
-                    *act = Some(Act::Swap(number, number + 1));
+                    *act = Some(StageEdit::Swap(number, number + 1));
                 }
                 if ui.button("Copy").on_hover_text("Duplicates the stage").clicked() {
-                    *act = Some(Act::Duplicate(number));
+                    *act = Some(StageEdit::Duplicate(number));
                 }
                 if ui.button("Remove").clicked() {
-                    *act = Some(Act::Remove(number));
+                    *act = Some(StageEdit::Remove(number));
                 }
                 changed |= ui.checkbox(&mut stage.muted, "mute").on_hover_text("Does not run the stage").changed();
             });
-            changed |= self.rename(ui, stage, number, &labels);
+            changed |= self.edit_label(ui, stage, number, &labels);
             ui.label(RichText::new(about.summary).weak());
             for param in stage.model.declared() {
-                changed |= parameter(ui, stage.model.as_mut(), &param);
+                changed |= edit_parameter(ui, stage.model.as_mut(), &param);
             }
-            changed |= given(ui, stage);
+            changed |= list_inputs(ui, stage);
         });
         header.header_response.on_hover_text(about.summary);
         changed
@@ -121,7 +121,7 @@ impl Panel {
 
     /// Edits the stage's label. The label determines the stage's random numbers, so it is changed only when the typing
     /// is finished.
-    fn rename(&mut self, ui: &mut Ui, stage: &mut Stage, number: usize, labels: &[String]) -> bool {
+    fn edit_label(&mut self, ui: &mut Ui, stage: &mut Stage, number: usize, labels: &[String]) -> bool {
         let mut text = match &self.renaming {
             Some((n, text)) if *n == number => text.clone(),
             _ => stage.label.clone(),
@@ -133,14 +133,16 @@ impl Panel {
             })
             .inner
             .on_hover_text("The key of the stage's random numbers: another label gives other numbers.");
+        // Two stages with one label would have the same random numbers, so the panel refuses it.
         let wish = text.trim();
         if wish != stage.label && labels.iter().any(|label| label == wish) {
-            ui.label(trouble("another stage has this label"));
+            ui.label(format_error("another stage has this label"));
         }
         if response.has_focus() {
             self.renaming = Some((number, text));
         } else if response.lost_focus() {
             self.renaming = None;
+            // The typing has ended; an empty or duplicate label is discarded.
             let text = text.trim();
             if !text.is_empty() && !labels.iter().any(|label| label == text) {
                 stage.label = text.to_string();
@@ -151,7 +153,7 @@ impl Panel {
     }
 
     /// Shows the documentation page of a model in a window of its own.
-    fn page(&mut self, ui: &Ui) {
+    fn draw_model_page(&mut self, ui: &Ui) {
         let Some(name) = self.page else { return };
         let Ok(model) = models::find_model(name) else { return };
         let mut open = true;
@@ -169,7 +171,7 @@ impl Panel {
 }
 
 /// Edits the settings of the whole world.
-fn world(ui: &mut Ui, recipe: &mut Recipe) -> bool {
+fn edit_world(ui: &mut Ui, recipe: &mut Recipe) -> bool {
     let mut changed = false;
     if !recipe.about.is_empty() {
         ui.label(RichText::new(recipe.about.trim().replace('\n', " ")).weak());
@@ -202,7 +204,7 @@ fn world(ui: &mut Ui, recipe: &mut Recipe) -> bool {
 }
 
 /// Draws one parameter: its name, a control for its kind, and its meaning as a tooltip.
-fn parameter(ui: &mut Ui, model: &mut dyn Model, param: &Param) -> bool {
+fn edit_parameter(ui: &mut Ui, model: &mut dyn Model, param: &Param) -> bool {
     let Some(value) = model.get(param.name) else { return false };
     let mut next = value;
     let about = |ui: &mut Ui| {
@@ -214,13 +216,13 @@ fn parameter(ui: &mut Ui, model: &mut dyn Model, param: &Param) -> bool {
     };
     ui.horizontal(|ui| {
         let name = if value == param.default { RichText::new(param.name) } else { RichText::new(param.name).strong() };
-        let size = vec2(NAME, ui.spacing().interact_size.y);
+        let size = vec2(NAME_WIDTH_POINTS, ui.spacing().interact_size.y);
         let left = Layout::left_to_right(Align::Center);
         let label = ui.allocate_ui_with_layout(size, left, |ui| {
-            ui.set_min_width(NAME);
+            ui.set_min_width(NAME_WIDTH_POINTS);
             ui.add(egui::Label::new(name).truncate()).on_hover_ui(about)
         });
-        let control = control(ui, param, &mut next).accessible_name(param.name).on_hover_ui(about);
+        let control = draw_control(ui, param, &mut next).accessible_name(param.name).on_hover_ui(about);
         // A double click, as is common, or the context menu resets the parameter to its default.
         if label.inner.interact(Sense::click()).double_clicked() {
             next = param.default;
@@ -238,9 +240,10 @@ fn parameter(ui: &mut Ui, model: &mut dyn Model, param: &Param) -> bool {
 }
 
 /// Formats a number with at most five significant digits.
-fn digits(x: f64) -> String {
+fn format_number(x: f64) -> String {
     match x.abs() {
         a if a == 0.0 || (1e-3..1e6).contains(&a) => {
+            // The number of decimal places follows from the power of ten, for example two for 123.45.
             let places = if a == 0.0 { 0 } else { (4 - a.log10().floor() as i32).clamp(0, 7) as usize };
             let text = format!("{x:.places$}");
             if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
@@ -254,20 +257,23 @@ fn digits(x: f64) -> String {
 }
 
 /// Draws a control for a value with this declaration.
-pub fn control(ui: &mut Ui, param: &Param, value: &mut Value) -> egui::Response {
-    ui.spacing_mut().slider_width = SLIDER;
+pub fn draw_control(ui: &mut Ui, param: &Param, value: &mut Value) -> egui::Response {
+    ui.spacing_mut().slider_width = SLIDER_WIDTH_POINTS;
     let suffix = if param.unit == "1" { String::new() } else { format!(" {}", param.unit) };
     match (param.kind, value) {
         (ParamKind::Number { min, max }, Value::Number(x)) => {
             let usual = if let Value::Number(usual) = param.default { usual.abs() } else { 1.0 };
+            // A default of 0 says nothing about the size of the values, so the range determines it.
             let usual = if usual > 0.0 { usual } else { (max.abs().max(min.abs()) * 1e-4).clamp(1e-6, 1.0) };
+            // A range much wider than the default would leave only a few pixels of a linear slider for the common
+            // values.
             let wide = (max - min) > 30.0 * usual;
             ui.add(
                 Slider::new(x, min..=max)
                     .logarithmic(wide)
                     .smallest_positive(usual * 1e-3)
                     .largest_finite(max)
-                    .custom_formatter(|x, _| digits(x))
+                    .custom_formatter(|x, _| format_number(x))
                     .suffix(suffix),
             )
         }
@@ -296,7 +302,7 @@ pub fn control(ui: &mut Ui, param: &Param, value: &mut Value) -> egui::Response 
 }
 
 /// Lists the stage's inputs in addition to parameters (layers, springs, strokes); each can be removed.
-fn given(ui: &mut Ui, stage: &mut Stage) -> bool {
+fn list_inputs(ui: &mut Ui, stage: &mut Stage) -> bool {
     let mut changed = false;
     let mut gone = None;
     for name in stage.layers.keys() {
@@ -334,16 +340,16 @@ fn given(ui: &mut Ui, stage: &mut Stage) -> bool {
     changed
 }
 
-fn apply(recipe: &mut Recipe, act: Act) -> bool {
+fn apply_edit(recipe: &mut Recipe, act: StageEdit) -> bool {
     match act {
-        Act::Remove(number) => drop(recipe.stages.remove(number)),
-        Act::Swap(a, b) => recipe.stages.swap(a, b),
-        Act::Duplicate(number) => {
+        StageEdit::Remove(number) => drop(recipe.stages.remove(number)),
+        StageEdit::Swap(a, b) => recipe.stages.swap(a, b),
+        StageEdit::Duplicate(number) => {
             let stage = &recipe.stages[number];
             let copy = Stage { label: recipe.free_label(&stage.label), ..stage.clone() };
             recipe.stages.insert(number + 1, copy);
         }
-        Act::Add(name) => {
+        StageEdit::Add(name) => {
             let Ok(model) = models::find_model(name) else { return false };
             let label = recipe.free_label(name);
             recipe.stages.push(Stage::new(label, model));
@@ -368,7 +374,7 @@ mod tests {
             (-0.25, "-0.25"),
         ];
         for (x, text) in cases {
-            assert_eq!(digits(x), text);
+            assert_eq!(format_number(x), text);
         }
     }
 }

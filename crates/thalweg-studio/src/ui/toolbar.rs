@@ -6,10 +6,10 @@ use thalweg_models::rocks::ROCKS;
 use thalweg_sim::knobs::{self, FACTOR};
 use thalweg_sim::recipe::Recipe;
 
-use crate::goods::Goods;
 use crate::options::PresetCard;
-use crate::platform::{self, Ask};
-use crate::ui::NARROW;
+use crate::platform::{self, DialogQuestion};
+use crate::run_export::RunExport;
+use crate::ui::NARROW_ROW_POINTS;
 
 /// A user action in the toolbar.
 pub enum ToolbarAct {
@@ -20,7 +20,7 @@ pub enum ToolbarAct {
     /// Play or pause.
     Play(bool),
     /// Ask for a file or folder.
-    Ask(Ask),
+    Ask(DialogQuestion),
     /// Save the recipe to its file.
     Save,
     /// Go back in the recipe's history.
@@ -36,14 +36,14 @@ pub enum ToolbarAct {
     /// Copy the address that opens this world in a page to the clipboard.
     CopyLink,
     /// Give these files to the page's user.
-    Give(Goods),
+    Give(RunExport),
     /// Show or hide the list of keys.
     Keys,
 }
 
 /// The knobs that scale many parameters at once, and the recipe before they were applied.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Knobs {
+pub struct ToolbarKnobs {
     /// The positions of the knobs.
     at: knobs::Knobs,
     /// The recipe before the knobs were applied.
@@ -53,20 +53,22 @@ pub struct Knobs {
     turned: String,
 }
 
-impl Knobs {
+impl ToolbarKnobs {
     /// Resets the knobs if the recipe was changed elsewhere.
-    fn meet(&mut self, recipe: &Recipe) {
+    fn sync_with_recipe(&mut self, recipe: &Recipe) {
         let now = recipe.to_toml();
+        // The comparison of texts detects every change, whether by a panel, a tool or undo.
         if now != self.turned {
             *self = Self { base: now.clone(), turned: now, ..Self::default() };
         }
     }
 
     /// Sets the recipe to the base with the knobs applied.
-    fn turn(&mut self, recipe: &mut Recipe) {
+    fn apply_to_recipe(&mut self, recipe: &mut Recipe) {
+        // The knobs start from the base every time, so turning one back restores the recipe exactly.
         let Ok(mut base) = Recipe::parse(&self.base) else { return };
         // A knob outside its range changes nothing; the sliders cannot reach such a position.
-        if self.at.turn(&mut base).is_ok() {
+        if self.at.apply_to(&mut base).is_ok() {
             base.folder.clone_from(&recipe.folder);
             *recipe = base;
             self.turned = recipe.to_toml();
@@ -75,7 +77,7 @@ impl Knobs {
 }
 
 /// The data that the toolbar shows in addition to the recipe.
-pub struct Shown<'a> {
+pub struct ToolbarState<'a> {
     /// The presets.
     pub presets: &'a [PresetCard],
     /// Their thumbnails.
@@ -89,20 +91,26 @@ pub struct Shown<'a> {
 }
 
 /// Draws the toolbar, and returns the user's action.
-pub fn show(ui: &mut Ui, recipe: &mut Recipe, knobs: &mut Knobs, shown: &Shown<'_>) -> Option<ToolbarAct> {
+pub fn draw_toolbar(
+    ui: &mut Ui,
+    recipe: &mut Recipe,
+    knobs: &mut ToolbarKnobs,
+    shown: &ToolbarState<'_>,
+) -> Option<ToolbarAct> {
     let mut wish = None;
     // A narrow window has one row that scrolls sideways by touch, so it is not wrapped.
-    let is_narrow = ui.ctx().content_rect().width() <= NARROW;
+    let is_narrow = ui.ctx().content_rect().width() <= NARROW_ROW_POINTS;
     let draw = |ui: &mut Ui| {
-        ui.menu_button(RichText::new(&recipe.name).strong(), |ui| wish = presets(ui, shown))
+        ui.menu_button(RichText::new(&recipe.name).strong(), |ui| wish = draw_presets(ui, shown))
             .response
             .on_hover_text("Presets and files");
         ui.separator();
         ui.label("Seed");
+        // The control edits signed numbers; the cast keeps all 64 bits in both directions.
         let mut seed = recipe.seed as i64;
         let mut reseeded = ui.add(DragValue::new(&mut seed).speed(0.1)).accessible_name("seed").changed();
         if ui.button("Dice").on_hover_text("Another world of this kind").clicked() {
-            seed = platform::dice() as i64;
+            seed = platform::generate_number() as i64;
             reseeded = true;
         }
         if reseeded {
@@ -115,22 +123,24 @@ pub fn show(ui: &mut Ui, recipe: &mut Recipe, knobs: &mut Knobs, shown: &Shown<'
             wish = Some(ToolbarAct::Play(!shown.playing));
         }
         ui.separator();
-        knobs.meet(recipe);
+        knobs.sync_with_recipe(recipe);
         let before = knobs.at.clone();
-        knob(
+        draw_knob(
             ui,
             "Age",
             &mut knobs.at.age,
             "The duration of all erosion: a factor on years, durations and numbers of droplets.",
         );
-        knob(ui, "Rain", &mut knobs.at.rain, "The amount of rain: a factor on the rain of all stages.");
-        rock(ui, recipe.rock.name, &mut knobs.at);
+        draw_knob(ui, "Rain", &mut knobs.at.rain, "The amount of rain: a factor on the rain of all stages.");
+        draw_rock_choice(ui, recipe.rock.name, &mut knobs.at);
         if knobs.at != before {
-            knobs.turn(recipe);
+            knobs.apply_to_recipe(recipe);
             wish = Some(ToolbarAct::Changed);
         }
         ui.separator();
-        ui.menu_button("Export", |ui| if shown.page { page_export(ui, &mut wish) } else { export(ui, &mut wish) });
+        ui.menu_button("Export", |ui| {
+            if shown.page { draw_page_export_menu(ui, &mut wish) } else { draw_export_menu(ui, &mut wish) }
+        });
         ui.separator();
         let [undo, redo] = shown.undo;
         if ui.add_enabled(undo, Button::new("Undo")).on_hover_text("Ctrl+Z").clicked() {
@@ -151,21 +161,22 @@ pub fn show(ui: &mut Ui, recipe: &mut Recipe, knobs: &mut Knobs, shown: &Shown<'
     wish
 }
 
-fn knob(ui: &mut Ui, name: &str, value: &mut f64, about: &str) {
+fn draw_knob(ui: &mut Ui, name: &str, value: &mut f64, about: &str) {
     ui.label(name);
     let slider = Slider::new(value, FACTOR).logarithmic(true).max_decimals(2).prefix("×");
     ui.spacing_mut().slider_width = 90.0;
     let rect = ui.add(slider).accessible_name(name).on_hover_text(about).rect;
+    // The rectangle is stored for place_of.
     ui.data_mut(|data| data.insert_temp(egui::Id::unique(name), rect));
 }
 
 /// Returns where the slider of a knob was drawn last, for browser tests, which cannot see it.
-pub fn place_of(ctx: &egui::Context, name: &'static str) -> Option<egui::Rect> {
+pub fn slider_rect(ctx: &egui::Context, name: &'static str) -> Option<egui::Rect> {
     ctx.data(|data| data.get_temp(egui::Id::unique(name)))
 }
 
 /// Draws the choice of the terrain's rock.
-fn rock(ui: &mut Ui, now: &str, at: &mut knobs::Knobs) {
+fn draw_rock_choice(ui: &mut Ui, now: &str, at: &mut knobs::Knobs) {
     ui.label("Rock");
     let list = ComboBox::from_id_salt("rock").selected_text(now).show_ui(ui, |ui| {
         for rock in &ROCKS {
@@ -178,7 +189,7 @@ fn rock(ui: &mut Ui, now: &str, at: &mut knobs::Knobs) {
     list.response.accessible_name("Rock").on_hover_text(about);
 }
 
-fn presets(ui: &mut Ui, shown: &Shown<'_>) -> Option<ToolbarAct> {
+fn draw_presets(ui: &mut Ui, shown: &ToolbarState<'_>) -> Option<ToolbarAct> {
     let mut wish = None;
     ScrollArea::vertical().max_height(420.0).show(ui, |ui| {
         egui::Grid::new("presets").num_columns(2).show(ui, |ui| {
@@ -204,16 +215,16 @@ fn presets(ui: &mut Ui, shown: &Shown<'_>) -> Option<ToolbarAct> {
     });
     ui.separator();
     let open = ["Open a recipe or an elevation model …   Ctrl+O", ""];
-    item(ui, &mut wish, open, ToolbarAct::Ask(Ask::Open));
-    item(ui, &mut wish, ["Save the recipe   Ctrl+S", ""], ToolbarAct::Save);
+    draw_menu_item(ui, &mut wish, open, ToolbarAct::Ask(DialogQuestion::Open));
+    draw_menu_item(ui, &mut wish, ["Save the recipe   Ctrl+S", ""], ToolbarAct::Save);
     if !shown.page {
-        item(ui, &mut wish, ["Save the recipe as …", ""], ToolbarAct::Ask(Ask::Save));
+        draw_menu_item(ui, &mut wish, ["Save the recipe as …", ""], ToolbarAct::Ask(DialogQuestion::Save));
     }
     wish
 }
 
 /// Draws a menu item, which triggers the action `then`.
-fn item(ui: &mut Ui, wish: &mut Option<ToolbarAct>, [text, about]: [&str; 2], then: ToolbarAct) {
+fn draw_menu_item(ui: &mut Ui, wish: &mut Option<ToolbarAct>, [text, about]: [&str; 2], then: ToolbarAct) {
     let mut line = ui.button(text);
     if !about.is_empty() {
         line = line.on_hover_text(about);
@@ -225,42 +236,47 @@ fn item(ui: &mut Ui, wish: &mut Option<ToolbarAct>, [text, about]: [&str; 2], th
 }
 
 /// Draws the export menu of a window, which writes into folders.
-fn export(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
-    let ask = |goods| ToolbarAct::Ask(Ask::Export(goods));
+fn draw_export_menu(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
+    let ask = |goods| ToolbarAct::Ask(DialogQuestion::Export(goods));
     let about = "Heights, layers, map, recipe and report, as `thalweg build` writes them";
-    item(ui, wish, ["All layers …", about], ask(Goods::World));
-    ui.menu_button("For a program", |ui| programs(ui, wish, ask));
-    pictures(ui, wish, &[1, 2, 4]);
-    item(ui, wish, ["Turntable …", "120 frames of one turn around the land, as PNG"], ToolbarAct::Ask(Ask::Turntable));
+    draw_menu_item(ui, wish, ["All layers …", about], ask(RunExport::World));
+    ui.menu_button("For a program", |ui| draw_program_items(ui, wish, ask));
+    draw_picture_items(ui, wish, &[1, 2, 4]);
+    draw_menu_item(
+        ui,
+        wish,
+        ["Turntable …", "120 frames of one turn around the land, as PNG"],
+        ToolbarAct::Ask(DialogQuestion::Turntable),
+    );
     let about = "A frame after each change of the land, until the run is done";
-    item(ui, wish, ["Time-lapse …", about], ToolbarAct::Ask(Ask::TimeLapse));
-    item(ui, wish, ["Stop writing frames", ""], ToolbarAct::StopFrames);
-    item(ui, wish, ["Copy command line", "The command that builds this world"], ToolbarAct::CopyCommand);
+    draw_menu_item(ui, wish, ["Time-lapse …", about], ToolbarAct::Ask(DialogQuestion::TimeLapse));
+    draw_menu_item(ui, wish, ["Stop writing frames", ""], ToolbarAct::StopFrames);
+    draw_menu_item(ui, wish, ["Copy command line", "The command that builds this world"], ToolbarAct::CopyCommand);
 }
 
 /// Draws the export menu of a page, which gives files to its user.
-fn page_export(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
+fn draw_page_export_menu(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
     let about = "Metres, as `thalweg build` writes them";
-    item(ui, wish, ["Heights as GeoTIFF", about], ToolbarAct::Give(Goods::Heights));
+    draw_menu_item(ui, wish, ["Heights as GeoTIFF", about], ToolbarAct::Give(RunExport::Heights));
     let about = "Heights, layers, rivers, lakes, trees, map, recipe and report, as `thalweg build` writes them";
-    item(ui, wish, ["All layers, as ZIP", about], ToolbarAct::Give(Goods::World));
-    ui.menu_button("For a program, as ZIP", |ui| programs(ui, wish, ToolbarAct::Give));
-    item(ui, wish, ["Recipe", "The text from which this world is built"], ToolbarAct::Save);
-    pictures(ui, wish, &[1, 2]);
-    item(ui, wish, ["Copy link", "An address that opens this world"], ToolbarAct::CopyLink);
+    draw_menu_item(ui, wish, ["All layers, as ZIP", about], ToolbarAct::Give(RunExport::World));
+    ui.menu_button("For a program, as ZIP", |ui| draw_program_items(ui, wish, ToolbarAct::Give));
+    draw_menu_item(ui, wish, ["Recipe", "The text from which this world is built"], ToolbarAct::Save);
+    draw_picture_items(ui, wish, &[1, 2]);
+    draw_menu_item(ui, wish, ["Copy link", "An address that opens this world"], ToolbarAct::CopyLink);
 }
 
 /// Draws the items for programs for which files can be written.
-fn programs(ui: &mut Ui, wish: &mut Option<ToolbarAct>, act: impl Fn(Goods) -> ToolbarAct) {
+fn draw_program_items(ui: &mut Ui, wish: &mut Option<ToolbarAct>, act: impl Fn(RunExport) -> ToolbarAct) {
     for target in &TARGETS {
-        item(ui, wish, [target.about, "As `thalweg export` writes it"], act(Goods::For(target)));
+        draw_menu_item(ui, wish, [target.about, "As `thalweg export` writes it"], act(RunExport::For(target)));
     }
 }
 
-fn pictures(ui: &mut Ui, wish: &mut Option<ToolbarAct>, sizes: &[u32]) {
+fn draw_picture_items(ui: &mut Ui, wish: &mut Option<ToolbarAct>, sizes: &[u32]) {
     for times in sizes {
         let text = if *times == 1 { "Picture   S".to_string() } else { format!("Picture, {times}× as large") };
-        item(ui, wish, [&text, "The current view, as PNG"], ToolbarAct::Picture(*times));
+        draw_menu_item(ui, wish, [&text, "The current view, as PNG"], ToolbarAct::Picture(*times));
     }
 }
 
@@ -278,28 +294,28 @@ mod tests {
         let mut recipe = Recipe::parse(text).unwrap();
         recipe.folder = "somewhere".into();
         let plain = recipe.to_toml();
-        let mut knobs = Knobs::default();
+        let mut knobs = ToolbarKnobs::default();
         for (age, years) in [(2.0, 4e6), (0.1, 2e5), (1.0, 2e6)] {
-            knobs.meet(&recipe);
+            knobs.sync_with_recipe(&recipe);
             knobs.at.age = age;
-            knobs.turn(&mut recipe);
+            knobs.apply_to_recipe(&mut recipe);
             assert_eq!(recipe.stages[0].model.get("years"), Some(Value::Number(years)));
         }
         assert_eq!(recipe.to_toml(), plain);
         for rock in ["shale", "granite"] {
-            knobs.meet(&recipe);
+            knobs.sync_with_recipe(&recipe);
             knobs.at.rock = Some(Rock::find(rock).unwrap());
-            knobs.turn(&mut recipe);
+            knobs.apply_to_recipe(&mut recipe);
             assert_eq!(recipe.rock.name, rock);
         }
         // Turning back restores the recipe exactly, because the knobs are always applied to the base.
         assert_eq!((recipe.to_toml(), recipe.folder.to_str()), (plain.clone(), Some("somewhere")));
         knobs.at.rain = 3.0;
-        knobs.turn(&mut recipe);
+        knobs.apply_to_recipe(&mut recipe);
         assert_ne!(recipe.to_toml(), plain);
         // If the recipe was changed elsewhere, the knobs start from there.
         recipe.seed = 9;
-        knobs.meet(&recipe);
+        knobs.sync_with_recipe(&recipe);
         assert_eq!(knobs.at, knobs::Knobs::default());
     }
 }

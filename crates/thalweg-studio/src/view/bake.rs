@@ -7,7 +7,7 @@ use crate::view::gpu_terrain::{GpuTerrain, Layouts};
 use crate::view::shader;
 
 /// The number of steps of a colour ramp.
-const STEPS: u32 = 1024;
+const RAMP_STEPS: u32 = 1024;
 
 /// The pipelines of the pass.
 pub(super) struct Baker {
@@ -19,13 +19,15 @@ pub(super) struct Baker {
 
 impl Baker {
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue, layouts: &Layouts) -> Self {
-        let module = shader::bake(device);
+        let module = shader::create_bake_module(device);
         let pipeline = |label, layout: &wgpu::BindGroupLayout, vertex, fragment| {
             let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
                 label: Some(label),
                 bind_group_layouts: &[Some(layout)],
                 immediate_size: 0,
             });
+            // The format makes the GPU encode on writing and decode on reading, so coarser mip levels average linear
+            // light.
             let target = Some(wgpu::ColorTargetState::from(wgpu::TextureFormat::Rgba8UnormSrgb));
             device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
                 label: Some(label),
@@ -50,14 +52,15 @@ impl Baker {
             })
         };
         let ramp = |ramp: &Ramp| -> Vec<u8> {
-            let colours = (0..STEPS).map(|k| ramp.rgb(k as f32 / (STEPS - 1) as f32));
+            let colours = (0..RAMP_STEPS).map(|k| ramp.rgb_at(k as f32 / (RAMP_STEPS - 1) as f32));
             colours.flat_map(|[r, g, b]| [r, g, b, 255]).collect()
         };
+        // The ramps are the rows of one texture, so a look selects its ramp by a row number, without other bindings.
         let ramps = device.create_texture_with_data(
             queue,
             &wgpu::TextureDescriptor {
                 label: Some("ramps"),
-                size: wgpu::Extent3d { width: STEPS, height: RAMPS.len() as u32, depth_or_array_layers: 1 },
+                size: wgpu::Extent3d { width: RAMP_STEPS, height: RAMPS.len() as u32, depth_or_array_layers: 1 },
                 mip_level_count: 1,
                 sample_count: 1,
                 dimension: wgpu::TextureDimension::D2,
@@ -76,7 +79,7 @@ impl Baker {
     }
 
     /// Paints a terrain and all its coarser mip levels.
-    pub fn run(&self, encoder: &mut wgpu::CommandEncoder, terrain: &GpuTerrain) {
+    pub fn bake_terrain(&self, encoder: &mut wgpu::CommandEncoder, terrain: &GpuTerrain) {
         for (level, views) in terrain.painted.iter().enumerate() {
             let attachments = views.each_ref().map(|view| {
                 Some(wgpu::RenderPassColorAttachment {
@@ -94,12 +97,15 @@ impl Baker {
                 color_attachments: &attachments,
                 ..wgpu::RenderPassDescriptor::default()
             });
+            // Level 0 is computed from the terrain; each further level averages the one before it, so the order
+            // matters.
             let (pipeline, group) = match level {
                 0 => (&self.paint, &terrain.paint),
                 _ => (&self.halve, &terrain.halves[level - 1]),
             };
             pass.set_pipeline(pipeline);
             pass.set_bind_group(0, group, &[]);
+            // One triangle that is larger than the texture covers it without a diagonal seam.
             pass.draw(0..3, 0..1);
         }
     }

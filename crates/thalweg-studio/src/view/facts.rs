@@ -1,10 +1,10 @@
-//! [`Facts`] of a surface: what drawing needs to know in addition to its textures.
+//! [`SurfaceFacts`] of a surface: what drawing needs to know in addition to its textures.
 
 use crate::view::patches::Pyramid;
 use crate::view::surface::Surface;
 
 /// The properties of a surface that drawing needs.
-pub(super) struct Facts {
+pub(super) struct SurfaceFacts {
     pub pyramid: Pyramid,
     pub sides: [f32; 2],
     pub half: [f32; 2],
@@ -20,18 +20,20 @@ pub(super) struct Facts {
     pub natural: bool,
 }
 
-impl Facts {
-    pub fn of(surface: &Surface) -> Self {
+impl SurfaceFacts {
+    pub fn from_surface(surface: &Surface) -> Self {
         Self {
             pyramid: surface.pyramid.clone(),
             sides: surface.sides,
-            half: surface.half(),
+            half: surface.half_extent(),
             extremes: surface.extremes(),
             sea: surface.sea,
             deepest: surface.deepest,
             range: surface.range,
             relief_light: surface.relief_light,
             holes: surface.holes,
+            // Natural colours use the texture of the overlay too, but replace the ground's colour instead of covering
+            // it.
             has_data: surface.data.is_some() && !surface.natural,
             natural: surface.natural,
         }

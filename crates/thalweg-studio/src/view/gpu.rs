@@ -26,23 +26,23 @@ impl Gpu {
     ///
     /// # Errors
     /// Returns an error that says what to install if there is no adapter, or an error if it provides no device.
-    pub fn headless() -> Result<Self, String> {
+    pub fn open_headless() -> Result<Self, String> {
         let found = match Backends::from_env() {
-            Some(backends) => best(backends),
+            Some(backends) => find_best_adapter(backends),
             // OpenGL is tried only as a last resort, because without a display some OpenGL drivers print messages.
-            None => best(Backends::PRIMARY).or_else(|| best(Backends::GL)),
+            None => find_best_adapter(Backends::PRIMARY).or_else(|| find_best_adapter(Backends::GL)),
         };
-        Self::of(found.ok_or(NO_ADAPTER)?)
+        Self::from_adapter(found.ok_or(NO_ADAPTER)?)
     }
 
-    /// Opens a device of this adapter with the limits of [`limits`].
+    /// Opens a device of this adapter with the limits of [`choose_device_limits`].
     ///
     /// # Errors
     /// Returns an error if the adapter provides no device.
-    pub fn of(adapter: wgpu::Adapter) -> Result<Self, String> {
+    pub fn from_adapter(adapter: wgpu::Adapter) -> Result<Self, String> {
         let wanted = wgpu::DeviceDescriptor {
             label: Some("thalweg"),
-            required_limits: limits(&adapter),
+            required_limits: choose_device_limits(&adapter),
             ..wgpu::DeviceDescriptor::default()
         };
         let name = adapter.get_info().name;
@@ -53,9 +53,10 @@ impl Gpu {
 }
 
 /// The limits that a device must meet: low enough for OpenGL, with textures as large as the adapter supports.
-pub fn limits(adapter: &wgpu::Adapter) -> wgpu::Limits {
+pub fn choose_device_limits(adapter: &wgpu::Adapter) -> wgpu::Limits {
     let most = adapter.limits();
     wgpu::Limits {
+        // Plants, and large pictures that are read back, can need larger buffers than the default limit.
         max_buffer_size: most.max_buffer_size,
         ..wgpu::Limits::downlevel_webgl2_defaults().using_resolution(most)
     }
@@ -68,7 +69,7 @@ pub fn is_software(device: &wgpu::Device) -> bool {
 
 /// Returns the best adapter of these backends.
 #[cfg(not(target_arch = "wasm32"))]
-fn best(backends: Backends) -> Option<wgpu::Adapter> {
+fn find_best_adapter(backends: Backends) -> Option<wgpu::Adapter> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
         backends,
         // Validation layers are off even in debug builds: they are meant for work on the renderer.
@@ -78,7 +79,8 @@ fn best(backends: Backends) -> Option<wgpu::Adapter> {
     let adapters = pollster::block_on(instance.enumerate_adapters(backends));
     adapters.into_iter().min_by_key(|adapter| {
         let info = adapter.get_info();
-        (kind(&info), info.backend == Backend::Gl)
+        // Of two adapters of the same type, the one that does not use OpenGL is preferred.
+        (rank_adapter(&info), info.backend == Backend::Gl)
     })
 }
 
@@ -89,13 +91,13 @@ fn best(backends: Backends) -> Option<wgpu::Adapter> {
 pub fn for_window<'a>(adapters: impl Iterator<Item = &'a wgpu::Adapter>) -> Option<&'a wgpu::Adapter> {
     adapters.min_by_key(|adapter| {
         let info = adapter.get_info();
-        (kind(&info), (info.backend == Backend::Gl) != (info.device_type == DeviceType::Cpu))
+        (rank_adapter(&info), (info.backend == Backend::Gl) != (info.device_type == DeviceType::Cpu))
     })
 }
 
 /// Ranks the type of an adapter; lower is better.
 #[cfg(not(target_arch = "wasm32"))]
-fn kind(info: &wgpu::AdapterInfo) -> u8 {
+fn rank_adapter(info: &wgpu::AdapterInfo) -> u8 {
     match info.device_type {
         DeviceType::DiscreteGpu => 0,
         DeviceType::IntegratedGpu => 1,

@@ -2,10 +2,10 @@
 
 use thalweg_core::{Field, Size};
 
-use crate::view::facts::Facts;
+use crate::view::facts::SurfaceFacts;
 use crate::view::paint::Paint;
 use crate::view::surface::Surface;
-use crate::view::woods::Stand;
+use crate::view::woods::GpuPlants;
 
 /// The layouts and samplers, which do not depend on the sizes of the textures.
 pub(super) struct Layouts {
@@ -30,8 +30,8 @@ pub(super) struct GpuTerrain {
     pub halves: Vec<wgpu::BindGroup>,
     pub land: wgpu::BindGroup,
     pub paint: wgpu::BindGroup,
-    pub stand: Option<Stand>,
-    pub facts: Facts,
+    pub stand: Option<GpuPlants>,
+    pub facts: SurfaceFacts,
     /// The settings for which the painted textures were computed.
     pub painted_for: Option<Paint>,
 }
@@ -40,7 +40,7 @@ const SRGB: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8UnormSrgb;
 
 impl GpuTerrain {
     /// Creates and fills the textures of a surface; those of `before` are reused if the sizes agree.
-    pub fn load(
+    pub fn from_surface(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         layouts: &Layouts,
@@ -50,27 +50,30 @@ impl GpuTerrain {
         before: Option<Self>,
     ) -> Self {
         let data = surface.data.is_some();
+        // Without an overlay, the data texture is a placeholder of one texel, so a terrain that gains or loses an
+        // overlay needs new textures.
         let fits = |terrain: &Self| {
             terrain.size == surface.size() && (terrain.data.width() > 1) == (data && surface.size()[1] > 1)
         };
         let mut terrain = match before.filter(fits) {
             Some(terrain) => terrain,
-            None => Self::empty(device, layouts, uniform, ramps, surface),
+            None => Self::with_empty_textures(device, layouts, uniform, ramps, surface),
         };
-        write(queue, &terrain.ground, &surface.heights);
-        write(queue, &terrain.level, &surface.level);
-        write(queue, &terrain.light, &surface.light);
-        write(queue, &terrain.lines, &surface.lines);
+        write_texture(queue, &terrain.ground, &surface.heights);
+        write_texture(queue, &terrain.level, &surface.level);
+        write_texture(queue, &terrain.light, &surface.light);
+        write_texture(queue, &terrain.lines, &surface.lines);
         if let Some(data) = &surface.data {
-            write(queue, &terrain.data, data);
+            write_texture(queue, &terrain.data, data);
         }
-        terrain.stand = Stand::new(device, &surface.plants, surface.half());
-        terrain.facts = Facts::of(surface);
+        terrain.stand = GpuPlants::new(device, &surface.plants, surface.half_extent());
+        terrain.facts = SurfaceFacts::from_surface(surface);
+        // The painted colours belong to the earlier content, so the next frame computes them again.
         terrain.painted_for = None;
         terrain
     }
 
-    fn empty(
+    fn with_empty_textures(
         device: &wgpu::Device,
         layouts: &Layouts,
         uniform: &wgpu::Buffer,
@@ -97,6 +100,7 @@ impl GpuTerrain {
         let light = texture("light", size, wgpu::TextureFormat::Rgba8Unorm, 1, false);
         let lines = texture("lines", size, wgpu::TextureFormat::Rgba8Unorm, 1, false);
         let data = texture("data", if surface.data.is_some() { size } else { [1, 1] }, SRGB, 1, false);
+        // The mip levels go down to a single texel.
         let levels = size[0].max(size[1]).ilog2() + 1;
         let [dry, wet] = ["dry", "wet"].map(|label| texture(label, size, SRGB, levels, true));
         let one = |texture: &wgpu::Texture, level| {
@@ -114,10 +118,12 @@ impl GpuTerrain {
             device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some(label), layout, entries: &entries })
         };
         use wgpu::BindingResource::{Sampler, TextureView};
+        // Mip level n is computed from level n − 1, so the last level is the source of none.
         let halves = painted[..painted.len() - 1].iter().map(|[dry, wet]| {
             group("halve", &layouts.halve, &[TextureView(dry), TextureView(wet), Sampler(&layouts.linear)])
         });
         let halves = halves.collect();
+        // The order of the resources in both groups is that of the bindings in the shaders.
         let [g, l, li, ls, da, dr, we] = [&ground, &level, &light, &lines, &data, &dry, &wet].map(view);
         let land = [TextureView(&g), TextureView(&l), TextureView(&dr), TextureView(&we), Sampler(&layouts.smooth)];
         let paint = [
@@ -141,14 +147,14 @@ impl GpuTerrain {
             painted,
             halves,
             stand: None,
-            facts: Facts::of(surface),
+            facts: SurfaceFacts::from_surface(surface),
             painted_for: None,
         }
     }
 }
 
 /// Fills a texture with the cells of a field.
-fn write<T: bytemuck::Pod>(queue: &wgpu::Queue, texture: &wgpu::Texture, field: &Field<T>) {
+fn write_texture<T: bytemuck::Pod>(queue: &wgpu::Queue, texture: &wgpu::Texture, field: &Field<T>) {
     let [rows, cols] = field.size();
     let layout = wgpu::TexelCopyBufferLayout {
         offset: 0,
@@ -161,6 +167,7 @@ fn write<T: bytemuck::Pod>(queue: &wgpu::Queue, texture: &wgpu::Texture, field: 
 impl Layouts {
     pub fn new(device: &wgpu::Device, software: bool) -> Self {
         use wgpu::ShaderStages as Stage;
+        // Textures of 32-bit floats cannot be filtered on every device; the shaders read them by whole samples.
         let texture = |filtered: bool| wgpu::BindingType::Texture {
             sample_type: wgpu::TextureSampleType::Float { filterable: filtered },
             view_dimension: wgpu::TextureViewDimension::D2,
@@ -188,6 +195,8 @@ impl Layouts {
             mag_filter: wgpu::FilterMode::Linear,
             min_filter: wgpu::FilterMode::Linear,
             mipmap_filter: wgpu::MipmapFilterMode::Linear,
+            // Anisotropic filtering keeps distant ground sharp along the view; on a software renderer each further
+            // texel costs time.
             anisotropy_clamp: if software { 1 } else { 8 },
             ..wgpu::SamplerDescriptor::default()
         };

@@ -1,14 +1,14 @@
-//! [`Look`] and [`Shot`]: the appearance of a terrain, and its place in the picture.
+//! [`Appearance`] and [`Shot`]: the appearance of a terrain, and its place in the picture.
 
 use thalweg_render::pictures::light::Sun;
 use thalweg_render::pictures::ramps::Ramp;
 
-use crate::view::camera::Camera;
+use crate::view::camera::ViewCamera;
 
 thalweg_core::with_defaults! {
     /// How a terrain is shown.
     #[derive(Debug, Clone, Copy, PartialEq)]
-    pub struct Look {
+    pub struct Appearance {
         /// Factor on heights.
         pub exaggeration: f32 = 1.0,
         /// Direction of the light. Cast shadows are those of the sun for which the surface was made.
@@ -44,7 +44,7 @@ thalweg_core::with_defaults! {
 
 /// A disc that faces the viewer, for example a moving droplet.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Dot {
+pub struct ViewDot {
     /// The position in metres, with exaggerated height.
     pub at: [f32; 3],
     /// The colour in sRGB and the opacity, each 0 to 1.
@@ -55,7 +55,7 @@ pub struct Dot {
 
 /// A straight line, for example a part of a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Line {
+pub struct ViewLine {
     /// One end in metres, with exaggerated height.
     pub from: [f32; 3],
     /// The other end.
@@ -72,9 +72,9 @@ pub struct Shot<'a> {
     /// The number of the terrain in the renderer.
     pub terrain: usize,
     /// The camera.
-    pub camera: Camera,
+    pub camera: ViewCamera,
     /// The appearance. If a picture has several shots of one terrain, the colours of the first apply to all.
-    pub look: &'a Look,
+    pub look: &'a Appearance,
     /// The area in the picture: left, top, width and height in pixels.
     pub area: [f32; 4],
     /// The part of the area that is drawn, in the same form; `None` draws all of it.
@@ -86,14 +86,14 @@ pub struct Shot<'a> {
     /// terrain share a value.
     pub air: Option<f32>,
     /// Discs, which are hidden by what is in front of them.
-    pub dots: &'a [Dot],
+    pub dots: &'a [ViewDot],
     /// Lines, which are hidden by what is in front of them.
-    pub lines: &'a [Line],
+    pub lines: &'a [ViewLine],
 }
 
 impl<'a> Shot<'a> {
     /// Returns a shot that fills a picture of this width and height in pixels, without dots and lines.
-    pub fn whole(terrain: usize, camera: Camera, look: &'a Look, [width, height]: [u32; 2]) -> Self {
+    pub fn new_full_frame(terrain: usize, camera: ViewCamera, look: &'a Appearance, [width, height]: [u32; 2]) -> Self {
         let area = [0.0, 0.0, width as f32, height as f32];
         Self { terrain, camera, look, area, clip: None, hole: None, air: None, dots: &[], lines: &[] }
     }

@@ -7,10 +7,10 @@
 mod bake;
 pub mod camera;
 mod facts;
+mod frame_buffers;
 pub mod gpu;
 mod gpu_terrain;
 pub mod look;
-mod marks;
 mod paint;
 mod patches;
 mod pipelines;

@@ -2,11 +2,11 @@
 
 use wgpu::VertexFormat::{Float32, Float32x2, Float32x4, Uint32, Unorm8x4};
 
+use crate::view::frame_buffers::{DotMark, LineMark};
 use crate::view::gpu_terrain::Layouts;
-use crate::view::marks::{DotMark, LineMark};
-use crate::view::patches::{Patch, Side};
-use crate::view::target::{DEPTH, FORMAT};
-use crate::view::woods::{Plant, Ring};
+use crate::view::patches::{Side, SurfacePatch};
+use crate::view::target::{DEPTH_FORMAT, PICTURE_FORMAT};
+use crate::view::woods::{PlantInstance, PlantVertex};
 
 /// The pipelines that draw a frame.
 pub(super) struct Pipelines {
@@ -21,7 +21,7 @@ pub(super) struct Pipelines {
 }
 
 /// The properties in which the pipelines differ.
-struct Kind<'a> {
+struct PipelineSettings<'a> {
     label: &'static str,
     entries: [&'static str; 2],
     buffers: &'a [Option<wgpu::VertexBufferLayout<'a>>],
@@ -48,7 +48,8 @@ impl Pipelines {
             })
         };
         let (plain, land) = (layout(&[Some(scene)]), layout(&[Some(scene), Some(&layouts.land)]));
-        let pipeline = |layout: &wgpu::PipelineLayout, kind: &Kind<'_>| {
+        let pipeline = |layout: &wgpu::PipelineLayout, kind: &PipelineSettings<'_>| {
+            // Only surfaces with holes pay for the test and the discard in the fragment shader.
             let constants = [("holes", f64::from(u8::from(kind.holes)))];
             let options = wgpu::PipelineCompilationOptions {
                 constants: &constants,
@@ -69,7 +70,7 @@ impl Pipelines {
                 },
                 primitive: wgpu::PrimitiveState { topology, ..wgpu::PrimitiveState::default() },
                 depth_stencil: Some(wgpu::DepthStencilState {
-                    format: DEPTH,
+                    format: DEPTH_FORMAT,
                     depth_write_enabled: Some(kind.writes_depth),
                     depth_compare: Some(kind.compare),
                     stencil: wgpu::StencilState::default(),
@@ -81,7 +82,7 @@ impl Pipelines {
                     entry_point: Some(kind.entries[1]),
                     compilation_options: options,
                     targets: &[Some(wgpu::ColorTargetState {
-                        format: FORMAT,
+                        format: PICTURE_FORMAT,
                         blend: kind.blend,
                         write_mask: wgpu::ColorWrites::ALL,
                     })],
@@ -94,15 +95,18 @@ impl Pipelines {
         let buffer = |stride: usize, step_mode, attributes| {
             Some(wgpu::VertexBufferLayout { array_stride: stride as u64, step_mode, attributes })
         };
+        // The shaders derive the corners of patches, sides, dots and lines from the vertex number; their buffers
+        // advance once per instance.
         let (each, every) = (wgpu::VertexStepMode::Instance, wgpu::VertexStepMode::Vertex);
         let patch = [attribute(0, 0, Float32x4)];
         let side = [attribute(0, 0, Float32x4), attribute(1, 16, Uint32)];
         let ring = [attribute(0, 0, Float32x4), attribute(1, 16, Float32)];
+        // The locations continue those of the shape's corners, because both buffers feed one vertex shader.
         let plant = [attribute(2, 0, Float32x4), attribute(3, 16, Float32x2), attribute(4, 24, Unorm8x4)];
         let dot = [attribute(0, 0, Float32x4), attribute(1, 16, Float32x4)];
         let line = [attribute(0, 0, Float32x4), attribute(1, 16, Float32x4), attribute(2, 32, Float32x4)];
-        let patches = [buffer(size_of::<Patch>(), each, &patch)];
-        let solid = Kind {
+        let patches = [buffer(size_of::<SurfacePatch>(), each, &patch)];
+        let solid = PipelineSettings {
             label: "land",
             entries: ["land", "land_colour"],
             buffers: &patches,
@@ -113,7 +117,8 @@ impl Pipelines {
             blend: None,
             holes: false,
         };
-        let mark = |label, entries, buffers| Kind {
+        // Marks may be transparent: they test the depth but do not write it, and are drawn after everything opaque.
+        let mark = |label, entries, buffers| PipelineSettings {
             label,
             entries,
             buffers,
@@ -125,10 +130,10 @@ impl Pipelines {
         };
         Self {
             land: pipeline(&land, &solid),
-            holed: pipeline(&land, &Kind { holes: true, ..solid }),
+            holed: pipeline(&land, &PipelineSettings { holes: true, ..solid }),
             side: pipeline(
                 &land,
-                &Kind {
+                &PipelineSettings {
                     label: "side",
                     entries: ["side", "side_colour"],
                     buffers: &[buffer(size_of::<Side>(), each, &side)],
@@ -137,19 +142,24 @@ impl Pipelines {
             ),
             plants: pipeline(
                 &plain,
-                &Kind {
+                &PipelineSettings {
                     label: "plants",
                     entries: ["plant", "plant_colour"],
-                    buffers: &[buffer(size_of::<Ring>(), every, &ring), buffer(size_of::<Plant>(), each, &plant)],
+                    buffers: &[
+                        buffer(size_of::<PlantVertex>(), every, &ring),
+                        buffer(size_of::<PlantInstance>(), each, &plant),
+                    ],
                     ..solid
                 },
             ),
             sky: pipeline(
                 &plain,
-                &Kind {
+                &PipelineSettings {
                     label: "sky",
                     entries: ["sky_all", "sky_colour"],
                     buffers: &[],
+                    // The sky has depth 0, as the cleared buffer has, so `GreaterEqual` paints only where nothing else
+                    // was drawn.
                     compare: wgpu::CompareFunction::GreaterEqual,
                     writes_depth: false,
                     ..solid

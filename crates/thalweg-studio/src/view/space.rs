@@ -5,14 +5,14 @@ use glam::{Vec2, Vec3};
 
 /// The bounding box of a terrain, with exaggerated heights.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bounds {
+pub struct BoundingBox {
     /// The western, southern and lowest end.
     pub low: Vec3,
     /// The eastern, northern and highest end.
     pub high: Vec3,
 }
 
-impl Bounds {
+impl BoundingBox {
     /// The eight corners.
     pub fn corners(&self) -> [Vec3; 8] {
         let Self { low, high } = *self;
@@ -31,17 +31,17 @@ pub struct Ray {
 
 impl Ray {
     /// The point at this distance along the ray, in metres.
-    pub fn at(&self, metres: f32) -> Vec3 {
+    pub fn point_at(&self, metres: f32) -> Vec3 {
         self.origin + metres * self.direction
     }
 }
 
 /// A ground surface that an eye must not sink into.
-pub trait Ground {
+pub trait GroundSurface {
     /// The height in metres of the ground, or of the water above it, at a place east and north of the centre; `None`
     /// outside.
-    fn top(&self, place: Vec2) -> Option<f32>;
+    fn top_height(&self, place: Vec2) -> Option<f32>;
 
     /// The cell size in metres.
-    fn cell(&self) -> f32;
+    fn cell_size(&self) -> f32;
 }

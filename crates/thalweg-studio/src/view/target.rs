@@ -8,16 +8,17 @@ use thalweg_render::pictures::picture::Picture;
 use crate::view::gpu::{Gpu, is_software};
 
 /// The format of pictures: 8-bit sRGB that the shaders encode themselves, like egui's textures.
-pub const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
+pub const PICTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 /// The format of depth buffers.
-pub(super) const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
+pub(super) const DEPTH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
 /// The largest number of pixels of a picture that is drawn with four samples per pixel.
-const MOST_SMOOTH: u64 = 3840 * 2400;
+// Four samples of colour and depth take 32 bytes per pixel, which is 295 MB at this size.
+const MAX_SMOOTH_PIXELS: u64 = 3840 * 2400;
 
 /// A picture that is drawn into, and then shown or read.
 ///
-/// Its pixels are opaque sRGB values in a texture of format [`FORMAT`]. To show it like any other image, register
-/// [`Target::view`] as a native texture of egui.
+/// Its pixels are opaque sRGB values in a texture of format [`PICTURE_FORMAT`]. To show it like any other image, register
+/// [`Target::texture_view`] as a native texture of egui.
 #[derive(Debug, Clone)]
 pub struct Target {
     size: [u32; 2],
@@ -32,13 +33,14 @@ impl Target {
     /// Creates a picture of this width and height in pixels, each clamped to 1 and the device's maximum. Edges are
     /// smoothed, except on software renderers, where that is expensive, and in very large pictures.
     pub fn new(device: &wgpu::Device, size: [u32; 2]) -> Self {
-        let many = u64::from(size[0]) * u64::from(size[1]) > MOST_SMOOTH;
-        Self::with(device, size, if is_software(device) || many { 1 } else { 4 })
+        let many = u64::from(size[0]) * u64::from(size[1]) > MAX_SMOOTH_PIXELS;
+        Self::with_samples(device, size, if is_software(device) || many { 1 } else { 4 })
     }
 
     /// Does the same with 1 or 4 samples per pixel.
-    pub fn with(device: &wgpu::Device, size: [u32; 2], samples: u32) -> Self {
+    pub fn with_samples(device: &wgpu::Device, size: [u32; 2], samples: u32) -> Self {
         let size = size.map(|n| n.clamp(1, device.limits().max_texture_dimension_2d));
+        // WebGPU guarantees only 1 and 4 samples.
         let samples = if samples > 1 { 4 } else { 1 };
         let texture = |label, format, samples, usage| {
             device.create_texture(&wgpu::TextureDescriptor {
@@ -54,10 +56,11 @@ impl Target {
         };
         let drawn = wgpu::TextureUsages::RENDER_ATTACHMENT;
         let used = drawn | wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_SRC;
-        let colour = texture("picture", FORMAT, 1, used);
+        let colour = texture("picture", PICTURE_FORMAT, 1, used);
         let view = |texture: &wgpu::Texture| texture.create_view(&wgpu::TextureViewDescriptor::default());
-        let smooth = (samples > 1).then(|| view(&texture("samples", FORMAT, samples, drawn)));
-        let depth = view(&texture("depth", DEPTH, samples, drawn));
+        // A texture with several samples cannot be shown as an image; the pass resolves it into `colour`.
+        let smooth = (samples > 1).then(|| view(&texture("samples", PICTURE_FORMAT, samples, drawn)));
+        let depth = view(&texture("depth", DEPTH_FORMAT, samples, drawn));
         Self { size, samples, view: view(&colour), colour, smooth, depth }
     }
 
@@ -67,7 +70,7 @@ impl Target {
     }
 
     /// The picture as a texture.
-    pub fn view(&self) -> &wgpu::TextureView {
+    pub fn texture_view(&self) -> &wgpu::TextureView {
         &self.view
     }
 
@@ -76,19 +79,20 @@ impl Target {
     /// # Errors
     /// Returns an error if the device is lost or out of memory.
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn read(&self, gpu: &Gpu) -> Result<Picture, String> {
+    pub fn read_picture(&self, gpu: &Gpu) -> Result<Picture, String> {
         let [width, height] = self.size;
+        // A picture too large to read back is reported to the caller instead of as a fault of the renderer.
         let scope = gpu.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
         let reading = self.begin_read(gpu);
         if let Some(error) = pollster::block_on(scope.pop()) {
             return Err(format!("a picture of {width} × {height} pixels cannot be read from the GPU: {error}"));
         }
-        gpu.device.poll(wgpu::PollType::wait_indefinitely()).map_err(|error| lost(error.to_string()))?;
-        reading.take(gpu).unwrap_or_else(|| Err(lost("it never answered".into())))
+        gpu.device.poll(wgpu::PollType::wait_indefinitely()).map_err(|error| describe_loss(error.to_string()))?;
+        reading.poll_picture(gpu).unwrap_or_else(|| Err(describe_loss("it never answered".into())))
     }
 
     /// Starts to read the picture without blocking, for example on a page.
-    pub fn begin_read(&self, gpu: &Gpu) -> Reading {
+    pub fn begin_read(&self, gpu: &Gpu) -> PictureReadback {
         let [width, height] = self.size;
         // The rows of a copy must be multiples of 256 bytes.
         let row = (width * 4).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
@@ -113,12 +117,12 @@ impl Target {
             // Sending fails only if nobody waits for the picture any more.
             let _ = sender.send(done);
         });
-        Reading { size: self.size, row, buffer, done: receiver }
+        PictureReadback { size: self.size, row, buffer, done: receiver }
     }
 }
 
 /// A picture that is being read back from the GPU.
-pub struct Reading {
+pub struct PictureReadback {
     size: [u32; 2],
     /// The number of bytes of a row, with padding.
     row: u32,
@@ -126,22 +130,26 @@ pub struct Reading {
     done: Receiver<Result<(), wgpu::BufferAsyncError>>,
 }
 
-impl Reading {
+impl PictureReadback {
     /// Returns the picture once it is ready; call it repeatedly until then.
-    pub fn take(&self, gpu: &Gpu) -> Option<Result<Picture, String>> {
+    pub fn poll_picture(&self, gpu: &Gpu) -> Option<Result<Picture, String>> {
         if let Err(error) = gpu.device.poll(wgpu::PollType::Poll) {
-            return Some(Err(lost(error.to_string())));
+            return Some(Err(describe_loss(error.to_string())));
         }
         match self.done.try_recv() {
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Err(lost("it never answered".into()))),
-            Ok(done) => Some(done.map_err(|error| lost(error.to_string())).and_then(|()| self.picture())),
+            // The callback was dropped without a call, for example because the device was destroyed.
+            Err(TryRecvError::Disconnected) => Some(Err(describe_loss("it never answered".into()))),
+            Ok(done) => {
+                Some(done.map_err(|error| describe_loss(error.to_string())).and_then(|()| self.decode_picture()))
+            }
         }
     }
 
-    fn picture(&self) -> Result<Picture, String> {
+    fn decode_picture(&self) -> Result<Picture, String> {
         let [width, height] = self.size;
-        let bytes = self.buffer.get_mapped_range(..).map_err(|error| lost(error.to_string()))?;
+        let bytes = self.buffer.get_mapped_range(..).map_err(|error| describe_loss(error.to_string()))?;
+        // The padding at the end of each row is left out.
         let rows = bytes.chunks_exact(self.row as usize).map(|row| &row[..width as usize * 4]);
         let pixels = rows.flat_map(|row| row.as_chunks::<4>().0).map(|[r, g, b, _]| [*r, *g, *b]).collect();
         let rgb = Field::from_vec([height as usize, width as usize], pixels).map_err(|error| error.to_string())?;
@@ -149,6 +157,6 @@ impl Reading {
     }
 }
 
-fn lost(why: String) -> String {
+fn describe_loss(why: String) -> String {
     format!("the GPU gave no picture back: {why}")
 }

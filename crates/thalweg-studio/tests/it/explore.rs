@@ -11,38 +11,39 @@ use egui_kittest::wgpu::{WgpuTestRenderer, create_render_state, default_wgpu_set
 use thalweg_core::{CellRect, Edge, Field, Grid, Height, Point, Progress, Terrain};
 use thalweg_refine::{Frame, LocalWindow, Rules};
 use thalweg_sim::presets;
-use thalweg_sim::world::{Coarse, World};
-use thalweg_studio::explore::stand::Stand;
-use thalweg_studio::explore::{Explorer, still};
-use thalweg_studio::view::camera::Camera;
-use thalweg_studio::view::look::Look;
+use thalweg_sim::world::{CoarseLevel, World};
+use thalweg_studio::explore::viewpoint::Viewpoint;
+use thalweg_studio::explore::{Explorer, draw_world_picture};
+use thalweg_studio::view::camera::ViewCamera;
+use thalweg_studio::view::look::Appearance;
 
 fn alpine(cells: usize) -> World {
     let mut recipe = presets::find_preset("alpine").unwrap();
     recipe.cells = cells;
-    World::over(run_recipe(recipe).terrain(), Rules::default(), 1).unwrap()
+    World::from_terrain(run_recipe(recipe).terrain(), Rules::default(), 1).unwrap()
 }
 
 /// Builds a plane that slopes to the south-east, without roughness.
 fn plane() -> World {
     let mut terrain = Terrain::new(Grid::new([1024, 1024], 400.0).unwrap());
     terrain.grid.edges = [Edge::Open; 4];
-    terrain.ground = Field::generate([1024; 2], |i, j| Height::saturating(3000.0 - 2.0 * i as f64 - 0.8 * j as f64));
+    terrain.ground =
+        Field::from_fn([1024; 2], |i, j| Height::from_metres_clamped(3000.0 - 2.0 * i as f64 - 0.8 * j as f64));
     let rules = Rules { roughness: 0.0, grain: 0.0, time: 0.0, meanders: 0.0, ..Rules::default() };
-    World::over(&terrain, rules, 1).unwrap()
+    World::from_terrain(&terrain, rules, 1).unwrap()
 }
 
 #[test]
 fn rings_leave_no_gap_between_them() {
     let land = plane();
     for (distance, elevation) in [(40_000.0, 60.0), (9000.0, 50.0), (700.0, 75.0)] {
-        let stand = Stand {
+        let stand = Viewpoint {
             place: Point::new(204_321.0, 198_765.0),
-            camera: Camera { distance, elevation, ..Camera::default() },
+            camera: ViewCamera { distance, elevation, ..ViewCamera::default() },
         };
-        assert!(stand.rings(land.frame(), 300).len() > 2);
-        let look = Look { haze: false, streams: false, ..Look::default() };
-        let picture = still(&land, stand, &look, [400, 300]).unwrap();
+        assert!(stand.visible_rings(land.frame(), 300).len() > 2);
+        let look = Appearance { haze: false, streams: false, ..Appearance::default() };
+        let picture = draw_world_picture(&land, stand, &look, [400, 300]).unwrap();
         // A plane has one colour, apart from the tint by height; the sky is blue.
         let holes = picture.rgb.as_slice().iter().filter(|[r, _, b]| b > r).count();
         assert_eq!(holes, 0, "from {distance} m away");
@@ -57,7 +58,7 @@ fn rings_leave_no_gap_between_them() {
 struct Bench(Harness<'static, Option<Explorer>>);
 
 impl Bench {
-    fn new(world: World, stand: Stand) -> Self {
+    fn new(world: World, stand: Viewpoint) -> Self {
         let state = create_render_state(default_wgpu_setup(), eframe::egui_wgpu::RendererOptions::PREDICTABLE);
         let gpu = state.clone();
         let harness = Harness::builder()
@@ -66,7 +67,7 @@ impl Bench {
             .build_ui_state(
                 move |ui, explorer: &mut Option<Explorer>| {
                     let make = || {
-                        let view = (stand, Look::default());
+                        let view = (stand, Appearance::default());
                         Explorer::new(world.clone(), view, ui.ctx(), Some(gpu.clone())).unwrap()
                     };
                     explorer.get_or_insert_with(make).frame_ui(ui);
@@ -84,7 +85,7 @@ impl Bench {
         let start = Instant::now();
         self.0.step();
         while !self.explorer().is_settled() {
-            assert!(start.elapsed() < Duration::from_secs(180), "{}", self.explorer().words());
+            assert!(start.elapsed() < Duration::from_secs(180), "{}", self.explorer().status_text());
             std::thread::sleep(Duration::from_millis(5));
             self.0.step();
         }
@@ -107,51 +108,51 @@ impl Bench {
 fn the_wheel_leads_from_the_whole_into_a_gully_and_back() {
     let land = alpine(64);
     let middle = 0.5 * 64.0 * land.frame().cell;
-    let stand = Stand {
+    let stand = Viewpoint {
         place: Point::new(middle, middle),
-        camera: Camera { distance: (2.0 * middle) as f32, ..Camera::default() },
+        camera: ViewCamera { distance: (2.0 * middle) as f32, ..ViewCamera::default() },
     };
     let mut bench = Bench::new(land, stand);
     bench.settle();
-    let (first, far) = (bench.explorer().levels(), bench.explorer().stand().camera.distance);
+    let (first, far) = (bench.explorer().visible_levels(), bench.explorer().viewpoint().camera.distance);
     let mut frames = Vec::new();
     for _ in 0..40 {
         let start = Instant::now();
         bench.scroll(60.0);
         frames.push(start.elapsed());
         // However fast the wheel turns, land is visible.
-        assert!(!bench.explorer().levels().is_empty());
+        assert!(!bench.explorer().visible_levels().is_empty());
     }
     frames.sort();
     println!("frames of the zoom: median {:?}, longest {:?}", frames[20], frames[39]);
     bench.settle();
-    let near = bench.explorer().stand();
+    let near = bench.explorer().viewpoint();
     assert!(near.camera.distance < 0.02 * far, "{} m of {far} m", near.camera.distance);
-    let levels = bench.explorer().levels();
+    let levels = bench.explorer().visible_levels();
     assert!(levels[0] > first[0] + 3, "{levels:?} after {first:?}");
     assert!(levels.windows(2).all(|pair| pair[0] == pair[1] + 1), "{levels:?}");
     // The point under the pointer stays there, so the view does not drift.
-    assert!((0..2).all(|axis| (near.place.along(axis) - middle).abs() < 0.25 * middle), "{:?}", near.place);
+    assert!((0..2).all(|axis| (near.place.axis_coordinate(axis) - middle).abs() < 0.25 * middle), "{:?}", near.place);
     for _ in 0..60 {
         bench.scroll(-60.0);
-        assert!(!bench.explorer().levels().is_empty());
+        assert!(!bench.explorer().visible_levels().is_empty());
     }
     bench.settle();
     let back = bench.explorer();
-    assert!(back.stand().camera.distance > 0.9 * far);
-    assert!(back.levels().last() <= first.last(), "{:?}: the whole again", back.levels());
+    assert!(back.viewpoint().camera.distance > 0.9 * far);
+    assert!(back.visible_levels().last() <= first.last(), "{:?}: the whole again", back.visible_levels());
 }
 
 /// A level 0 that cannot be solved.
 struct Nothing(Frame);
 
-impl Coarse for Nothing {
+impl CoarseLevel for Nothing {
     fn frame(&self) -> &Frame {
         &self.0
     }
 
     fn window(&self, _: CellRect<i64>, _: &mut dyn Progress) -> thalweg_core::base::error::Result<LocalWindow> {
-        Err(thalweg_core::base::error::Error::value("land", "none", "some"))
+        Err(thalweg_core::base::error::Error::invalid_value("land", "none", "some"))
     }
 
     fn bytes(&self) -> u64 {
@@ -165,14 +166,14 @@ impl Coarse for Nothing {
 
 #[test]
 fn a_world_that_cannot_be_made_says_so() {
-    let frame = Frame::of(&Grid::new([64, 64], 30.0).unwrap()).unwrap();
+    let frame = Frame::from_grid(&Grid::new([64, 64], 30.0).unwrap()).unwrap();
     let world = World::new(Arc::new(Nothing(frame)), Rules::default(), 1).unwrap();
-    let stand = Stand { place: Point::default(), camera: Camera::default() };
-    assert!(still(&world, stand, &Look::default(), [64, 48]).unwrap_err().contains("land = none"));
+    let stand = Viewpoint { place: Point::default(), camera: ViewCamera::default() };
+    assert!(draw_world_picture(&world, stand, &Appearance::default(), [64, 48]).unwrap_err().contains("land = none"));
     let mut bench = Bench::new(world, stand);
     for _ in 0..200 {
         bench.0.step();
         std::thread::sleep(Duration::from_millis(2));
     }
-    assert!(bench.explorer().words().contains("land = none"), "{}", bench.explorer().words());
+    assert!(bench.explorer().status_text().contains("land = none"), "{}", bench.explorer().status_text());
 }

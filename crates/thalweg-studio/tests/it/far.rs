@@ -8,15 +8,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::support::run_recipe;
-use thalweg_io::{MemoryFiles, SaveOptions, save};
+use thalweg_io::{MemoryFiles, SaveOptions, save_terrain};
 use thalweg_render::products::overlay::Overlay;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::recipe::strokes::{Stroke, Tool};
 use thalweg_sim::run::Run;
-use thalweg_studio::far::{Link, Post, Station};
-use thalweg_studio::goods::Goods;
-use thalweg_studio::painter::{Job, Painted, Painter, Wants};
-use thalweg_studio::session::{Elsewhere, Order, Snapshot};
+use thalweg_studio::painter::{DisplaySettings, PaintJob, Painted, ViewPainter};
+use thalweg_studio::remote::{Link, Post, WorkerStation};
+use thalweg_studio::run_export::RunExport;
+use thalweg_studio::session::{RemoteSession, SessionSnapshot, WorkerOrder};
 
 const WORLD: &str = r#"
 name = "far"
@@ -43,14 +43,14 @@ type Queue = Rc<RefCell<VecDeque<Vec<u8>>>>;
 /// A window's end and a station, with two queues in place of a browser's messages.
 struct Pair {
     link: Rc<Link>,
-    station: Station,
+    station: WorkerStation,
     there: Queue,
     back: Queue,
 }
 
-fn station(back: &Queue) -> Station {
+fn station(back: &Queue) -> WorkerStation {
     let back = Rc::clone(back);
-    Station::new(move |bytes| back.borrow_mut().push_back(bytes))
+    WorkerStation::new(move |bytes| back.borrow_mut().push_back(bytes))
 }
 
 impl Pair {
@@ -64,33 +64,36 @@ impl Pair {
         };
         let link = Link::new(make, MemoryFiles::default(), &recipe, true).unwrap();
         let pair = Self { link, station: station(&back), there, back };
-        pair.link.tell(Order::Open(Box::new(recipe), 0));
-        pair.link.tell(Order::Pace(None));
-        pair.link.tell(Order::Play(true));
+        pair.link.send_order(WorkerOrder::Open(Box::new(recipe), 0));
+        pair.link.send_order(WorkerOrder::Pace(None));
+        pair.link.send_order(WorkerOrder::Play(true));
         pair
     }
 
     fn turn(&mut self) {
         let there: Vec<_> = self.there.borrow_mut().drain(..).collect();
         there.iter().for_each(|bytes| self.station.receive(bytes));
-        self.station.turn();
+        self.station.run_turn();
         let back: Vec<_> = self.back.borrow_mut().drain(..).collect();
         back.iter().for_each(|bytes| self.link.receive(bytes));
     }
 
-    fn until(&mut self, what: &str, holds: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
+    fn until(&mut self, what: &str, holds: impl Fn(&SessionSnapshot) -> bool) -> Arc<SessionSnapshot> {
         for _ in 0..100_000 {
             self.turn();
-            if let Some(latest) = self.link.latest().filter(|latest| holds(latest)) {
+            if let Some(latest) = self.link.latest_snapshot().filter(|latest| holds(latest)) {
                 return latest;
             }
         }
-        panic!("in vain until {what}; problem {:?}", self.link.latest().and_then(|latest| latest.problem.clone()));
+        panic!(
+            "in vain until {what}; problem {:?}",
+            self.link.latest_snapshot().and_then(|latest| latest.problem.clone())
+        );
     }
 
     fn painted(&mut self, overlay: Option<Overlay>, compare: bool) -> Painted {
-        let latest = self.link.latest().unwrap();
-        let wants = Wants {
+        let latest = self.link.latest_snapshot().unwrap();
+        let wants = DisplaySettings {
             most: 1024,
             sun: Default::default(),
             exaggeration: 1.5,
@@ -99,7 +102,7 @@ impl Pair {
             natural: None,
             basins: true,
         };
-        self.link.ask(Job {
+        self.link.request_picture(PaintJob {
             version: latest.version,
             revision: latest.revision,
             terrain: Arc::clone(&latest.terrain),
@@ -114,7 +117,7 @@ impl Pair {
         while self.link.is_busy() {
             self.turn();
         }
-        self.link.take().unwrap().unwrap()
+        self.link.take_result().unwrap().unwrap()
     }
 }
 
@@ -125,13 +128,13 @@ fn finished(text: &str) -> Run {
 #[test]
 fn it_comes_to_the_bits_of_a_run_and_shows_them_whole() {
     let mut pair = Pair::new(WORLD);
-    let before = pair.link.latest().unwrap();
+    let before = pair.link.latest_snapshot().unwrap();
     assert_eq!((before.turns.len(), before.step, before.done), (3, 0, false));
     let done = pair.until("it is done", |shown| shown.done);
     let run = finished(WORLD);
     let expected = run.terrain().fingerprints();
     assert_eq!(done.fingerprint.as_ref(), expected.get("ground"));
-    let overlays = Overlay::available(run.terrain());
+    let overlays = Overlay::list_available(run.terrain());
     assert!(overlays.len() > 3);
     for overlay in [None].into_iter().chain(overlays.into_iter().map(Some)) {
         let painted = pair.painted(overlay.clone(), true);
@@ -139,10 +142,11 @@ fn it_comes_to_the_bits_of_a_run_and_shows_them_whole() {
         assert_eq!(painted.terrain.fingerprints(), expected, "{overlay:?}");
         assert!(painted.before.is_some() && painted.eroding && painted.problem.is_none());
         assert_eq!(painted.now.size(), [64, 64]);
-        let values = overlay.as_ref().map(|overlay| overlay.values(run.terrain(), Some(run.terrain())).unwrap());
+        let values =
+            overlay.as_ref().map(|overlay| overlay.compute_values(run.terrain(), Some(run.terrain())).unwrap());
         let legend = painted.now.legend().map(|legend| (legend.title.clone(), legend.unit.clone()));
         let own = overlay.as_ref().zip(values).map(|(overlay, values)| {
-            let legend = overlay.legend(run.terrain(), &values).unwrap();
+            let legend = overlay.build_legend(run.terrain(), &values).unwrap();
             (legend.title.clone(), legend.unit.clone())
         });
         assert_eq!(legend, own);
@@ -154,36 +158,36 @@ fn orders_arrive_and_files_come_back() {
     let mut pair = Pair::new(WORLD);
     pair.until("it is done", |shown| shown.done);
     let stroke = Stroke { radius: 300.0, strength: 12.5, ..Stroke::new(Tool::Raise, vec![[1000.0, 1200.0].into()]) };
-    pair.link.tell(Order::Stroke(stroke));
-    pair.link.tell(Order::Drop([1500.0, 1500.0].into()));
+    pair.link.send_order(WorkerOrder::Stroke(stroke));
+    pair.link.send_order(WorkerOrder::Drop([1500.0, 1500.0].into()));
     let shown = pair.until("hands were heard", |shown| shown.heard == 2);
     assert!(shown.trace.points.len() > 1 && shown.recipe.contains("raise"), "{}", shown.recipe);
     let edited = Recipe::parse(&WORLD.replace("seed = 5", "seed = 6")).unwrap();
-    pair.link.tell(Order::Edit(Box::new(edited), 7, shown.strokes));
-    pair.link.tell(Order::Play(true));
+    pair.link.send_order(WorkerOrder::Edit(Box::new(edited), 7, shown.strokes));
+    pair.link.send_order(WorkerOrder::Play(true));
     let shown = pair.until("it is done again", |shown| shown.done && shown.revision == 7);
     let run = finished(&shown.recipe);
     assert_eq!(shown.fingerprint.as_ref(), run.terrain().fingerprints().get("ground"));
-    pair.link.tell(Order::Export(Goods::Heights, PathBuf::from("far-6.tif")));
+    pair.link.send_order(WorkerOrder::Export(RunExport::Heights, PathBuf::from("far-6.tif")));
     pair.turn();
-    let files = pair.link.files();
+    let files = pair.link.take_files();
     let [Ok((name, bytes))] = files.as_slice() else { panic!("{} files", files.len()) };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("height.tif");
     let recipe = run.recipe();
     let options = SaveOptions { seed: Some(recipe.seed), recipe_hash: Some(recipe.hash()), ..SaveOptions::default() };
-    save(&path, run.terrain(), &options).unwrap();
+    save_terrain(&path, run.terrain(), &options).unwrap();
     assert!(name == "far-6.tif" && *bytes == std::fs::read(&path).unwrap());
-    for goods in Goods::all().skip(1) {
-        assert_eq!(Goods::named(goods.name()).unwrap(), goods);
-        let name = goods.file("far-6");
-        pair.link.tell(Order::Export(goods, PathBuf::from(&name)));
+    for goods in RunExport::all().skip(1) {
+        assert_eq!(RunExport::from_name(goods.name()).unwrap(), goods);
+        let name = goods.file_name("far-6");
+        pair.link.send_order(WorkerOrder::Export(goods, PathBuf::from(&name)));
         pair.turn();
-        let files = pair.link.files();
+        let files = pair.link.take_files();
         let [Ok((given, bytes))] = files.as_slice() else { panic!("{name}: {files:?}") };
         assert!(*given == name && bytes.starts_with(b"PK\x03\x04") && bytes.len() > 2000, "{name}: {}", bytes.len());
     }
-    assert!(Goods::named("untiy").unwrap_err().to_string().contains("did you mean `unity`"));
+    assert!(RunExport::from_name("untiy").unwrap_err().to_string().contains("did you mean `unity`"));
 }
 
 /// An export that cannot be written is reported, and the view remains.
@@ -191,9 +195,9 @@ fn orders_arrive_and_files_come_back() {
 fn an_export_that_cannot_be_is_said() {
     let mut pair = Pair::new("extent = [100.0, 100.0]\ncells = 1\n[[stage]]\nmodel = \"gradient_noise\"\n");
     pair.until("it is done", |shown| shown.done);
-    pair.link.tell(Order::Export(Goods::named("unity").unwrap(), PathBuf::from("a.zip")));
+    pair.link.send_order(WorkerOrder::Export(RunExport::from_name("unity").unwrap(), PathBuf::from("a.zip")));
     pair.turn();
-    let files = pair.link.files();
+    let files = pair.link.take_files();
     let [Err(said)] = files.as_slice() else { panic!("{files:?}") };
     assert!(said.contains("2 × 2"), "{said}");
 }
@@ -202,19 +206,19 @@ fn an_export_that_cannot_be_is_said() {
 fn files_in_memory_are_there_too_and_after_a_breakdown_as_well() {
     let run = finished(WORLD);
     let mut pair = Pair::new(WORLD);
-    let path = pair.link.memory().path("far-given.tif");
-    save(&path, run.terrain(), &SaveOptions::default()).unwrap();
-    pair.link.hold(&path);
+    let path = pair.link.memory_files().path("far-given.tif");
+    save_terrain(&path, run.terrain(), &SaveOptions::default()).unwrap();
+    pair.link.send_file(&path);
     let recipe = Recipe::open(&path).unwrap();
-    pair.link.tell(Order::Open(Box::new(recipe.clone()), 3));
+    pair.link.send_order(WorkerOrder::Open(Box::new(recipe.clone()), 3));
     pair.until("the file is open", |shown| shown.revision == 3 && shown.recipe.contains("far-given"));
     // The station is gone, and its replacement knows only what it receives.
     pair.link.set_broken();
-    assert!(pair.link.is_broken() && pair.link.revive() && !pair.link.is_broken());
+    assert!(pair.link.is_broken() && pair.link.restart_session() && !pair.link.is_broken());
     pair.station = station(&pair.back);
-    pair.link.tell(Order::Open(Box::new(recipe), 4));
-    pair.link.tell(Order::Pace(None));
-    pair.link.tell(Order::Play(true));
+    pair.link.send_order(WorkerOrder::Open(Box::new(recipe), 4));
+    pair.link.send_order(WorkerOrder::Pace(None));
+    pair.link.send_order(WorkerOrder::Play(true));
     pair.until("it is done", |shown| shown.revision == 4 && shown.done);
     // Bytes that are not messages are ignored.
     for broken in [&[][..], &[0xff; 40], &[1, 2, 3]] {

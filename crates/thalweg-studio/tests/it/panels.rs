@@ -15,9 +15,9 @@ use thalweg_core::declare::params::Value;
 use thalweg_render::pictures::picture::Picture;
 use thalweg_sim::recipe::Recipe;
 use thalweg_studio::app::Studio;
-use thalweg_studio::platform::Ask;
-use thalweg_studio::session::Order;
-use thalweg_studio::{Options, PresetCard};
+use thalweg_studio::platform::DialogQuestion;
+use thalweg_studio::session::WorkerOrder;
+use thalweg_studio::{PresetCard, StudioOptions};
 
 const HILLS: &str = r#"
 name = "small"
@@ -68,7 +68,7 @@ impl TestWindow {
             .renderer(WgpuTestRenderer::from_render_state(state))
             .build_ui_state(
                 move |ui, studio: &mut Option<Studio>| {
-                    let options = || Options {
+                    let options = || StudioOptions {
                         recipe: Recipe::parse(HILLS).unwrap(),
                         path: Some(own.clone()),
                         playing,
@@ -80,8 +80,8 @@ impl TestWindow {
                             Box::new(move |ask| {
                                 let (sender, receiver) = std::sync::mpsc::channel();
                                 let answer = match ask {
-                                    Ask::Export(goods) => folder.join(goods.name()),
-                                    Ask::Turntable | Ask::TimeLapse => folder.clone(),
+                                    DialogQuestion::Export(goods) => folder.join(goods.name()),
+                                    DialogQuestion::Turntable | DialogQuestion::TimeLapse => folder.clone(),
                                     _ => other.clone(),
                                 };
                                 sender.send(Some(answer)).unwrap();
@@ -119,7 +119,7 @@ impl TestWindow {
     /// Runs the first stage's one step and waits until the hills are in view.
     fn painted(&mut self) {
         self.harness.step();
-        self.studio().order(Order::Step(1));
+        self.studio().send_order(WorkerOrder::Step(1));
         self.until("the hills are in view", |studio| studio.snapshot().all[0] == 1 && studio.is_settled());
         // The first frames were drawn before the view had its size, so the camera is framed again.
         let mut last = None;
@@ -351,14 +351,14 @@ fn keys_and_clicks_do_what_the_list_says() {
     let mut window = TestWindow::new(false);
     window.painted();
     // Enough steps that there is a difference to compare.
-    window.studio().order(Order::Step(15));
+    window.studio().send_order(WorkerOrder::Step(15));
     window.until("15 steps are taken", |studio| studio.snapshot().all[0] == 16 && !studio.snapshot().playing);
     // A click drops a droplet and shows its path; S saves a picture with the number of droplets in its name.
     window.button(MIDDLE, PointerButton::Primary, true, Modifiers::NONE);
     window.button(MIDDLE, PointerButton::Primary, false, Modifiers::NONE);
     window.until("the droplet is followed", |studio| studio.snapshot().trace.points.len() > 3);
     assert_eq!(window.studio().snapshot().particles, 1);
-    assert!(window.studio().read_out().unwrap().contains("here: elevation"));
+    assert!(window.studio().describe_droplet().unwrap().contains("here: elevation"));
     window.until("all is painted", Studio::is_settled);
     let now = window.picture();
     assert_eq!(window.pictures(), ["small-3-1-droplets.png"]);
@@ -426,17 +426,21 @@ fn the_pen_draws_lines_that_the_recipe_holds_and_takes_them_away() {
     window.key(Key::Enter);
     window.until("the run has the river", |studio| studio.snapshot().recipe.contains("LineString"));
     assert!(window.studio().recipe_text().contains("river"));
-    assert!(window.studio().frame([100, 100]).lines.len() > 10, "it is seen");
+    assert!(window.studio().compose_frame([100, 100]).lines.len() > 10, "it is seen");
     // A ridge may not cross the river, and there is no coast without a sea.
     let river = window.studio().recipe_text();
     window.click("ridge");
     click(&mut window, vec2(0.0, -60.0));
     click(&mut window, vec2(0.0, 60.0));
     window.key(Key::Enter);
-    assert!(window.studio().said_last().unwrap().contains("uphill"), "{:?}", window.studio().said_last());
+    assert!(window.studio().current_message().unwrap().contains("uphill"), "{:?}", window.studio().current_message());
     window.click("coast");
     window.drag(PointerButton::Primary, Modifiers::NONE, vec2(90.0, 0.0));
-    assert!(window.studio().said_last().unwrap().contains("sea_level"), "{:?}", window.studio().said_last());
+    assert!(
+        window.studio().current_message().unwrap().contains("sea_level"),
+        "{:?}",
+        window.studio().current_message()
+    );
     assert_eq!(window.studio().recipe_text(), river);
     window.click("erase");
     click(&mut window, vec2(0.0, 0.0));
@@ -512,12 +516,12 @@ fn layers_and_frames_are_exported() {
     window.click("For a program");
     window.click("Unity (a Terrain)");
     window.until("what Unity takes is written", |_| unity.join(thalweg_export::export::MANIFEST).exists());
-    window.until("it is said", |studio| studio.said_last().is_some_and(|said| said.contains("under import")));
+    window.until("it is said", |studio| studio.current_message().is_some_and(|said| said.contains("under import")));
     window.click("Export");
     window.click("Picture, 2× as large");
     let large = window.pictures();
     let size = |name: &std::path::Path| {
-        Picture::decode(std::io::BufReader::new(std::fs::File::open(name).unwrap())).unwrap().size()
+        Picture::decode_png(std::io::BufReader::new(std::fs::File::open(name).unwrap())).unwrap().size()
     };
     let double = size(&path(&window, &large[0]));
     window.key(Key::S);
@@ -530,12 +534,16 @@ fn layers_and_frames_are_exported() {
     assert_eq!(size(&third), [720, 1280]);
     window.click("Export");
     window.click("Time-lapse …");
-    window.studio().order(Order::Play(true));
+    window.studio().send_order(WorkerOrder::Play(true));
     let second = path(&window, "time-lapse/frame-00001.png");
     window.until("frames of the time-lapse are written", |studio| studio.snapshot().done && second.exists());
     window.click("Export");
     window.click("Copy command line");
-    assert!(window.studio().said_last().unwrap().contains("thalweg build small"), "{:?}", window.studio().said_last());
+    assert!(
+        window.studio().current_message().unwrap().contains("thalweg build small"),
+        "{:?}",
+        window.studio().current_message()
+    );
 }
 
 #[test]

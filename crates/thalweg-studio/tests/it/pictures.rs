@@ -15,12 +15,12 @@ use thalweg_models::rocks::Rock;
 use thalweg_render::pictures::picture::Picture;
 use thalweg_render::products::overlay::Overlay;
 use thalweg_render::products::textures::TextureRules;
-use thalweg_studio::picture::{PictureOptions, View, draw};
-use thalweg_studio::view::camera::Camera;
+use thalweg_studio::picture::{PictureOptions, ViewDirection, draw_picture_with_gpu};
+use thalweg_studio::view::camera::ViewCamera;
 use thalweg_studio::view::gpu::Gpu;
-use thalweg_studio::view::look::{Dot, Line, Look, Shot};
+use thalweg_studio::view::look::{Appearance, Shot, ViewDot, ViewLine};
 use thalweg_studio::view::renderer::Renderer;
-use thalweg_studio::view::surface::{Natural, Surface, Wanted};
+use thalweg_studio::view::surface::{Natural, Surface, SurfaceOptions};
 use thalweg_studio::view::target::Target;
 
 /// The mean difference allowed in a channel, in codes of 255. `FAR` is the difference from which a pixel counts as
@@ -31,7 +31,7 @@ const FAR: u8 = 24;
 const SHARE: f64 = 0.02;
 
 fn gpu() -> Gpu {
-    Gpu::headless().unwrap_or_else(|problem| panic!("the pictures need something that draws: {problem}"))
+    Gpu::open_headless().unwrap_or_else(|problem| panic!("the pictures need something that draws: {problem}"))
 }
 
 /// Builds a mountain range around a basin from sums of waves; cells are 40 m wide at 128 cells.
@@ -45,7 +45,7 @@ fn land(n: usize) -> Terrain {
             };
             let basin = ((x - 0.45).hypot(y - 0.55) * 2.2).min(1.0);
             let rock = 700.0 * ridge(x, y, 7.0) + 260.0 * ridge(y, x, 17.0) + 90.0 * ridge(x + y, x - y, 31.0);
-            terrain.ground[(i, j)] = Height::saturating(200.0 + rock * (0.15 + 0.85 * basin) + 300.0 * basin);
+            terrain.ground[(i, j)] = Height::from_metres_clamped(200.0 + rock * (0.15 + 0.85 * basin) + 300.0 * basin);
         }
     }
     terrain
@@ -55,12 +55,12 @@ fn land(n: usize) -> Terrain {
 fn wood() -> Terrain {
     let mut terrain = land(128);
     let size = terrain.grid.size;
-    let level = Height::saturating(470.0);
+    let level = Height::from_metres_clamped(470.0);
     let inside = |i: usize, j: usize| (30..110).contains(&i) && (30..100).contains(&j);
-    let pool = Field::generate(size, |i, j| {
+    let pool = Field::from_fn(size, |i, j| {
         if inside(i, j) { Height((level.0 - terrain.ground[(i, j)].0).max(0)) } else { Height::ZERO }
     });
-    let loose = Field::generate(size, |i, _| Height::saturating(if i > 64 { 6.0 } else { 0.0 }));
+    let loose = Field::from_fn(size, |i, _| Height::from_metres_clamped(if i > 64 { 6.0 } else { 0.0 }));
     let stands = |i: usize, j: usize| pool[(i, j)].0 == 0 && terrain.ground[(i, j)].metres() < 800.0;
     let trees = (0..24_000u64).filter_map(|n| {
         let (i, j) = ((n * 7919 % 128) as usize, (n * 104_729 / 128 % 128) as usize);
@@ -69,9 +69,9 @@ fn wood() -> Terrain {
         let cell = Cell::new(i as u32, j as u32);
         stands(i, j).then_some(Tree { number: n, cell, part, kind, size: 1.0, age: 9, patch: 5.0 })
     });
-    let forest = Forest::of(trees.collect(), &terrain.grid).unwrap();
-    terrain.insert(&POOL, Cells::Height(pool.clone())).unwrap();
-    terrain.insert(&LOOSE, Cells::Height(loose)).unwrap();
+    let forest = Forest::from_trees(trees.collect(), &terrain.grid).unwrap();
+    terrain.insert_layer(&POOL, Cells::Height(pool.clone())).unwrap();
+    terrain.insert_layer(&LOOSE, Cells::Height(loose)).unwrap();
     forest.write(&mut terrain).unwrap();
     terrain
 }
@@ -79,11 +79,11 @@ fn wood() -> Terrain {
 fn compare(name: &str, picture: &Picture) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/pictures/{name}.png"));
     if std::env::var_os("THALWEG_BLESS").is_some() {
-        fs::write(&path, picture.png().unwrap()).unwrap();
+        fs::write(&path, picture.to_png().unwrap()).unwrap();
         panic!("{} was written; look at it, then run the test without THALWEG_BLESS", path.display());
     }
     let file = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let reference = Picture::decode(BufReader::new(file)).unwrap();
+    let reference = Picture::decode_png(BufReader::new(file)).unwrap();
     assert_eq!(picture.size(), reference.size(), "{name}");
     let pairs = || picture.rgb.as_slice().iter().zip(reference.rgb.as_slice());
     let off = |a: &[u8; 3], b: &[u8; 3]| [0, 1, 2].map(|c| a[c].abs_diff(b[c]));
@@ -92,7 +92,7 @@ fn compare(name: &str, picture: &Picture) {
     let far = pairs().filter(|(a, b)| off(a, b).iter().any(|d| *d > FAR)).count() as f64 / picture.rgb.len() as f64;
     if mean > MEAN || far > SHARE {
         let seen = std::env::temp_dir().join(format!("thalweg-{name}.png"));
-        fs::write(&seen, picture.png().unwrap()).unwrap();
+        fs::write(&seen, picture.to_png().unwrap()).unwrap();
         panic!(
             "{name}: {mean:.2} codes off on average, {:.2} % of pixels far off; see {}",
             100.0 * far,
@@ -101,41 +101,44 @@ fn compare(name: &str, picture: &Picture) {
     }
 }
 
-fn small(view: View) -> PictureOptions<'static> {
+fn small(view: ViewDirection) -> PictureOptions<'static> {
     PictureOptions { size: [256, 256], view, ..PictureOptions::default() }
 }
 
 #[test]
 fn a_block_from_the_side() {
-    compare("iso", &draw(&gpu(), &land(128), &small(View::Iso)).unwrap());
+    compare("iso", &draw_picture_with_gpu(&gpu(), &land(128), &small(ViewDirection::Iso)).unwrap());
 }
 
 #[test]
 fn a_map() {
-    let look = Look { snow_line: Some(1150.0), ..Look::default() };
-    compare("map", &draw(&gpu(), &land(128), &PictureOptions { look, ..small(View::Map) }).unwrap());
+    let look = Appearance { snow_line: Some(1150.0), ..Appearance::default() };
+    compare(
+        "map",
+        &draw_picture_with_gpu(&gpu(), &land(128), &PictureOptions { look, ..small(ViewDirection::Map) }).unwrap(),
+    );
 }
 
 #[test]
 fn data_over_the_land() {
-    let options = PictureOptions { overlay: Some(Overlay::Slope), ..small(View::Top) };
-    compare("overlay", &draw(&gpu(), &land(128), &options).unwrap());
+    let options = PictureOptions { overlay: Some(Overlay::Slope), ..small(ViewDirection::Top) };
+    compare("overlay", &draw_picture_with_gpu(&gpu(), &land(128), &options).unwrap());
 }
 
 #[test]
 fn a_wood_by_a_lake_and_the_sea() {
     let mut terrain = wood();
-    terrain.grid.sea_level = Some(Height::saturating(400.0));
-    let options = PictureOptions { zoom: 1.7, elevation: Some(42.0), ..small(View::South) };
-    compare("wood", &draw(&gpu(), &terrain, &options).unwrap());
+    terrain.grid.sea_level = Some(Height::from_metres_clamped(400.0));
+    let options = PictureOptions { zoom: 1.7, elevation: Some(42.0), ..small(ViewDirection::South) };
+    compare("wood", &draw_picture_with_gpu(&gpu(), &terrain, &options).unwrap());
 }
 
 /// Returns a surface and a renderer that has loaded it twice.
 fn ready(gpu: &Gpu, terrain: &Terrain) -> (Surface, Renderer) {
-    let surface = Surface::of(terrain, &Wanted::default()).unwrap();
+    let surface = Surface::from_terrain(terrain, &SurfaceOptions::default()).unwrap();
     let mut renderer = Renderer::new(&gpu.device, &gpu.queue);
-    renderer.load(0, &surface);
-    renderer.load(1, &surface);
+    renderer.load_terrain(0, &surface);
+    renderer.load_terrain(1, &surface);
     (surface, renderer)
 }
 
@@ -152,15 +155,18 @@ fn every_shape_size_and_height_is_drawn_without_a_fault() {
         for height in [0.0, -11_000.0, 9_000.0] {
             let mut terrain = Terrain::new(Grid::new(size, 30.0).unwrap());
             for (k, cell) in terrain.ground.as_mut_slice().iter_mut().enumerate() {
-                *cell = Height::saturating(height * (1.0 - (k % 7) as f64 / 40.0));
+                *cell = Height::from_metres_clamped(height * (1.0 - (k % 7) as f64 / 40.0));
             }
             terrain.grid.sea_level = (height < 0.0).then_some(Height::ZERO);
-            let surface = Surface::of(&terrain, &Wanted::default()).unwrap();
-            renderer.load(0, &surface);
-            let look = Look { exaggeration: surface.exaggeration(), ..Look::default() };
-            for camera in [Camera::framing(&surface.bounds(), 4.0 / 3.0), Camera::map(&surface.bounds(), 4.0 / 3.0)] {
-                renderer.draw(&target, &[Shot::whole(0, camera, &look, [64, 48])]);
-                let picture = target.read(&gpu).unwrap();
+            let surface = Surface::from_terrain(&terrain, &SurfaceOptions::default()).unwrap();
+            renderer.load_terrain(0, &surface);
+            let look = Appearance { exaggeration: surface.exaggeration(), ..Appearance::default() };
+            for camera in [
+                ViewCamera::new_perspective(&surface.bounds(), 4.0 / 3.0),
+                ViewCamera::new_map(&surface.bounds(), 4.0 / 3.0),
+            ] {
+                renderer.draw(&target, &[Shot::new_full_frame(0, camera, &look, [64, 48])]);
+                let picture = target.read_picture(&gpu).unwrap();
                 assert_eq!(renderer.fault(), None, "{size:?} {height}");
                 // As a map, a strip is narrower than a pixel.
                 assert!(size[0] > 100 || !is_blank(&picture), "{size:?} {height} {camera:?}");
@@ -173,28 +179,28 @@ fn every_shape_size_and_height_is_drawn_without_a_fault() {
 fn pictures_of_one_pixel_and_strange_areas_are_no_fault() {
     let gpu = gpu();
     let (surface, mut renderer) = ready(&gpu, &land(64));
-    let camera = Camera::framing(&surface.bounds(), 1.0);
-    let look = Look { exaggeration: surface.exaggeration(), ..Look::default() };
+    let camera = ViewCamera::new_perspective(&surface.bounds(), 1.0);
+    let look = Appearance { exaggeration: surface.exaggeration(), ..Appearance::default() };
     let one = Target::new(&gpu.device, [0, 1]);
     assert_eq!(one.size(), [1, 1]);
-    renderer.draw(&one, &[Shot::whole(0, camera, &look, [1, 1])]);
-    assert_eq!(one.read(&gpu).unwrap().size(), [1, 1]);
+    renderer.draw(&one, &[Shot::new_full_frame(0, camera, &look, [1, 1])]);
+    assert_eq!(one.read_picture(&gpu).unwrap().size(), [1, 1]);
     let target = Target::new(&gpu.device, [50, 40]);
     for x in [f32::NAN, f32::INFINITY, -60.0, 0.0, 0.4, 49.5, 1e9] {
         for w in [f32::NAN, -5.0, 0.0, 0.5, 30.0, 1e9] {
-            let shot = Shot::whole(0, camera, &look, [50, 40]);
+            let shot = Shot::new_full_frame(0, camera, &look, [50, 40]);
             let odd = Shot { area: [x, x, w, w], clip: Some([w, 0.0, 20.0, x]), ..shot };
             renderer.draw(&target, &[odd, Shot { terrain: 70, ..shot }]);
         }
     }
-    let many = vec![Shot::whole(1, camera, &look, [50, 40]); 40];
+    let many = vec![Shot::new_full_frame(1, camera, &look, [50, 40]); 40];
     renderer.draw(&target, &many);
-    renderer.load(9, &surface);
-    renderer.unload(1);
+    renderer.load_terrain(9, &surface);
+    renderer.unload_terrain(1);
     renderer.draw(&target, &many);
-    let mad = Look { exaggeration: f32::NAN, sea_level: Some(f32::INFINITY), overlay: f32::NAN, ..look };
-    renderer.draw(&target, &[Shot::whole(0, camera, &mad, [50, 40])]);
-    target.read(&gpu).unwrap();
+    let mad = Appearance { exaggeration: f32::NAN, sea_level: Some(f32::INFINITY), overlay: f32::NAN, ..look };
+    renderer.draw(&target, &[Shot::new_full_frame(0, camera, &mad, [50, 40])]);
+    target.read_picture(&gpu).unwrap();
     assert_eq!(renderer.fault(), None);
 }
 
@@ -204,17 +210,17 @@ fn holes_are_not_drawn_and_wipes_meet() {
     let mut terrain = land(64);
     let (surface, mut renderer) = ready(&gpu, &terrain);
     terrain.nodata = Some(Field::new([64, 64], true));
-    renderer.load(1, &Surface::of(&terrain, &Wanted::default()).unwrap());
-    let camera = Camera::map(&surface.bounds(), 1.0);
-    let look = Look { exaggeration: surface.exaggeration(), ..Look::default() };
+    renderer.load_terrain(1, &Surface::from_terrain(&terrain, &SurfaceOptions::default()).unwrap());
+    let camera = ViewCamera::new_map(&surface.bounds(), 1.0);
+    let look = Appearance { exaggeration: surface.exaggeration(), ..Appearance::default() };
     let target = Target::new(&gpu.device, [80, 80]);
-    let whole = Shot::whole(0, camera, &look, [80, 80]);
+    let whole = Shot::new_full_frame(0, camera, &look, [80, 80]);
     renderer.draw(&target, &[whole]);
-    let all = target.read(&gpu).unwrap();
+    let all = target.read_picture(&gpu).unwrap();
     let left = Shot { clip: Some([0.0, 0.0, 40.0, 80.0]), ..whole };
     let right = Shot { clip: Some([40.0, 0.0, 40.0, 80.0]), terrain: 1, ..whole };
     renderer.draw(&target, &[left, right]);
-    let wiped = target.read(&gpu).unwrap();
+    let wiped = target.read_picture(&gpu).unwrap();
     assert!((0..80).all(|i| wiped.rgb.row(i)[..40] == all.rgb.row(i)[..40]));
     let paper = wiped.rgb[(40, 60)];
     assert!((0..80).all(|i| wiped.rgb.row(i)[40..].iter().all(|pixel| *pixel == paper)));
@@ -225,16 +231,17 @@ fn holes_are_not_drawn_and_wipes_meet() {
 fn dots_and_lines_are_drawn_and_hidden_by_hills() {
     let gpu = gpu();
     let (surface, mut renderer) = ready(&gpu, &land(64));
-    let camera = Camera { azimuth: 180.0, elevation: 20.0, ..Camera::default() }.framed(&surface.bounds(), 1.0);
-    let look = Look { exaggeration: surface.exaggeration(), ..Look::default() };
+    let camera =
+        ViewCamera { azimuth: 180.0, elevation: 20.0, ..ViewCamera::default() }.with_framing(&surface.bounds(), 1.0);
+    let look = Appearance { exaggeration: surface.exaggeration(), ..Appearance::default() };
     let top = surface.bounds().high[2];
     let red = [1.0, 0.0, 0.0, 1.0];
-    let dot = |at| Dot { at, colour: red, pixels: 9.0 };
+    let dot = |at| ViewDot { at, colour: red, pixels: 9.0 };
     let target = Target::new(&gpu.device, [120, 120]);
-    let mut reds = |dots: &[Dot], lines: &[Line]| {
-        let shot = Shot { dots, lines, ..Shot::whole(0, camera, &look, [120, 120]) };
+    let mut reds = |dots: &[ViewDot], lines: &[ViewLine]| {
+        let shot = Shot { dots, lines, ..Shot::new_full_frame(0, camera, &look, [120, 120]) };
         renderer.draw(&target, &[shot]);
-        let picture = target.read(&gpu).unwrap();
+        let picture = target.read_picture(&gpu).unwrap();
         assert_eq!(renderer.fault(), None);
         picture.rgb.as_slice().iter().filter(|[r, g, b]| *r > 240 && *g < 20 && *b < 20).count()
     };
@@ -243,12 +250,12 @@ fn dots_and_lines_are_drawn_and_hidden_by_hills() {
     let free = reds(&[dot([0.0, 0.0, 1.1 * top])], &[]);
     assert!((40..=64).contains(&free), "{free}");
     assert_eq!(reds(&[dot([0.0, 0.0, surface.bounds().low[2] * 0.9])], &[]), 0);
-    let line = Line { from: [-1500.0, 0.0, 1.1 * top], to: [1500.0, 0.0, 1.1 * top], colour: red, pixels: 3.0 };
+    let line = ViewLine { from: [-1500.0, 0.0, 1.1 * top], to: [1500.0, 0.0, 1.1 * top], colour: red, pixels: 3.0 };
     assert!(reds(&[], &[line]) > 40);
     // A line with one end behind the camera.
     let eye = camera.eye();
     let behind = [2.0 * eye[0], 2.0 * eye[1], 2.0 * eye[2]];
-    assert!(reds(&[], &[Line { to: behind, ..line }]) > 0);
+    assert!(reds(&[], &[ViewLine { to: behind, ..line }]) > 0);
     let many: Vec<_> = (0..100_000).map(|n| dot([(n % 300) as f32, (n / 300) as f32, 1.1 * top])).collect();
     assert!(reds(&many, &[]) > 100);
 }
@@ -259,9 +266,10 @@ fn natural_colours_are_drawn() {
     let gpu = gpu();
     let land = land(64);
     let shares = |natural: Option<Natural>| {
-        let look = Look { haze: false, sides: false, ..Look::default() };
-        let options = PictureOptions { size: [128, 128], view: View::Map, natural, look, ..PictureOptions::default() };
-        let picture = draw(&gpu, &land, &options).unwrap();
+        let look = Appearance { haze: false, sides: false, ..Appearance::default() };
+        let options =
+            PictureOptions { size: [128, 128], view: ViewDirection::Map, natural, look, ..PictureOptions::default() };
+        let picture = draw_picture_with_gpu(&gpu, &land, &options).unwrap();
         let middle = (20..108).flat_map(|i| (20..108).map(move |j| [i, j]));
         let sum = middle
             .map(|[i, j]| picture.rgb[(i, j)].map(f64::from))

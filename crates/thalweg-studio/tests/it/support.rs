@@ -6,6 +6,6 @@ use thalweg_sim::run::Run;
 /// Runs a recipe from its first step to its last.
 pub fn run_recipe(recipe: Recipe) -> Run {
     let mut run = Run::new(recipe).unwrap();
-    while run.step().unwrap().is_some() {}
+    while run.take_step().unwrap().is_some() {}
     run
 }

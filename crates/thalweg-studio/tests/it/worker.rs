@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use crate::support::run_recipe;
 use thalweg_core::Terrain;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::declare::params::{ParamKind, Value};
 use thalweg_sim::recipe::strokes::{Stroke, Tool};
 use thalweg_sim::recipe::{Recipe, Start};
-use thalweg_studio::session::{Order, Snapshot, Worker};
+use thalweg_studio::session::{SessionSnapshot, Worker, WorkerOrder};
 
 const WORLD: &str = r#"
 extent = [3200.0, 3200.0]
@@ -40,18 +40,18 @@ fn recipe() -> Recipe {
 
 fn worker(playing: bool) -> Worker {
     let worker = Worker::start(recipe(), playing, || {}).unwrap();
-    worker.tell(Order::Pace(None));
+    worker.send_order(WorkerOrder::Pace(None));
     worker
 }
 
 /// Waits for a snapshot for which a condition holds.
-fn until(worker: &Worker, what: &str, holds: impl Fn(&Snapshot) -> bool) -> Arc<Snapshot> {
+fn until(worker: &Worker, what: &str, holds: impl Fn(&SessionSnapshot) -> bool) -> Arc<SessionSnapshot> {
     let start = Instant::now();
     loop {
-        if let Some(snapshot) = worker.latest().filter(|snapshot| holds(snapshot)) {
+        if let Some(snapshot) = worker.latest_snapshot().filter(|snapshot| holds(snapshot)) {
             return snapshot;
         }
-        let last = worker.latest().and_then(|snapshot| snapshot.problem.clone());
+        let last = worker.latest_snapshot().and_then(|snapshot| snapshot.problem.clone());
         assert!(start.elapsed() < Duration::from_secs(180), "waited in vain until {what}; last problem {last:?}");
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -86,7 +86,7 @@ fn a_run_that_is_only_watched_is_the_build() {
 fn a_change_of_an_earlier_stage_runs_again_from_there_and_comes_to_the_build() {
     let worker = worker(true);
     until(&worker, "it is done", |snapshot| snapshot.done);
-    worker.tell(Order::Edit(edited(|recipe| set(recipe, 1, "erodibility", 1e-5)), 1, u64::MAX));
+    worker.send_order(WorkerOrder::Edit(edited(|recipe| set(recipe, 1, "erodibility", 1e-5)), 1, u64::MAX));
     let done = until(&worker, "it is done again", |snapshot| snapshot.revision == 1 && snapshot.done);
     assert!(done.terrain.ground == built(&done.recipe).ground);
     assert!(done.terrain.ground != built(WORLD).ground);
@@ -95,9 +95,9 @@ fn a_change_of_an_earlier_stage_runs_again_from_there_and_comes_to_the_build() {
 #[test]
 fn a_paused_run_comes_back_to_where_it_stood() {
     let worker = worker(false);
-    worker.tell(Order::Step(20));
+    worker.send_order(WorkerOrder::Step(20));
     let here = until(&worker, "20 steps are taken", |snapshot| snapshot.all[0] == 20 && !snapshot.playing);
-    worker.tell(Order::Edit(edited(|recipe| set(recipe, 0, "amplitude", 200.0)), 1, u64::MAX));
+    worker.send_order(WorkerOrder::Edit(edited(|recipe| set(recipe, 0, "amplitude", 200.0)), 1, u64::MAX));
     let again =
         until(&worker, "it is back", |snapshot| snapshot.revision == 1 && snapshot.all[0] == 20 && !snapshot.playing);
     assert_eq!((again.stage, again.step), (here.stage, here.step));
@@ -107,10 +107,14 @@ fn a_paused_run_comes_back_to_where_it_stood() {
 #[test]
 fn a_paused_run_comes_back_however_often_it_is_edited_on_the_way() {
     let worker = worker(false);
-    worker.tell(Order::Step(20));
+    worker.send_order(WorkerOrder::Step(20));
     until(&worker, "20 steps are taken", |snapshot| snapshot.all[0] == 20 && !snapshot.playing);
     for (revision, amplitude) in (1..).zip([200.0, 210.0, 220.0, 230.0]) {
-        worker.tell(Order::Edit(edited(|recipe| set(recipe, 0, "amplitude", amplitude)), revision, u64::MAX));
+        worker.send_order(WorkerOrder::Edit(
+            edited(|recipe| set(recipe, 0, "amplitude", amplitude)),
+            revision,
+            u64::MAX,
+        ));
         std::thread::sleep(Duration::from_millis(3));
     }
     until(&worker, "it is back", |snapshot| snapshot.revision == 4 && snapshot.all[0] == 20 && !snapshot.playing);
@@ -119,13 +123,16 @@ fn a_paused_run_comes_back_however_often_it_is_edited_on_the_way() {
 #[test]
 fn a_stroke_that_an_edit_did_not_know_of_is_kept() {
     let worker = worker(false);
-    worker.tell(Order::Step(10));
+    worker.send_order(WorkerOrder::Step(10));
     until(&worker, "10 steps are taken", |snapshot| snapshot.all[0] == 10 && !snapshot.playing);
-    worker.tell(Order::Stroke(Stroke { radius: 400.0, ..Stroke::new(Tool::Raise, vec![[1600.0, 1600.0].into()]) }));
-    worker.tell(Order::Edit(edited(|recipe| set(recipe, 2, "erosion", 0.05)), 1, 0));
+    worker.send_order(WorkerOrder::Stroke(Stroke {
+        radius: 400.0,
+        ..Stroke::new(Tool::Raise, vec![[1600.0, 1600.0].into()])
+    }));
+    worker.send_order(WorkerOrder::Edit(edited(|recipe| set(recipe, 2, "erosion", 0.05)), 1, 0));
     let both = until(&worker, "both are in", |snapshot| snapshot.revision == 1);
     assert!(both.recipe.contains("tool = \"raise\"") && both.recipe.contains("erosion = 0.05"), "{}", both.recipe);
-    worker.tell(Order::Play(true));
+    worker.send_order(WorkerOrder::Play(true));
     let done = until(&worker, "it is done", |snapshot| snapshot.done);
     assert!(done.terrain.ground == built(&done.recipe).ground);
 }
@@ -133,13 +140,13 @@ fn a_stroke_that_an_edit_did_not_know_of_is_kept() {
 #[test]
 fn a_parameter_of_the_running_stage_acts_at_once() {
     let worker = worker(false);
-    worker.tell(Order::Step(15));
+    worker.send_order(WorkerOrder::Step(15));
     let here = until(&worker, "15 steps are taken", |snapshot| snapshot.all[0] == 15 && !snapshot.playing);
-    worker.tell(Order::Edit(edited(|recipe| set(recipe, 1, "erodibility", 1e-5)), 1, u64::MAX));
+    worker.send_order(WorkerOrder::Edit(edited(|recipe| set(recipe, 1, "erodibility", 1e-5)), 1, u64::MAX));
     let now = until(&worker, "it is known", |snapshot| snapshot.revision == 1);
     assert_eq!((now.stage, now.step), (here.stage, here.step));
     assert!(now.terrain.ground == here.terrain.ground, "only coming steps feel it");
-    worker.tell(Order::Step(1));
+    worker.send_order(WorkerOrder::Step(1));
     let next = until(&worker, "a step is taken", |snapshot| snapshot.all[0] == 16);
     assert!(
         next.recipe.contains("erodibility = 0.00001") || next.recipe.contains("erodibility = 1e-5"),
@@ -151,19 +158,19 @@ fn a_parameter_of_the_running_stage_acts_at_once() {
 #[test]
 fn strokes_are_kept_in_the_recipe_and_undone() {
     let worker = worker(false);
-    worker.tell(Order::Step(10));
+    worker.send_order(WorkerOrder::Step(10));
     let flat = until(&worker, "10 steps are taken", |snapshot| snapshot.all[0] == 10 && !snapshot.playing);
     let stroke = Stroke { radius: 400.0, strength: 80.0, ..Stroke::new(Tool::Raise, vec![[1600.0, 1600.0].into()]) };
     std::thread::sleep(Duration::from_millis(500));
-    worker.tell(Order::Stroke(stroke));
+    worker.send_order(WorkerOrder::Stroke(stroke));
     let hill = until(&worker, "the hill stands", |snapshot| snapshot.version > flat.version);
     let rise = hill.terrain.ground[(32, 32)].metres() - flat.terrain.ground[(32, 32)].metres();
     assert!((rise - 80.0).abs() < 5.0, "{rise}");
-    worker.tell(Order::Play(true));
+    worker.send_order(WorkerOrder::Play(true));
     let done = until(&worker, "it is done", |snapshot| snapshot.done);
     assert!(done.terrain.ground == built(&done.recipe).ground);
     let plain = Recipe::parse(&flat.recipe).unwrap();
-    worker.tell(Order::Edit(Box::new(plain), 7, u64::MAX));
+    worker.send_order(WorkerOrder::Edit(Box::new(plain), 7, u64::MAX));
     let undone = until(&worker, "it is done without", |snapshot| snapshot.revision == 7 && snapshot.done);
     assert!(undone.terrain.ground == built(WORLD).ground);
 }
@@ -173,10 +180,10 @@ fn going_back_to_a_mark_stops_there() {
     let worker = worker(true);
     let done = until(&worker, "it is done", |snapshot| snapshot.done);
     let mark = *done.marks.iter().find(|mark| (mark.turn, mark.step) == (1, 0)).unwrap();
-    worker.tell(Order::Back(mark));
+    worker.send_order(WorkerOrder::Back(mark));
     let back = until(&worker, "it is back", |snapshot| snapshot.stage == 1 && !snapshot.playing);
     assert_eq!(back.step, 0);
-    worker.tell(Order::Play(true));
+    worker.send_order(WorkerOrder::Play(true));
     let again = until(&worker, "it is done again", |snapshot| snapshot.done);
     assert!(again.terrain.ground == done.terrain.ground);
 }
@@ -184,9 +191,9 @@ fn going_back_to_a_mark_stops_there() {
 #[test]
 fn what_cannot_be_is_said_and_the_last_good_recipe_goes_on() {
     let worker = worker(false);
-    worker.tell(Order::Step(5));
+    worker.send_order(WorkerOrder::Step(5));
     let good = until(&worker, "5 steps are taken", |snapshot| snapshot.all[0] == 5 && !snapshot.playing);
-    worker.tell(Order::Edit(
+    worker.send_order(WorkerOrder::Edit(
         edited(|recipe| recipe.start = Start::FromDem { path: "no such file.tif".into() }),
         2,
         u64::MAX,
@@ -194,10 +201,10 @@ fn what_cannot_be_is_said_and_the_last_good_recipe_goes_on() {
     let bad = until(&worker, "it is refused", |snapshot| snapshot.revision == 2 && snapshot.problem.is_some());
     assert!(bad.problem.as_ref().unwrap().contains("no such file.tif"), "{:?}", bad.problem);
     assert!(bad.terrain.ground == good.terrain.ground);
-    worker.tell(Order::Play(true));
+    worker.send_order(WorkerOrder::Play(true));
     let done = until(&worker, "it is done", |snapshot| snapshot.done);
     assert!(done.terrain.ground == built(WORLD).ground);
-    worker.tell(Order::Drop([1e9, 0.0].into()));
+    worker.send_order(WorkerOrder::Drop([1e9, 0.0].into()));
     until(&worker, "a droplet outside is refused", |snapshot| {
         snapshot.problem.as_ref().is_some_and(|p| p.contains("1000000000"))
     });
@@ -207,7 +214,7 @@ fn what_cannot_be_is_said_and_the_last_good_recipe_goes_on() {
 fn a_click_follows_one_droplet() {
     let worker = worker(true);
     let done = until(&worker, "it is done", |snapshot| snapshot.done);
-    worker.tell(Order::Drop([1600.0, 1600.0].into()));
+    worker.send_order(WorkerOrder::Drop([1600.0, 1600.0].into()));
     let followed = until(&worker, "it is followed", |snapshot| snapshot.trace.number == 1 && snapshot.done);
     assert_eq!(followed.trace.points[0].place, [1600.0, 1600.0].into());
     assert_eq!(followed.particles, done.particles + 1);
@@ -218,7 +225,10 @@ fn a_click_follows_one_droplet() {
 fn a_spring_after_the_end_runs_in_a_stage_of_its_own() {
     let worker = worker(true);
     let dry = until(&worker, "it is done", |snapshot| snapshot.done);
-    worker.tell(Order::Stroke(Stroke { rate: 2.0, ..Stroke::new(Tool::Spring, vec![[1600.0, 1600.0].into()]) }));
+    worker.send_order(WorkerOrder::Stroke(Stroke {
+        rate: 2.0,
+        ..Stroke::new(Tool::Spring, vec![[1600.0, 1600.0].into()])
+    }));
     // A fast machine may finish all steps before a snapshot of one of them is read, so the condition must remain true
     // afterwards.
     let wet = until(&worker, "water flows", |snapshot| snapshot.all[0] > dry.all[0]);
@@ -253,11 +263,11 @@ fn some(kind: ParamKind, draw: &mut impl FnMut() -> f64) -> Value {
 #[test]
 fn parameters_turned_wildly_on_a_running_simulation_never_end_it() {
     let worker = worker(true);
-    let key = Key::new(9, "fuzz");
+    let key = RandomKey::new(9, "fuzz");
     let mut number = 0;
     let mut draw = move || {
         number += 1;
-        key.and(number).unit()
+        key.derive_key(number).uniform_unit()
     };
     let mut recipe = recipe();
     // Hours of droplets would prove no more than seconds.
@@ -275,18 +285,21 @@ fn parameters_turned_wildly_on_a_running_simulation_never_end_it() {
             recipe.stages[stage].muted = !recipe.stages[stage].muted;
         }
         if draw() < 0.1 {
-            worker.tell(Order::Stroke(Stroke::new(Tool::Smooth, vec![[3200.0 * draw(), 3200.0 * draw()].into()])));
+            worker.send_order(WorkerOrder::Stroke(Stroke::new(
+                Tool::Smooth,
+                vec![[3200.0 * draw(), 3200.0 * draw()].into()],
+            )));
         }
         if draw() < 0.05 {
-            worker.tell(Order::Restart);
+            worker.send_order(WorkerOrder::Restart);
         }
-        worker.tell(Order::Edit(Box::new(recipe.clone()), revision, u64::MAX));
+        worker.send_order(WorkerOrder::Edit(Box::new(recipe.clone()), revision, u64::MAX));
         if draw() < 0.3 {
             std::thread::sleep(Duration::from_millis((20.0 * draw()) as u64));
         }
     }
-    worker.tell(Order::Open(Box::new(self::recipe()), 1000));
-    worker.tell(Order::Play(true));
+    worker.send_order(WorkerOrder::Open(Box::new(self::recipe()), 1000));
+    worker.send_order(WorkerOrder::Play(true));
     let done = until(&worker, "it is done after all", |snapshot| snapshot.revision == 1000 && snapshot.done);
     assert!(done.terrain.ground == built(WORLD).ground);
 }

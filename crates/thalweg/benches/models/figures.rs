@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::WATER;
 use thalweg_core::{Result, Terrain};
 use thalweg_flow::{FlowGraph, Land, accumulate, fill};
@@ -97,7 +97,7 @@ pub fn thermal() -> Result<()> {
 /// Filling, the whole of drainage, and accumulation: smooth mountains and rough ones, one thread and two.
 pub fn flow() -> Result<()> {
     for (name, terrain) in [("8 octaves", mountains(4096)?), ("rough", rough(4096)?)] {
-        let (land, cells) = (Land::of(&terrain), terrain.grid.len());
+        let (land, cells) = (Land::from_terrain(&terrain), terrain.grid.len());
         let (_, directions) = FlowGraph::new(&land).into_parts();
         let row = |what: &str, goal: &str, work: &(dyn Fn() + Sync)| {
             let [one, two] = [1, 2].map(|n| with_threads(n, || least_ns(cells, SECONDS, work)));
@@ -114,7 +114,7 @@ pub fn flow() -> Result<()> {
     let bytes = beyond_the_ground(DRAINAGE, 4096)?.map_or("not measured".to_string(), |bytes| format!("{bytes:.2} B"));
     println!("| memory beyond the ground, drainage, 4096², rough | ≤ 16 B a cell [65–230] | {bytes} |");
     let terrain = rough(16_384)?;
-    let land = Land::of(&terrain);
+    let land = Land::from_terrain(&terrain);
     let ns = with_threads(1, || least_ns(terrain.grid.len(), 0.0, || counted(&land)));
     println!("| fill, flats, D8 and accumulation, 16384², rough | runs, as long a cell as 4096² | {ns:.1} ns a cell |");
     Ok(())
@@ -183,7 +183,7 @@ pub fn trees() -> Result<()> {
             let mut forest = forest.clone();
             for step in 0..40 {
                 let (start, trees) = (now(), forest.trees().len());
-                forest.step(&site, &ForestRules::default(), Key::new(1, "bench").and(step));
+                forest.advance_step(&site, &ForestRules::default(), RandomKey::new(1, "bench").derive_key(step));
                 least = least.min((now() - start) * 1e9 / trees as f64);
             }
             least
@@ -214,7 +214,7 @@ pub fn fluvial() -> Result<()> {
                     number += 1;
                 }
                 slowest = slowest.max(least);
-                wet = terrain.float(&WATER).map_or(0, |w| w.as_slice().iter().filter(|w| **w > 0.0).count());
+                wet = terrain.float_layer(&WATER).map_or(0, |w| w.as_slice().iter().filter(|w| **w > 0.0).count());
             }
             Ok((slowest * 1e3, wet, number))
         });
@@ -237,7 +237,7 @@ pub fn presets() -> Result<()> {
         let start = Instant::now();
         let build = |cells: usize| -> Result<Terrain> {
             let mut run = Run::new(Recipe { cells, ..Recipe::parse(&text)? })?;
-            while run.step()?.is_some() {}
+            while run.take_step()?.is_some() {}
             Ok(run.into_terrain())
         };
         let alike = same::likeness(&build(512)?, &build(1024)?, 256)?;

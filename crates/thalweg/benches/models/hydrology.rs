@@ -27,12 +27,15 @@ pub fn hydrology() -> Result<()> {
     println!("| drops a second of one core, 256², dry | ≥ 130 000 [McDonald's 26 000] | {:.0} |", 1e9 / each);
     // The same land, with its lakes and filled with solid to their level.
     let land = lakeland(1024)?;
-    let filled = fill::fill_depressions(&Land::of(&land));
+    let filled = fill::fill_depressions(&Land::from_terrain(&land));
     let mut wet = land.clone();
     let depth = filled.as_slice().iter().zip(land.ground.as_slice()).map(|(top, ground)| Height(top.0 - ground.0));
-    wet.insert(&POOL, Cells::Height(thalweg_core::terrain::field::Field::from_vec(filled.size(), depth.collect())?))?;
+    wet.insert_layer(
+        &POOL,
+        Cells::Height(thalweg_core::terrain::field::Field::from_vec(filled.size(), depth.collect())?),
+    )?;
     let share = wet
-        .heights(&POOL)
+        .height_layer(&POOL)
         .map_or(0.0, |depth| depth.as_slice().iter().filter(|depth| depth.0 > 0).count() as f64 / depth.len() as f64);
     let dry = dry(land)?;
     let [lakes, none] = [&wet, &dry].map(|terrain| with_threads(1, || least(&model, terrain, SECONDS, by_drop)));
@@ -54,7 +57,7 @@ pub fn hydrology() -> Result<()> {
 
 /// Land without a hollow.
 fn dry(mut terrain: Terrain) -> Result<Terrain> {
-    terrain.ground = fill::fill_depressions(&Land::of(&terrain));
+    terrain.ground = fill::fill_depressions(&Land::from_terrain(&terrain));
     Ok(terrain)
 }
 

@@ -38,7 +38,7 @@ pub fn child(work: &str, side: usize) -> ExitCode {
         let before = status("VmRSS:")?;
         if work == DRAINAGE {
             // All results are held to the end.
-            let drainage = FlowGraph::new(&Land::of(&terrain));
+            let drainage = FlowGraph::new(&Land::from_terrain(&terrain));
             drainage.upstream_cells();
             black_box(drainage);
         } else if work == RIVERS {

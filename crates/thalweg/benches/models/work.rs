@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 use std::time::Instant;
 
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::{CellType, Cells};
 use thalweg_core::{Field, Grid, Height, Result, Terrain};
 use thalweg_models::model::{MassBalance, Model, Stepper, Tick};
@@ -34,7 +34,7 @@ pub fn lakeland(side: usize) -> Result<Terrain> {
     let mut terrain = rough(side)?;
     for _ in 0..4 {
         let before = terrain.ground;
-        terrain.ground = Field::generate(before.size(), |i, j| {
+        terrain.ground = Field::from_fn(before.size(), |i, j| {
             let near = |x: usize| x.saturating_sub(1)..(x + 2).min(side);
             let cells = near(i).flat_map(|r| near(j).map(move |c| (r, c)));
             let (sum, count) = cells.fold((0, 0), |(sum, n), cell| (sum + i64::from(before[cell].0), n + 1));
@@ -42,11 +42,11 @@ pub fn lakeland(side: usize) -> Result<Terrain> {
         });
     }
     let half = side as f64 / 2.0;
-    terrain.ground = Field::generate(terrain.ground.size(), |i, j| {
+    terrain.ground = Field::from_fn(terrain.ground.size(), |i, j| {
         let (y, x) = (i as f64 / half - 1.0, j as f64 / half - 1.0);
         let out = (x * x + y * y).sqrt();
         let bowl = 0.15 * CELL * side as f64 * ((out / 0.6).min(1.0) - 0.2 * (out - 0.6).max(0.0));
-        Height::saturating(0.3 * terrain.ground[(i, j)].metres() + bowl)
+        Height::from_metres_clamped(0.3 * terrain.ground[(i, j)].metres() + bowl)
     });
     Ok(terrain)
 }
@@ -72,11 +72,11 @@ pub fn furnished(model: &dyn Model, side: usize) -> Result<Terrain> {
     for spec in model.about().needs {
         let size = terrain.grid.size;
         let cells = match spec.cells {
-            CellType::Float => Cells::Float(Field::generate(size, |i, j| (i + j) as f32)),
+            CellType::Float => Cells::Float(Field::from_fn(size, |i, j| (i + j) as f32)),
             CellType::Height => Cells::Height(Field::new(size, Height::ZERO)),
             CellType::Count => Cells::Count(Field::new(size, 0)),
         };
-        terrain.insert(spec, cells)?;
+        terrain.insert_layer(spec, cells)?;
     }
     Ok(terrain)
 }
@@ -122,9 +122,9 @@ pub fn now() -> f64 {
 
 /// Takes one step; its ledger and the seconds it took.
 pub fn step(stepper: &mut dyn Stepper, terrain: &mut Terrain, step: u32) -> Result<(MassBalance, f64)> {
-    let tick = Tick { key: Key::new(1, "bench"), step };
+    let tick = Tick { key: RandomKey::new(1, "bench"), step };
     let start = now();
-    let budget = stepper.step(terrain, tick)?;
+    let budget = stepper.run_step(terrain, tick)?;
     Ok((budget, now() - start))
 }
 

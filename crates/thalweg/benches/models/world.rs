@@ -15,10 +15,10 @@ pub fn world() -> Result<()> {
     let world = World::open(&presets::find_preset("endless")?)?;
     println!("| `endless`, on {} threads | s |\n|---|---|", rayon::current_num_threads());
     let [x, y] = PLACE;
-    let first = world.tile_of(world.cell_at(LEVEL, x, y)?);
+    let first = world.containing_tile(world.cell_at(LEVEL, x, y)?);
     let row = |what: &str, start: f64| println!("| {what} | {:.2} |", now() - start);
     let start = now();
-    world.solve(LEVEL, world.rect_of(LEVEL, first), &mut NoProgress)?;
+    world.solve(LEVEL, world.tile_rect(LEVEL, first), &mut NoProgress)?;
     row("level 0 of a continent that was never seen", start);
     let start = now();
     world.tile_at(LEVEL, first)?;

@@ -7,7 +7,9 @@ use std::io::Cursor;
 use std::path::Path;
 
 use thalweg_core::Grid;
-use thalweg_io::{Format, LoadOptions, Raster, Sidecar, Unit, decode, decode_mask, river_files, terrain_of, trees};
+use thalweg_io::{
+    Format, LoadOptions, Raster, Sidecar, Unit, convert_to_terrain, decode_mask, decode_raster, river_files, trees,
+};
 use thalweg_models::models::Models;
 use thalweg_render::pictures::picture::Picture;
 use thalweg_sim::recipe::Recipe;
@@ -40,7 +42,7 @@ pub const READERS: [Reader; 15] = [
 
 /// Reads a picture that the library itself drew: an 8-bit RGB PNG.
 pub fn picture(bytes: &[u8]) {
-    let _ = Picture::decode(Cursor::new(bytes));
+    let _ = Picture::decode_png(Cursor::new(bytes));
 }
 
 fn grid() -> Grid {
@@ -56,17 +58,17 @@ fn answer<T, E: ToString>(result: Result<T, E>) {
 }
 
 fn raster(name: &str, bytes: &[u8], sidecar: Option<&Sidecar>) {
-    let format = Format::of(name).expect("a known ending");
+    let format = Format::from_path(name).expect("a known ending");
     if format == Format::Png {
         picture(bytes);
     }
-    let read = match decode(format, bytes, sidecar) {
+    let read = match decode_raster(format, bytes, sidecar) {
         Ok(read) => read,
         Err(problem) => return answer::<(), _>(Err(problem)),
     };
     assert_eq!(Some(read.samples.len()), read.size[0].checked_mul(read.size[1]));
     assert!(!read.samples.is_empty() && read.mask.as_ref().is_none_or(|mask| mask.len() == read.samples.len()));
-    let means = |read: Raster, options: &LoadOptions| match terrain_of(name, read, sidecar, options) {
+    let means = |read: Raster, options: &LoadOptions| match convert_to_terrain(name, read, sidecar, options) {
         Ok(loaded) => {
             assert_eq!(loaded.terrain.nodata_count(), loaded.nodata_count);
             assert!(loaded.nodata_count < loaded.terrain.grid.len());

@@ -6,7 +6,7 @@
 //! by hand.
 
 use crate::support::terrain_on;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, Column, HARDNESS, LayerSpec, PROTECT, RAIN, Table};
 use thalweg_core::{Edge, Field, Grid, Height, Result, Terrain};
@@ -48,11 +48,11 @@ fn release(model: &Droplets, terrain: &mut Terrain, drop: Drop) -> MassBalance {
     ];
     let columns = columns.into_iter().map(|(name, values)| (name.to_string(), String::new(), values)).collect();
     terrain.tables.insert("droplets".to_string(), Table { columns });
-    let before = terrain.solid();
+    let before = terrain.sum_solid();
     let step = model.steps(&terrain.grid) - 1;
-    let budget = model.start(&terrain.grid).unwrap().step(terrain, Tick { key: Key::ZERO, step }).unwrap();
+    let budget = model.start(&terrain.grid).unwrap().run_step(terrain, Tick { key: RandomKey::ZERO, step }).unwrap();
     assert!(terrain.tables.is_empty(), "the droplet has ended");
-    assert_eq!(terrain.solid() - before, budget.solid_change(), "mass closes");
+    assert_eq!(terrain.sum_solid() - before, budget.solid_change(), "mass closes");
     budget
 }
 
@@ -313,8 +313,8 @@ fn hard_protected_and_loose_ground_give_their_share() {
     let dug = |hardness: f32, protect: f32, loose: f64| {
         let mut ground = falling_east(2.0);
         let size = ground.grid.size;
-        ground.insert(&HARDNESS, Cells::Float(Field::new(size, hardness))).unwrap();
-        ground.insert(&PROTECT, Cells::Float(Field::new(size, protect))).unwrap();
+        ground.insert_layer(&HARDNESS, Cells::Float(Field::new(size, hardness))).unwrap();
+        ground.insert_layer(&PROTECT, Cells::Float(Field::new(size, protect))).unwrap();
         ground.loose = Some(Field::new(size, Height::from_metres(loose).unwrap()));
         release(&Droplets { max_steps: 1, ..narrow() }, &mut ground, drop_at([7.0, 10.0], 0.0));
         let left = ground.loose.as_ref().unwrap();
@@ -344,7 +344,7 @@ fn run(model: &Droplets, terrain: &mut Terrain, seed: u64) -> Result<MassBalance
     let mut stepper = model.start(&terrain.grid)?;
     let mut budget = MassBalance::default();
     for step in 0..model.steps(&terrain.grid) {
-        budget += stepper.step(terrain, Tick { key: Key::new(seed, "analytic"), step })?;
+        budget += stepper.run_step(terrain, Tick { key: RandomKey::new(seed, "analytic"), step })?;
     }
     Ok(budget)
 }
@@ -354,8 +354,8 @@ fn rain_falls_where_it_is_told() {
     // 4000 droplets, 30 % of them accepted on the western half and none on the eastern: binomial, σ =
     // √(4000·½·0.3·0.85) ≈ 23.
     let mut ground = terrain([60, 61], 10.0, |_, _| 5.0);
-    let rain = Field::generate([60, 61], |_, j| if j < 30 { 0.3 } else { 0.0 });
-    ground.insert(&RAIN, Cells::Float(rain)).unwrap();
+    let rain = Field::from_fn([60, 61], |_, j| if j < 30 { 0.3 } else { 0.0 });
+    ground.insert_layer(&RAIN, Cells::Float(rain)).unwrap();
     let model = Droplets { count: 4000, ..narrow() };
     let budget = run(&model, &mut ground, 1).unwrap();
     near(budget.particles as f64, 600.0, 5.0 * 23.0);
@@ -366,7 +366,7 @@ fn rain_falls_where_it_is_told() {
 #[test]
 fn cells_without_data_are_a_wall() {
     let mut ground = falling_east(2.0);
-    ground.nodata = Some(Field::generate([20, 24], |_, j| j >= 15));
+    ground.nodata = Some(Field::from_fn([20, 24], |_, j| j >= 15));
     let before = ground.clone();
     let budget = release(&Droplets { radius: 3.0, ..narrow() }, &mut ground, drop_at([7.3, 5.4], 0.0));
     assert!(budget.eroded > 0 && budget.exported == 0 && budget.deposited == budget.eroded);
@@ -376,9 +376,10 @@ fn cells_without_data_are_a_wall() {
 
 #[test]
 fn layers_add_up_to_the_ledger() {
-    let key = Key::new(5, "rough");
+    let key = RandomKey::new(5, "rough");
     let mut ground = terrain([70, 90], 10.0, |i, j| {
-        40.0 * libm::sin(i as f64 / 9.0) * libm::cos(j as f64 / 7.0) + key.cell([i as i64, j as i64]).signed()
+        40.0 * libm::sin(i as f64 / 9.0) * libm::cos(j as f64 / 7.0)
+            + key.for_cell([i as i64, j as i64]).uniform_signed()
     });
     let model = Droplets { count: 3000, radius: 2.0, ..narrow() };
     let budget = run(&model, &mut ground, 2).unwrap();
@@ -396,7 +397,7 @@ fn eight_bits_lose_a_thousandth_and_thirty_two_do_not() {
     let quantum = Height((1000.0 * UNITS / 255.0).round() as i32);
     let after = |bits: u32, code: i32, model: &Droplets, carried: f64, times: i32| {
         let mut ground = falling_east(0.0);
-        ground.ground = Field::generate([20, 24], |_, j| Height((code - i32::from(j > 5)) * quantum.0));
+        ground.ground = Field::from_fn([20, 24], |_, j| Height((code - i32::from(j > 5)) * quantum.0));
         let model = Droplets { store_bits: bits, ..model.clone() };
         let lost: i128 = (0..times).map(|_| release(&model, &mut ground, drop_at([7.0, 5.0], carried)).rounded).sum();
         (Height(ground.ground[(7, 5)].0 - code * quantum.0).metres(), metres(lost))
@@ -554,7 +555,7 @@ fn it_is_the_documents_droplet_a_thousand_times_as_high() {
     };
     let (mut steps, mut moved) = (0, 0.0);
     for seed in 0..12 {
-        let [a, b] = Key::new(seed, "analytic").and(0).pair();
+        let [a, b] = RandomKey::new(seed, "analytic").derive_key(0).uniform_pair();
         let start = [a * (size[0] - 1) as f64, b * (size[1] - 1) as f64];
         let before = layer_or_zero(&ours, size);
         let budget = run(&model, &mut ours, seed).unwrap();
@@ -611,9 +612,12 @@ fn droplets_that_cannot_be_are_refused() {
         };
         let columns = ints.iter().map(int).chain(floats.iter().map(float)).collect();
         ground.tables.insert("droplets".to_string(), Table { columns });
-        let before = (ground.fingerprints(), ground.solid());
-        let result = model.start(&ground.grid).unwrap().step(&mut ground, Tick { key: Key::ZERO, step: 0 });
-        assert!(result.is_ok() || (ground.fingerprints(), ground.solid()) == before, "refused, it is left as it was");
+        let before = (ground.fingerprints(), ground.sum_solid());
+        let result = model.start(&ground.grid).unwrap().run_step(&mut ground, Tick { key: RandomKey::ZERO, step: 0 });
+        assert!(
+            result.is_ok() || (ground.fingerprints(), ground.sum_solid()) == before,
+            "refused, it is left as it was"
+        );
         result
     };
     assert!(attempt("", 0, 0.0, false).is_ok());

@@ -2,7 +2,7 @@
 //! of water.
 
 use crate::long;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Edge, Field, Grid, Height};
 use thalweg_flow::Land;
 use thalweg_flow::pools::{Arrival, PoolRules, Pools, Stock};
@@ -17,16 +17,17 @@ struct Ground {
 }
 
 impl Ground {
-    fn random(key: Key, levels: u64) -> Self {
-        let draw = |what: u64, below: u64| key.and(what).bits() % below;
+    fn random(key: RandomKey, levels: u64) -> Self {
+        let draw = |what: u64, below: u64| key.derive_key(what).random_bits() % below;
         let size = [1 + draw(1, 14) as usize, 1 + draw(2, 14) as usize];
-        let at = |purpose: u64, i: usize, j: usize| key.and(purpose).cell([i as i64, j as i64]).bits();
+        let at =
+            |purpose: u64, i: usize, j: usize| key.derive_key(purpose).for_cell([i as i64, j as i64]).random_bits();
         let mut grid = Grid::new(size, 10.0).unwrap();
         let closed = if draw(4, 4) == 0 { 15 } else { draw(3, 16) };
         grid.edges = std::array::from_fn(|k| if closed >> k & 1 == 1 { Edge::Closed } else { Edge::Open });
         grid.sea_level = (draw(5, 5) == 0).then_some(Height(1));
-        let ground = Field::generate(size, |i, j| Height((at(6, i, j) % levels) as i32));
-        let nodata = (draw(7, 4) == 0).then(|| Field::generate(size, |i, j| at(8, i, j) % 9 == 0));
+        let ground = Field::from_fn(size, |i, j| Height((at(6, i, j) % levels) as i32));
+        let nodata = (draw(7, 4) == 0).then(|| Field::from_fn(size, |i, j| at(8, i, j) % 9 == 0));
         Self { grid, ground, nodata }
     }
 
@@ -40,28 +41,29 @@ fn total(stock: &Stock) -> i64 {
     depth + stock.held.iter().map(|held| held.water).sum::<i64>()
 }
 
-fn arrivals(key: Key, cells: usize, most: u64) -> Vec<Arrival> {
-    let one = |k: usize| Arrival { cell: k as u32, water: (key.and(k as u64).bits() % most) as i64 };
+fn arrivals(key: RandomKey, cells: usize, most: u64) -> Vec<Arrival> {
+    let one = |k: usize| Arrival { cell: k as u32, water: (key.derive_key(k as u64).random_bits() % most) as i64 };
     (0..cells).map(one).collect()
 }
 
 #[test]
 fn no_water_is_lost_and_each_pool_is_in_balance() {
     for case in 0..long::or(3000, 200_000) {
-        let key = Key::new(case, "balance");
+        let key = RandomKey::new(case, "balance");
         let ground = Ground::random(key, [3, 20, 4000][case as usize % 3]);
-        let pools = Pools::of(&ground.land());
+        let pools = Pools::from_land(&ground.land());
         let (hierarchy, cells) = (pools.hierarchy(), ground.ground.len());
         let mut stock = Stock { depth: Field::new(ground.grid.size, Height::ZERO), held: Vec::new() };
         for round in 0..4 {
-            let key = key.and(100 + round);
-            let evaporation = (key.and(1).bits() % [1, 4, 900][key.and(2).bits() as usize % 3]) as i32;
-            let release = [1.0, 0.3][key.and(3).bits() as usize % 2];
-            let least = [0.0, 0.0, 3.0][key.and(4).bits() as usize % 3];
-            let come = arrivals(key, cells, [2, 60, 3000][key.and(5).bits() as usize % 3]);
+            let key = key.derive_key(100 + round);
+            let evaporation =
+                (key.derive_key(1).random_bits() % [1, 4, 900][key.derive_key(2).random_bits() as usize % 3]) as i32;
+            let release = [1.0, 0.3][key.derive_key(3).random_bits() as usize % 2];
+            let least = [0.0, 0.0, 3.0][key.derive_key(4).random_bits() as usize % 3];
+            let come = arrivals(key, cells, [2, 60, 3000][key.derive_key(5).random_bits() as usize % 3]);
             let before = total(&stock) + come.iter().map(|arrival| arrival.water).sum::<i64>();
             let rules = PoolRules { evaporation, release, least: 1 };
-            let balance = pools.balance(&ground.land(), &mut stock, &come, &rules, least).unwrap();
+            let balance = pools.balance_water(&ground.land(), &mut stock, &come, &rules, least).unwrap();
             assert_eq!(before, total(&stock) + balance.evaporated + balance.left, "case {case}, round {round}");
             assert!(balance.evaporated >= 0 && balance.left >= 0);
             assert!(
@@ -94,13 +96,13 @@ fn no_water_is_lost_and_each_pool_is_in_balance() {
 #[test]
 fn where_nothing_evaporates_water_stands_as_poured_at_once() {
     for case in 0..long::or(2000, 100_000) {
-        let key = Key::new(case, "poured");
+        let key = RandomKey::new(case, "poured");
         let ground = Ground::random(key, [3, 20, 4000][case as usize % 3]);
-        let pools = Pools::of(&ground.land());
+        let pools = Pools::from_land(&ground.land());
         let mut stock = Stock { depth: Field::new(ground.grid.size, Height::ZERO), held: Vec::new() };
-        let come = arrivals(key, ground.ground.len(), [3, 300, 9000][key.and(1).bits() as usize % 3]);
+        let come = arrivals(key, ground.ground.len(), [3, 300, 9000][key.derive_key(1).random_bits() as usize % 3]);
         let rules = PoolRules { evaporation: 0, release: 1.0, least: 1 };
-        let balance = pools.balance(&ground.land(), &mut stock, &come, &rules, 0.0).unwrap();
+        let balance = pools.balance_water(&ground.land(), &mut stock, &come, &rules, 0.0).unwrap();
         let water = Field::from_vec(ground.grid.size, come.iter().map(|arrival| arrival.water).collect()).unwrap();
         let poured = fill_spill_merge(&ground.land(), pools.hierarchy(), &water).unwrap();
         assert_eq!(stock.depth, poured.depth, "case {case}");
@@ -111,14 +113,14 @@ fn where_nothing_evaporates_water_stands_as_poured_at_once() {
 #[test]
 fn where_hollows_only_pass_water_on_none_stands_or_evaporates() {
     for case in 0..long::or(1000, 50_000) {
-        let key = Key::new(case, "passed");
+        let key = RandomKey::new(case, "passed");
         let mut ground = Ground::random(key, [3, 20, 4000][case as usize % 3]);
         ground.grid.edges = [Edge::Open; 4];
-        let pools = Pools::of(&ground.land());
+        let pools = Pools::from_land(&ground.land());
         let mut stock = Stock { depth: Field::new(ground.grid.size, Height::ZERO), held: Vec::new() };
         let come = arrivals(key, ground.ground.len(), 3000);
         let rules = PoolRules { evaporation: 900, release: 1.0, least: 1 };
-        let balance = pools.balance(&ground.land(), &mut stock, &come, &rules, 1e18).unwrap();
+        let balance = pools.balance_water(&ground.land(), &mut stock, &come, &rules, 1e18).unwrap();
         let came = come.iter().map(|arrival| arrival.water).sum::<i64>();
         assert_eq!((balance.left, balance.evaporated, total(&stock)), (came, 0, 0), "case {case}");
     }
@@ -127,14 +129,14 @@ fn where_hollows_only_pass_water_on_none_stands_or_evaporates() {
 #[test]
 fn a_closed_lake_has_the_area_that_takes_what_comes_however_long_a_step() {
     // A cone: with 40 units of evaporation a step, 8000 units of inflow evaporate over 200 cells.
-    let mut ground = Ground::random(Key::ZERO, 2);
+    let mut ground = Ground::random(RandomKey::ZERO, 2);
     ground.nodata = None;
     ground.grid = Grid::new([41, 41], 10.0).unwrap();
     ground.grid.edges = [Edge::Closed; 4];
-    ground.ground = Field::generate([41, 41], |i, j| {
+    ground.ground = Field::from_fn([41, 41], |i, j| {
         Height((1000.0 * ((i as f64 - 20.0).powi(2) + (j as f64 - 20.0).powi(2)).sqrt()) as i32)
     });
-    let pools = Pools::of(&ground.land());
+    let pools = Pools::from_land(&ground.land());
     for steps in [1, 10, 1000] {
         let mut stock = Stock { depth: Field::new([41, 41], Height::ZERO), held: Vec::new() };
         // The same total in more steps, long enough to reach equilibrium.
@@ -142,7 +144,7 @@ fn a_closed_lake_has_the_area_that_takes_what_comes_however_long_a_step() {
         for _ in 0..steps * 40 {
             let arrivals = [Arrival { cell: 3, water: come }];
             let rules = PoolRules { evaporation, release: 1.0, least: 1 };
-            pools.balance(&ground.land(), &mut stock, &arrivals, &rules, 0.0).unwrap();
+            pools.balance_water(&ground.land(), &mut stock, &arrivals, &rules, 0.0).unwrap();
         }
         let wet = stock.depth.as_slice().iter().filter(|depth| depth.0 > 0).count();
         // Cells at the same distance from the middle are flooded together: there are at most 8 of them at that

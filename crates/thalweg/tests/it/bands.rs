@@ -1,6 +1,6 @@
 //! Tests that a shaded map drawn by bands equals the one drawn in memory, to the byte of its file.
 
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{CellRect, Field, Grid, Height, Result, Terrain};
 use thalweg_io::save_shaded;
 use thalweg_render::pictures::bands::ShadedMap;
@@ -9,21 +9,21 @@ use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
 
 /// Builds hills with rough ground, a wall, and cells without data.
 fn land([rows, cols]: [usize; 2], seed: u64, holes: u8) -> Terrain {
-    let key = Key::new(seed, "bands");
-    let ground = Field::generate([rows, cols], |i, j| {
+    let key = RandomKey::new(seed, "bands");
+    let ground = Field::from_fn([rows, cols], |i, j| {
         let (y, x) = (i as f64, j as f64);
         let hills = 260.0 * (y / 97.0).sin() * (x / 61.0).cos() + 40.0 * ((x + 2.0 * y) / 23.0).sin();
         let wall = if (300..306).contains(&i) || j == 40 { 350.0 } else { 0.0 };
-        Height::saturating(hills + wall + 9.0 * key.cell([i as i64, j as i64]).signed())
+        Height::from_metres_clamped(hills + wall + 9.0 * key.for_cell([i as i64, j as i64]).uniform_signed())
     });
     let hole = |i: usize, j: usize| match holes {
         0 => false,
         // A wide hole that extends over several bands, and rims without data.
         1 => ((i as f64 - 520.0) / 2.0).hypot(j as f64 - 55.0) < 45.0 || (i > 700 && j < 3) || i < 2,
-        2 => key.cell([i as i64, j as i64 + 7000]).signed() > 0.2,
+        2 => key.for_cell([i as i64, j as i64 + 7000]).uniform_signed() > 0.2,
         _ => true,
     };
-    let nodata = (holes > 0).then(|| Field::generate([rows, cols], hole));
+    let nodata = (holes > 0).then(|| Field::from_fn([rows, cols], hole));
     Terrain { nodata, ..Terrain::from_ground(Grid::new([rows, cols], 20.0).unwrap(), ground).unwrap() }
 }
 
@@ -31,9 +31,9 @@ fn land([rows, cols]: [usize; 2], seed: u64, holes: u8) -> Terrain {
 fn by_bands(land: &Terrain, options: &ShadeOptions<'_>) -> Result<Vec<u8>> {
     let read = |rows: std::ops::Range<usize>| {
         let own = CellRect::new([rows.start, 0], [rows.len(), land.grid.cols()]);
-        let heights = land.metres().window(own);
+        let heights = land.ground_metres().copy_window(own);
         let hole = |i: usize, j: usize| land.is_nodata(i + rows.start, j);
-        Ok(Field::generate(heights.size(), |i, j| if hole(i, j) { f32::NAN } else { heights[(i, j)] }))
+        Ok(Field::from_fn(heights.size(), |i, j| if hole(i, j) { f32::NAN } else { heights[(i, j)] }))
     };
     let map = ShadedMap::new(&land.grid, options.clone(), Box::new(read))?;
     let folder = tempfile::tempdir().unwrap();
@@ -67,9 +67,9 @@ fn by_bands_as_in_memory() {
                 2 => ShadeOptions { exaggeration: Some(7.0), legend: true, ..ShadeOptions::default() },
                 _ => ShadeOptions { range: Some([-100.0, 90.0]), max_size: Some(31), ..ShadeOptions::default() },
             };
-            land.grid.sea_level = (number % 3 == 1).then_some(Height::saturating(-20.0));
+            land.grid.sea_level = (number % 3 == 1).then_some(Height::from_metres_clamped(-20.0));
             let options = ShadeOptions { sun: Sun { azimuth, altitude }, ..options };
-            let whole = draw_map(&land, &options).unwrap().png().unwrap();
+            let whole = draw_map(&land, &options).unwrap().to_png().unwrap();
             assert!(by_bands(&land, &options).unwrap() == whole, "{size:?} {azimuth} {altitude} {holes}");
         }
     }
@@ -81,7 +81,7 @@ fn each_sun_over_the_same_land() {
     for azimuth in (0..360).step_by(15) {
         let sun = Sun { azimuth: f64::from(azimuth), altitude: 6.0 };
         let options = ShadeOptions { sun, exaggeration: Some(3.0), ..ShadeOptions::default() };
-        let whole = draw_map(&land, &options).unwrap().png().unwrap();
+        let whole = draw_map(&land, &options).unwrap().to_png().unwrap();
         assert!(by_bands(&land, &options).unwrap() == whole, "{azimuth}");
     }
 }
@@ -103,7 +103,7 @@ fn refusals() {
         reads += 1;
         match reads {
             1..=2 => Ok(Field::new([rows.len(), 40], 0.0)),
-            _ => Err(thalweg_core::base::error::Error::value("rows", rows.start, "less")),
+            _ => Err(thalweg_core::base::error::Error::invalid_value("rows", rows.start, "less")),
         }
     };
     let folder = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ use crate::long;
 use crate::support::{build_preset, shared_preset};
 use rayon::prelude::*;
 use thalweg_core::Terrain;
-use thalweg_io::{SaveOptions, save};
+use thalweg_io::{SaveOptions, save_terrain};
 
 /// The heights of an ASCII grid.
 struct Map {
@@ -137,7 +137,7 @@ fn catchments(map: &Map) -> Catchments {
 fn measured(terrain: &Terrain) -> Catchments {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("height.asc");
-    save(&path, terrain, &SaveOptions::default()).unwrap();
+    save_terrain(&path, terrain, &SaveOptions::default()).unwrap();
     catchments(&Map::read(&std::fs::read_to_string(path).unwrap()))
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::long;
 use crate::support::with_threads;
 use rayon::prelude::*;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::DISCHARGE;
 use thalweg_core::{Cell, CellRect, Error, Height, NoProgress, ProgressReport};
 use thalweg_flow::D8;
@@ -15,7 +15,7 @@ use thalweg_models::model::YEAR;
 use thalweg_refine::LocalWindow;
 use thalweg_sim::presets;
 use thalweg_sim::recipe::{Recipe, Scatter, Start};
-use thalweg_sim::world::{Coarse, Continents, World};
+use thalweg_sim::world::{CoarseLevel, Continents, World};
 
 /// Continents of 48 km on cells of 1 km, in squares of 60 km. Their own sea is shallower than the open one, so that an
 /// edge without a transition would be noticed.
@@ -58,17 +58,19 @@ fn window(world: &Continents, start: [i64; 2], size: [usize; 2]) -> LocalWindow 
 /// Ids near the centre and far from it, on both sides of the origin.
 fn ids(count: u64) -> impl Iterator<Item = Cell<i64>> {
     let far = |k: u64| {
-        Cell::from([0, 1].map(|axis| (Key::new(3, "ids").and(k).and(axis).bits() % 15_000_000) as i64 - 7_500_000))
+        Cell::from([0, 1].map(|axis| {
+            (RandomKey::new(3, "ids").derive_key(k).derive_key(axis).random_bits() % 15_000_000) as i64 - 7_500_000
+        }))
     };
     (0..count).map(move |k| if k < 49 { Cell::new(k as i64 / 7 - 3, k as i64 % 7 - 3) } else { far(k) })
 }
 
 #[test]
 fn maps_lie_apart_in_their_squares_and_elsewhere_in_each() {
-    let world = Continents::of(&recipe(1)).unwrap();
+    let world = Continents::from_recipe(&recipe(1)).unwrap();
     let (mut places, mut empty) = (BTreeSet::new(), 0);
     for id in ids(2000) {
-        let Some(map) = world.map_of(id) else {
+        let Some(map) = world.map_rect(id) else {
             empty += 1;
             continue;
         };
@@ -86,26 +88,26 @@ fn maps_lie_apart_in_their_squares_and_elsewhere_in_each() {
     }
     // 13² positions, and 0.3 of 2000 are empty: the standard deviation is 20.
     assert!(places.len() > 160 && (500..700).contains(&empty), "{} {empty}", places.len());
-    let middle = world.map_of(Cell::new(0, 0)).unwrap();
+    let middle = world.map_rect(Cell::new(0, 0)).unwrap();
     assert_eq!(middle, CellRect::from_corners([-24, -24], [24, 24]));
 }
 
 #[test]
 fn windows_agree_whatever_was_asked_for_before() {
-    let whole = window(&Continents::of(&recipe(2)).unwrap(), [-90, -90], [180, 180]);
+    let whole = window(&Continents::from_recipe(&recipe(2)).unwrap(), [-90, -90], [180, 180]);
     for threads in [1, 3] {
-        let world = Continents::of(&recipe(2)).unwrap();
+        let world = Continents::from_recipe(&recipe(2)).unwrap();
         let rects: Vec<CellRect<i64>> = (0..24)
             .map(|k| {
-                let key = Key::new(threads as u64, "rects").and(k);
-                let [a, b, c, d] = [0, 1, 2, 3].map(|part| (key.and(part).bits() % 90) as i64);
+                let key = RandomKey::new(threads as u64, "rects").derive_key(k);
+                let [a, b, c, d] = [0, 1, 2, 3].map(|part| (key.derive_key(part).random_bits() % 90) as i64);
                 CellRect::new([a - 90, b - 90], [1 + c as usize, 1 + d as usize])
             })
             .collect();
         with_threads(threads, || {
             rects.par_iter().for_each(|rect| {
                 let part = world.window(*rect, &mut NoProgress).unwrap();
-                assert!(part == whole.part(*rect).unwrap(), "{rect:?}");
+                assert!(part == whole.crop(*rect).unwrap(), "{rect:?}");
             });
         });
     }
@@ -116,7 +118,7 @@ fn windows_agree_whatever_was_asked_for_before() {
 #[test]
 fn all_land_drains_to_the_sea_and_seams_are_none() {
     for seed in 0..long::or(2, 12) {
-        let world = Continents::of(&recipe(seed)).unwrap();
+        let world = Continents::from_recipe(&recipe(seed)).unwrap();
         let whole = window(&world, [-90, -90], [180, 180]);
         whole.check(world.frame()).unwrap();
         // For lakes, the water level.
@@ -125,7 +127,8 @@ fn all_land_drains_to_the_sea_and_seams_are_none() {
             let lake = whole.lakes.as_ref().filter(|lakes| lakes.id[at] != 0);
             lake.map_or(whole.ground[at], |lakes| lakes.level[at])
         };
-        let next = |cell: Cell<i64>| Some(D8::from_code(whole.receivers[cell.map(|x| x as usize)])?.neighbour_of(cell));
+        let next =
+            |cell: Cell<i64>| Some(D8::from_code(whole.receivers[cell.map(|x| x as usize)])?.adjacent_cell(cell));
         let mut land = 0;
         for cell in CellRect::<i64>::new([0, 0], [180, 180]).cells() {
             let (mut at, mut count) = (cell, 0);
@@ -146,7 +149,7 @@ fn all_land_drains_to_the_sea_and_seams_are_none() {
         };
         let usual = steepest(&open);
         for id in CellRect::<i64>::new([-1, -1], [3, 3]).cells() {
-            let Some(map) = world.map_of(id) else { continue };
+            let Some(map) = world.map_rect(id) else { continue };
             for k in 0..48 {
                 for (inside, outside) in [
                     ([map.start[0], map.start[1] + k], [map.start[0] - 1, map.start[1] + k]),
@@ -166,7 +169,7 @@ fn all_land_drains_to_the_sea_and_seams_are_none() {
 
 #[test]
 fn open_sea_costs_no_solve_and_a_continent_one() {
-    let world = Continents::of(&recipe(3)).unwrap();
+    let world = Continents::from_recipe(&recipe(3)).unwrap();
     let steps = AtomicU64::new(0);
     let mut last = 0;
     let mut progress = |report: &ProgressReport<'_>| {
@@ -175,14 +178,14 @@ fn open_sea_costs_no_solve_and_a_continent_one() {
         steps.fetch_add(1, Ordering::SeqCst);
         ControlFlow::Continue(())
     };
-    let sea = ids(2000).find(|id| world.map_of(*id).is_none()).unwrap();
+    let sea = ids(2000).find(|id| world.map_rect(*id).is_none()).unwrap();
     let part = world.window(CellRect::new([60 * sea[0] - 20, 60 * sea[1] - 20], [40, 40]), &mut progress).unwrap();
     assert!(
         part.ground.as_slice().iter().all(|z| *z < Height::ZERO) && part.receivers.as_slice().iter().all(|r| *r == 8)
     );
     // The same holds next to a map, inside its square.
     let beside = |id: Cell<i64>| {
-        let map = world.map_of(id)?;
+        let map = world.map_rect(id)?;
         let last = [60 * id[0] + 29, 60 * id[1] + 29];
         (map.end[0] <= last[0])
             .then_some(CellRect::from_corners([map.end[0], map.start[1]], [last[0] + 1, last[1] + 1]))
@@ -198,7 +201,7 @@ fn open_sea_costs_no_solve_and_a_continent_one() {
     assert_eq!(steps.load(Ordering::SeqCst), 13);
     assert!((9 * 48 * 48..30 * 48 * 48).contains(&world.bytes()), "{}", world.bytes());
     // If it is solved with interruptions, the result is the same.
-    let other = Continents::of(&recipe(3)).unwrap();
+    let other = Continents::from_recipe(&recipe(3)).unwrap();
     let rect = CellRect::new([-24, -24], [48, 48]);
     let first = other.window(rect, &mut |_: &ProgressReport<'_>| ControlFlow::Break(()));
     assert!(matches!(first, Err(Error::Stopped { .. })));
@@ -219,23 +222,23 @@ fn open_sea_costs_no_solve_and_a_continent_one() {
 
 #[test]
 fn continents_differ_and_lie_in_their_latitudes() {
-    let world = Continents::of(&recipe(4)).unwrap();
-    let found: Vec<_> = ids(30).filter(|id| world.map_of(*id).is_some()).collect();
-    let seeds: BTreeSet<u64> = found.iter().map(|id| world.recipe_of(*id).seed).collect();
+    let world = Continents::from_recipe(&recipe(4)).unwrap();
+    let found: Vec<_> = ids(30).filter(|id| world.map_rect(*id).is_some()).collect();
+    let seeds: BTreeSet<u64> = found.iter().map(|id| world.continent_recipe(*id).seed).collect();
     assert_eq!(seeds.len(), found.len());
-    assert_eq!(world.recipe_of(Cell::new(0, 0)).to_toml(), recipe(4).to_toml());
+    assert_eq!(world.continent_recipe(Cell::new(0, 0)).to_toml(), recipe(4).to_toml());
     // A degree is 111.2 km: 60 squares of 60 km southward are 32.4°.
     let mut ids = (30..200).map(|row| Cell::new(row, 0));
-    let south = ids.find_map(|id| world.map_of(id).map(|map| (id, map))).unwrap();
+    let south = ids.find_map(|id| world.map_rect(id).map(|map| (id, map))).unwrap();
     let value = |recipe: &Recipe| match recipe.stages[1].model.get("latitude") {
         Some(thalweg_core::declare::params::Value::Number(value)) => value,
         other => panic!("{other:?}"),
     };
     let expected = 45.0 - 0.5 * (south.1.start[0] + south.1.end[0]) as f64 * 1000.0 / 111_200.0;
-    assert!((value(&world.recipe_of(south.0)) - expected).abs() < 1e-9);
+    assert!((value(&world.continent_recipe(south.0)) - expected).abs() < 1e-9);
     // The same terrain at another latitude has different rain: the trade winds blow from the other side.
     let maps: Vec<LocalWindow> =
-        found[..3].iter().map(|id| world.window(world.map_of(*id).unwrap(), &mut NoProgress).unwrap()).collect();
+        found[..3].iter().map(|id| world.window(world.map_rect(*id).unwrap(), &mut NoProgress).unwrap()).collect();
     assert!(maps[0].ground != maps[1].ground && maps[1].ground != maps[2].ground);
 }
 
@@ -249,20 +252,21 @@ fn tiles_of_an_endless_world_are_exact_and_rivers_reach_the_sea() {
     let other = open();
     for (row, col) in [(0, -4), (-1, -3), (-1, -4), (0, -3)] {
         let tile = other.tile_at(level, Cell::new(row, col)).unwrap();
-        let shared = tile.rect.grown(0, whole.rect);
-        assert!(tile.part(shared).unwrap() == whole.part(shared).unwrap());
+        let shared = tile.rect.grow_within(0, whole.rect);
+        assert!(tile.crop(shared).unwrap() == whole.crop(shared).unwrap());
     }
     let (mut followed, mut k) = (0, 0);
     while followed < long::or(4, 40) {
         k += 1;
         assert!(k < 4000);
-        let [x, y] = Key::new(6, "heads").and(k).pair().map(|x| 40_000.0 * x - 20_000.0);
+        let [x, y] = RandomKey::new(6, "heads").derive_key(k).uniform_pair().map(|x| 40_000.0 * x - 20_000.0);
         if world.height_at(x, y, level).unwrap() < 40.0 {
             continue;
         }
-        let way: Vec<_> = world.follow(level, x, y).unwrap().collect::<thalweg_core::base::error::Result<_>>().unwrap();
+        let way: Vec<_> =
+            world.trace_flow_path(level, x, y).unwrap().collect::<thalweg_core::base::error::Result<_>>().unwrap();
         let last = way.last().unwrap();
-        assert!(matches!(last.end, Some(thalweg_sim::world::End::Sea)), "{last:?}");
+        assert!(matches!(last.end, Some(thalweg_sim::world::PathEnd::Sea)), "{last:?}");
         followed += 1;
     }
 }
@@ -272,11 +276,11 @@ fn what_cannot_be_is_refused_in_a_line() {
     let broken = |change: &dyn Fn(&mut Recipe)| {
         let mut recipe = recipe(1);
         change(&mut recipe);
-        let message = Continents::of(&recipe).err().unwrap().to_string();
+        let message = Continents::from_recipe(&recipe).err().unwrap().to_string();
         assert!(!message.contains('\n'), "{message}");
         message
     };
-    assert!(broken(&|r| r.start = Start::synthetic(r.extent().unwrap())).contains("continents"));
+    assert!(broken(&|r| r.start = Start::from_extent(r.extent().unwrap())).contains("continents"));
     assert!(broken(&|r| r.sea_level = None).contains("sea_level"));
     assert!(
         broken(&|r| {
@@ -295,7 +299,7 @@ fn what_cannot_be_is_refused_in_a_line() {
     assert!(parse("sea_level = 0.0\ncontinents = 7").contains("spacing = m"));
     // A whole unbounded level 0 is never allocated in memory, nor is a level too fine to be counted.
     let world = World::open(&recipe(1)).unwrap();
-    let all = world.frame().world(0);
+    let all = world.frame().world_rect(0);
     assert!(world.window(0, all).err().unwrap().to_string().contains("at most"));
     assert!(world.window(40, CellRect::new([0, 0], [1, 1])).err().unwrap().to_string().contains("level"));
     assert!(world.tile(0, 1e13, 0.0).is_err() && world.tile(0, f64::NAN, 0.0).is_err());
@@ -314,18 +318,18 @@ fn rivers_have_the_discharge_of_the_build() {
     isle.stages.push(continent.stages.last().unwrap().clone());
     for (name, recipe) in [("continent", continent), ("isle", isle)] {
         let mut run = thalweg_sim::run::Run::new(recipe.clone()).unwrap();
-        while run.step().unwrap().is_some() {}
+        while run.take_step().unwrap().is_some() {}
         let terrain = run.terrain();
-        let discharge = terrain.float(&DISCHARGE).unwrap();
-        let land = thalweg_flow::Land::of(terrain);
+        let discharge = terrain.float_layer(&DISCHARGE).unwrap();
+        let land = thalweg_flow::Land::from_terrain(terrain);
         let counted = thalweg_flow::FlowGraph::new(&land).upstream_cells().clone();
         let world = World::open(&recipe).unwrap().with_tiles(64).unwrap();
-        let (each, wide) = (terrain.grid.cell_area(), world.frame().width(0));
+        let (each, wide) = (terrain.grid.cell_area(), world.frame().cell_width(0));
         // The build's own map is in the centre of an unbounded world.
-        let map = if name == "isle" { CellRect::from_corners([-24; 2], [24; 2]) } else { world.frame().world(0) };
+        let map = if name == "isle" { CellRect::from_corners([-24; 2], [24; 2]) } else { world.frame().world_rect(0) };
         for level in [0, 2] {
-            let rect = (0..level).fold(map, |rect, _| rect.finer());
-            let rivers = world.rivers(level, rect, world.least_river(level)).unwrap();
+            let rect = (0..level).fold(map, |rect, _| rect.to_finer_level());
+            let rivers = world.rivers(level, rect, world.min_river_area(level)).unwrap();
             let (mut offs, mut dry, mut steps, mut falls) = (vec![], 1.0f64, 0, vec![]);
             for river in &rivers {
                 for pair in river.vertices.windows(2) {
@@ -338,7 +342,8 @@ fn rivers_have_the_discharge_of_the_build() {
                     let share = vertex.discharge / (vertex.area * world.runoff() / YEAR);
                     assert!((0.0..=1.0 + 1e-6).contains(&share), "{name}: {share}");
                     // Compare only if both trees have the same catchment there and level 0 has the river.
-                    let [i, j] = [0, 1].map(|axis| (vertex.place.along(axis) / wide).floor() as i64 - map.start[axis]);
+                    let [i, j] =
+                        [0, 1].map(|axis| (vertex.place.axis_coordinate(axis) / wide).floor() as i64 - map.start[axis]);
                     // A world's level 0 is warped: its rivers are up to a cell away from the build's.
                     let [rows, cols] = terrain.grid.size.map(|n| n as i64);
                     let beside = (-1..=1).flat_map(|di| (-1..=1).map(move |dj| (i + di, j + dj)));
@@ -369,9 +374,9 @@ fn rivers_have_the_discharge_of_the_build() {
         if name != "isle" {
             continue;
         }
-        let rect = (0..2).fold(map, |rect, _| rect.finer());
+        let rect = (0..2).fold(map, |rect, _| rect.to_finer_level());
         let steps = |rect| -> BTreeSet<_> {
-            let rivers = world.rivers(2, rect, world.least_river(2)).unwrap();
+            let rivers = world.rivers(2, rect, world.min_river_area(2)).unwrap();
             let bits =
                 |v: &thalweg_sim::world::RiverVertex| ([v.place.x, v.place.y].map(f64::to_bits), v.discharge.to_bits());
             let steps = |river: &thalweg_sim::world::RiverLine| {

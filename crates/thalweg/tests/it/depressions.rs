@@ -2,11 +2,11 @@
 //! a time.
 
 use crate::support::with_threads;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Cell, Edge, Field, Grid, Height};
 use thalweg_flow::depressions::{Hierarchy, OUTSIDE};
 use thalweg_flow::spill::{FilledPool, StandingWater, fill_spill_merge};
-use thalweg_flow::{Directions, Land, OUT, PIT, Part, d8, downstream, fill};
+use thalweg_flow::{CellRole, Directions, Land, OUT, PIT, d8, fill, find_receiver};
 
 /// The parts of a land.
 struct Ground {
@@ -27,8 +27,8 @@ impl Ground {
 
     /// Builds small random ground with `levels` heights, hence with flats and equal sills if these are few. Some cases
     /// have closed edges, cells without data, sea, or outlets.
-    fn random(key: Key, levels: u64) -> Self {
-        let draw = |what: u64, below: u64| key.and(what).bits() % below;
+    fn random(key: RandomKey, levels: u64) -> Self {
+        let draw = |what: u64, below: u64| key.derive_key(what).random_bits() % below;
         let mut grid = Grid::new([1 + draw(1, 7) as usize, 1 + draw(2, 8) as usize], 10.0).unwrap();
         let closed = draw(3, 16);
         grid.edges = std::array::from_fn(|k| if closed >> k & 1 == 1 { Edge::Closed } else { Edge::Open });
@@ -36,9 +36,10 @@ impl Ground {
             grid.edges = [Edge::Closed; 4];
         }
         grid.sea_level = (draw(5, 4) == 0).then_some(Height(1));
-        let at = |purpose: u64, i: usize, j: usize| key.and(purpose).cell([i as i64, j as i64]).bits();
-        let ground = Field::generate(grid.size, |i, j| Height((at(6, i, j) % levels) as i32));
-        let nodata = (draw(7, 3) == 0).then(|| Field::generate(grid.size, |i, j| at(8, i, j) % 8 == 0));
+        let at =
+            |purpose: u64, i: usize, j: usize| key.derive_key(purpose).for_cell([i as i64, j as i64]).random_bits();
+        let ground = Field::from_fn(grid.size, |i, j| Height((at(6, i, j) % levels) as i32));
+        let nodata = (draw(7, 3) == 0).then(|| Field::from_fn(grid.size, |i, j| at(8, i, j) % 8 == 0));
         let outlet = [draw(9, grid.rows() as u64) as usize, draw(10, grid.cols() as u64) as usize];
         let is_void = nodata.as_ref().is_some_and(|mask| mask[(outlet[0], outlet[1])]);
         let outlets = if draw(11, 4) == 0 && !is_void { vec![Cell::from(outlet)] } else { Vec::new() };
@@ -61,7 +62,7 @@ impl Ground {
 
 /// Pours water on one cell of a row.
 fn pour(ground: &Ground, cell: usize, amount: i64) -> (Hierarchy, StandingWater) {
-    let hierarchy = Hierarchy::of(&ground.land());
+    let hierarchy = Hierarchy::from_land(&ground.land());
     let mut water = Field::new(ground.grid.size, 0);
     water.as_mut_slice()[cell] = amount;
     let standing = fill_spill_merge(&ground.land(), &hierarchy, &water).unwrap();
@@ -85,7 +86,7 @@ fn two_bowls_spill_over_their_sill_and_then_the_lowest_rim() {
     // Below 3: one cell 1 deep, one 0 deep. Below 4: those and the sill.
     assert_eq!(hierarchy.depressions.iter().map(|d| (d.cells, d.volume)).collect::<Vec<_>>(), [(1, 2), (1, 3), (3, 8)]);
     assert_eq!(hierarchy.depressions[2].children, Some([1, 0]));
-    assert_eq!((hierarchy.depressions[2].pit, hierarchy.leaves()), (3, 2));
+    assert_eq!((hierarchy.depressions[2].pit, hierarchy.leaf_count()), (3, 2));
     assert_eq!(depths(&standing), [0, 0, 0, 2, 0]);
 
     assert_eq!(depths(&pour(&ground, 3, 4).1), [0, 1, 0, 3, 0]);
@@ -127,7 +128,7 @@ fn a_closed_land_fills_without_end() {
 #[test]
 fn bad_water_is_refused() {
     let ground = Ground::row(&[4, 1, 3], Edge::Open, Edge::Open);
-    let hierarchy = Hierarchy::of(&ground.land());
+    let hierarchy = Hierarchy::from_land(&ground.land());
     let refused = |size, amount| fill_spill_merge(&ground.land(), &hierarchy, &Field::new(size, amount)).is_err();
     assert!(refused([1, 3], -1) && refused([1, 3], i64::MAX / 2) && refused([3, 1], 1));
 }
@@ -149,24 +150,24 @@ struct Slow<'a> {
 impl<'a> Slow<'a> {
     fn new(ground: &'a Ground) -> Self {
         let land = ground.land();
-        let (parts, mut directions) = (land.parts(), d8::route_d8(&land));
+        let (parts, mut directions) = (land.cell_roles(), d8::route_d8(&land));
         let mut sinks = vec![];
         if ground.is_closed() {
-            sinks = (0..directions.len()).filter(|k| parts.as_slice()[*k] == Part::Sink).collect();
+            sinks = (0..directions.len()).filter(|k| parts.as_slice()[*k] == CellRole::Sink).collect();
             sinks.iter().for_each(|k| directions.as_mut_slice()[*k] = PIT);
         }
         let leaf: Vec<_> = (0..directions.len()).map(|k| end(&land, &directions, k)).collect();
         let cols = land.grid.cols();
-        let lot = |k: usize| Key::ZERO.cell(land.grid.world_cell(k / cols, k % cols)).bits();
+        let lot = |k: usize| RandomKey::ZERO.for_cell(land.grid.world_cell(k / cols, k % cols)).random_bits();
         let mut ways = Vec::new();
-        for k in (0..leaf.len()).filter(|k| parts.as_slice()[*k] != Part::Void) {
+        for k in (0..leaf.len()).filter(|k| parts.as_slice()[*k] != CellRole::Void) {
             let sill = (land.ground.as_slice()[k], lot(k));
-            if parts.as_slice()[k] == Part::Rim {
+            if parts.as_slice()[k] == CellRole::Rim {
                 ways.push((sill, (true, Height::ZERO, 0), [leaf[k], None]));
             }
-            for (_, Cell { row: r, col: c }) in land.around(k / cols, k % cols) {
+            for (_, Cell { row: r, col: c }) in land.neighbours(k / cols, k % cols) {
                 let n = r * cols + c;
-                if parts[(r, c)] != Part::Void && land.ground[(r, c)] <= sill.0 {
+                if parts[(r, c)] != CellRole::Void && land.ground[(r, c)] <= sill.0 {
                     ways.push((sill, (false, land.ground[(r, c)], lot(n)), [leaf[k], leaf[n]]));
                 }
             }
@@ -244,13 +245,13 @@ impl<'a> Slow<'a> {
 /// Returns the first cell of the pit in which a cell's water ends, or `None` if the water leaves.
 fn end(land: &Land<'_>, directions: &Directions, mut k: usize) -> Option<usize> {
     let cols = directions.cols();
-    while let Some(n) = downstream(k, directions.as_slice()[k], cols) {
+    while let Some(n) = find_receiver(k, directions.as_slice()[k], cols) {
         k = n;
     }
     let mut pit = vec![k];
     let mut seen = 0;
     while seen < pit.len() {
-        for (_, Cell { row: r, col: c }) in land.around(pit[seen] / cols, pit[seen] % cols) {
+        for (_, Cell { row: r, col: c }) in land.neighbours(pit[seen] / cols, pit[seen] % cols) {
             if directions[(r, c)] == PIT && !pit.contains(&(r * cols + c)) {
                 pit.push(r * cols + c);
             }
@@ -264,19 +265,19 @@ fn end(land: &Land<'_>, directions: &Directions, mut k: usize) -> Option<usize> 
 fn pouring_equals_the_simulation() {
     let (mut merged, mut closed, mut partly) = (0, 0, 0);
     for case in 0..3000 {
-        let key = Key::new(case, "spill");
+        let key = RandomKey::new(case, "spill");
         let ground = Ground::random(key, [3, 5, 9, 30][case as usize % 4]);
-        let most = 1 + key.and(20).bits() % 30;
-        let water = Field::generate(ground.grid.size, |i, j| {
-            let bits = key.and(21).cell([i as i64, j as i64]).bits();
+        let most = 1 + key.derive_key(20).random_bits() % 30;
+        let water = Field::from_fn(ground.grid.size, |i, j| {
+            let bits = key.derive_key(21).for_cell([i as i64, j as i64]).random_bits();
             if bits.is_multiple_of(3) { ((bits >> 8) % most) as i64 } else { 0 }
         });
-        let hierarchy = Hierarchy::of(&ground.land());
+        let hierarchy = Hierarchy::from_land(&ground.land());
         let standing = fill_spill_merge(&ground.land(), &hierarchy, &water).unwrap();
 
         let mut slow = Slow::new(&ground);
         let mut order: Vec<usize> = (0..water.len()).collect();
-        order.sort_by_key(|k| key.and(22).and(*k as u64).bits());
+        order.sort_by_key(|k| key.derive_key(22).derive_key(*k as u64).random_bits());
         for k in order {
             (0..water.as_slice()[k]).for_each(|_| slow.pour(k));
         }
@@ -300,15 +301,14 @@ fn pouring_equals_the_simulation() {
 #[test]
 fn enough_water_fills_all_depressions() {
     for case in 0..800 {
-        let ground = Ground::random(Key::new(case, "flood"), [2, 4, 1000][case as usize % 3]);
+        let ground = Ground::random(RandomKey::new(case, "flood"), [2, 4, 1000][case as usize % 3]);
         if ground.is_closed() {
             continue;
         }
         let land = ground.land();
         let water = Field::new(ground.grid.size, 1_000_000);
-        let standing = fill_spill_merge(&land, &Hierarchy::of(&land), &water).unwrap();
-        let surface =
-            Field::generate(ground.grid.size, |i, j| Height(land.ground[(i, j)].0 + standing.depth[(i, j)].0));
+        let standing = fill_spill_merge(&land, &Hierarchy::from_land(&land), &water).unwrap();
+        let surface = Field::from_fn(ground.grid.size, |i, j| Height(land.ground[(i, j)].0 + standing.depth[(i, j)].0));
         assert_eq!(surface, fill::fill_depressions(&land), "case {case}");
         assert!(standing.pools.iter().all(|pool| pool.full && pool.remainder == 0), "case {case}");
     }
@@ -317,8 +317,8 @@ fn enough_water_fills_all_depressions() {
 #[test]
 fn depressions_are_what_their_spills_enclose() {
     for case in 0..800 {
-        let ground = Ground::random(Key::new(case, "hierarchy"), [3, 6, 1000][case as usize % 3]);
-        let hierarchy = Hierarchy::of(&ground.land());
+        let ground = Ground::random(RandomKey::new(case, "hierarchy"), [3, 6, 1000][case as usize % 3]);
+        let hierarchy = Hierarchy::from_land(&ground.land());
         let slow = Slow::new(&ground);
         let mut below: Vec<Vec<usize>> = Vec::new();
         for (d, depression) in hierarchy.depressions.iter().enumerate() {
@@ -350,19 +350,20 @@ fn depressions_are_what_their_spills_enclose() {
 #[test]
 fn a_sum_of_many_depressions_is_the_same_on_any_number_of_threads() {
     let grid = Grid::new([90, 110], 10.0).unwrap();
-    let key = Key::new(5, "threads");
-    let ground = Field::generate(grid.size, |i, j| Height((key.cell([i as i64, j as i64]).bits() % 40) as i32));
+    let key = RandomKey::new(5, "threads");
+    let ground =
+        Field::from_fn(grid.size, |i, j| Height((key.for_cell([i as i64, j as i64]).random_bits() % 40) as i32));
     let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
     let water = Field::new(grid.size, 7);
     let run = |threads: usize| {
         with_threads(threads, || {
-            let hierarchy = Hierarchy::of(&land);
+            let hierarchy = Hierarchy::from_land(&land);
             let standing = fill_spill_merge(&land, &hierarchy, &water).unwrap();
             (hierarchy, standing)
         })
     };
     let one = run(1);
-    assert!(one.0.leaves() > 500 && one.1.pools.len() > 100);
+    assert!(one.0.leaf_count() > 500 && one.1.pools.len() > 100);
     assert!(one == run(2) && one == run(7));
 }
 
@@ -376,7 +377,7 @@ fn the_least_and_the_strangest_lands_pass() {
         Ground::row(&[0; 9], Edge::Closed, Edge::Closed),
         Ground::row(&[Height::MAX.0, Height::MIN.0, Height::MAX.0], Edge::Open, Edge::Open),
     ] {
-        let hierarchy = Hierarchy::of(&ground.land());
+        let hierarchy = Hierarchy::from_land(&ground.land());
         let water = Field::new(ground.grid.size, 10);
         let standing = fill_spill_merge(&ground.land(), &hierarchy, &water).unwrap();
         let stored: i64 = standing.pools.iter().map(|pool| pool.volume).sum();
@@ -385,5 +386,5 @@ fn the_least_and_the_strangest_lands_pass() {
     // A cell that drains out of the land is not a leaf.
     let flat = Ground::row(&[3, 3], Edge::Open, Edge::Open);
     assert!(d8::route_d8(&flat.land()).as_slice().contains(&OUT));
-    assert!(Hierarchy::of(&flat.land()).depressions.is_empty());
+    assert!(Hierarchy::from_land(&flat.land()).depressions.is_empty());
 }

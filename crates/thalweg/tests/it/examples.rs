@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::build_preset;
-use thalweg_io::{LoadOptions, load};
+use thalweg_io::{LoadOptions, load_terrain};
 
 /// Returns the path of an example that `cargo test` has built.
 fn example(name: &str) -> PathBuf {
@@ -26,7 +26,7 @@ fn run(name: &str, words: &[&str], folder: &Path) -> String {
 fn a_preset_is_built() {
     let folder = tempfile::tempdir().expect("a folder");
     assert_eq!(run("build_preset", &[], folder.path()), "wrote hills.tif\n");
-    let terrain = load(folder.path().join("hills.tif"), &LoadOptions::default()).expect("a GeoTIFF").terrain;
+    let terrain = load_terrain(folder.path().join("hills.tif"), &LoadOptions::default()).expect("a GeoTIFF").terrain;
     assert_eq!(terrain.grid.size, [256, 256]);
 }
 

@@ -5,7 +5,7 @@ use crate::support::finish_run;
 use thalweg_core::{Field, Georeference, Grid, Height, Terrain};
 use thalweg_flow::accumulate::{accumulate_weights, quantize_weights};
 use thalweg_flow::{Directions, OUT, VOID, streams};
-use thalweg_io::{LoadOptions, Unit, cell_of};
+use thalweg_io::{LoadOptions, Unit, determine_cell_size};
 use thalweg_models::models::Models;
 use thalweg_sim::presets;
 use thalweg_sim::recipe::Recipe;
@@ -53,18 +53,18 @@ fn a_maps_cell_size_is_found_as_a_files() {
     let usual = LoadOptions::default();
     let said = LoadOptions { cell_size: Some(25.0), ..LoadOptions::default() };
     let refused = |place: &Georeference, unit: Option<&str>, options: &LoadOptions| {
-        cell_of(place, unit, options).unwrap_err().to_string()
+        determine_cell_size(place, unit, options).unwrap_err().to_string()
     };
-    assert_eq!(cell_of(&place(north_up, &[]), Some("m"), &usual).unwrap(), (30.0, vec![]));
-    assert_eq!(cell_of(&place(None, &[]), None, &said).unwrap(), (25.0, vec![]));
+    assert_eq!(determine_cell_size(&place(north_up, &[]), Some("m"), &usual).unwrap(), (30.0, vec![]));
+    assert_eq!(determine_cell_size(&place(None, &[]), None, &said).unwrap(), (25.0, vec![]));
     assert!(refused(&place(None, &[]), None, &usual).contains("the map does not state a cell size"));
     let degrees = [1, 1, 0, 1, 1024, 0, 1, 2];
     assert!(refused(&place(north_up, &degrees), None, &usual).contains("is in degrees"));
-    let (cell, warnings) = cell_of(&place(north_up, &degrees), None, &said).unwrap();
+    let (cell, warnings) = determine_cell_size(&place(north_up, &degrees), None, &said).unwrap();
     assert!(cell == 25.0 && warnings[0].contains("is read with square cells of 25 m"), "{warnings:?}");
     assert!(refused(&place(north_up, &[]), Some("ft"), &usual).contains("heights in `ft`"));
     let metre = LoadOptions { unit: Some(Unit::Metre), ..LoadOptions::default() };
-    assert_eq!(cell_of(&place(north_up, &[]), Some("ft"), &metre).unwrap().0, 30.0);
+    assert_eq!(determine_cell_size(&place(north_up, &[]), Some("ft"), &metre).unwrap().0, 30.0);
     for cell in [f64::NAN, f64::INFINITY, 0.0, -30.0, 1e6] {
         let asked = LoadOptions { cell_size: Some(cell), ..LoadOptions::default() };
         for place in [place(north_up, &[]), place(None, &[]), place(north_up, &degrees)] {
@@ -80,7 +80,7 @@ fn a_checkpoint_is_the_same_as_bytes_and_as_a_file() {
     recipe.cells = 32;
     let mut run = Run::new(recipe).unwrap();
     for _ in 0..4 {
-        run.step().unwrap();
+        run.take_step().unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.checkpoint");
@@ -108,21 +108,21 @@ fn recipes_are_changed_by_label() {
     let labels: Vec<String> = recipe.stages.iter().map(|stage| stage.label.clone()).collect();
     let (label, parameter) = (labels[0].as_str(), recipe.stages[0].model.declared()[0].name);
     let value = recipe.stages[0].model.get(parameter).unwrap();
-    recipe.set(label, parameter, &value.into()).unwrap();
+    recipe.set_parameter(label, parameter, &value.into()).unwrap();
     assert_eq!(recipe.hash(), presets::find_preset("hills").unwrap().hash());
-    let error = recipe.set("nobody", parameter, &1.0.into()).unwrap_err().to_string();
+    let error = recipe.set_parameter("nobody", parameter, &1.0.into()).unwrap_err().to_string();
     assert!(error.contains("unknown stage `nobody`"), "{error}");
-    assert!(recipe.set(label, "nothing", &1.0.into()).unwrap_err().to_string().contains("unknown parameter"));
-    recipe.end_at(&labels[1]).unwrap();
+    assert!(recipe.set_parameter(label, "nothing", &1.0.into()).unwrap_err().to_string().contains("unknown parameter"));
+    recipe.truncate_after(&labels[1]).unwrap();
     assert_eq!(recipe.stages.len(), 2);
-    assert!(recipe.end_at(&labels[2]).is_err(), "it is left out by now");
+    assert!(recipe.truncate_after(&labels[2]).is_err(), "it is left out by now");
     // Stages without a start of their own.
     let text = "[[stage]]\nmodel = \"thermal\"\n";
     assert!(Recipe::parse(text).is_err());
     let recipe = Recipe::parse_stages(text, &Models::default()).unwrap();
     assert!(Run::new(recipe.clone()).is_err());
     let terrain = Terrain::new(Grid::new([8, 8], 10.0).unwrap());
-    assert!(Run::over(recipe, terrain).is_ok());
+    assert!(Run::with_terrain(recipe, terrain).is_ok());
 }
 
 #[test]
@@ -165,12 +165,13 @@ fn real_weights_are_summed_without_rounding_on_the_way() {
 fn chi_is_the_integral_up_the_river() {
     let river: Directions = Field::from_vec([1, 4], vec![0, 0, 0, OUT]).unwrap().into();
     let areas = Field::from_vec([1, 4], vec![1.0, 4.0, 9.0, 16.0]).unwrap();
-    let chi = streams::chi(&river, &areas, 10.0, 0.5, 1.0).unwrap();
+    let chi = streams::compute_chi(&river, &areas, 10.0, 0.5, 1.0).unwrap();
     // (1/A)^½ is 1, 1/2, 1/3, 1/4 at the cells.
     let wanted = [1.0 + 0.5, 0.5 + 1.0 / 3.0, 1.0 / 3.0 + 0.25, 0.0].map(|pair| 5.0 * pair);
     let sums = [0, 1, 2, 3].map(|k| wanted[k..].iter().sum::<f64>());
     assert!((0..4).all(|k| (chi[(0, k)] - sums[k]).abs() < 1e-12), "{chi:?}");
-    let error = |theta, reference| streams::chi(&river, &areas, 10.0, theta, reference).unwrap_err().to_string();
+    let error =
+        |theta, reference| streams::compute_chi(&river, &areas, 10.0, theta, reference).unwrap_err().to_string();
     assert!(error(-0.1, 1.0).contains("theta = -0.1") && error(0.5, 0.0).contains("reference area = 0"));
-    assert!(streams::chi(&river, &Field::new([2, 2], 1.0), 10.0, 0.5, 1.0).is_err());
+    assert!(streams::compute_chi(&river, &Field::new([2, 2], 1.0), 10.0, 0.5, 1.0).is_err());
 }

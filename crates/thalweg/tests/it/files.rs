@@ -6,13 +6,13 @@ use std::path::Path;
 
 use crate::support::elevation_model_path;
 use tempfile::TempDir;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::grid::PixelIs;
 use thalweg_core::terrain::{CellType, Cells, HARDNESS, LayerSpec};
 use thalweg_core::{Field, Georeference, Grid, Height, Terrain};
 use thalweg_io::{
-    FilePath, Format, LoadOptions, Loaded, Raster, SampleType, Samples, SaveOptions, Sidecar, load, load_layer, read,
-    save, save_layer, write,
+    FilePath, Format, LoadOptions, Loaded, Raster, SampleType, Samples, SaveOptions, Sidecar, load_layer, load_terrain,
+    read_raster, save_layer, save_terrain, write_raster,
 };
 
 const SIZES: [[usize; 2]; 4] = [[1, 1], [1, 7], [33, 17], [5, 1]];
@@ -23,7 +23,7 @@ fn folder() -> TempDir {
 
 /// Returns samples over the whole range of their type.
 fn samples(kind: SampleType, n: usize) -> Samples {
-    let bits = |k: usize| Key::new(7, "samples").and(k as u64).bits();
+    let bits = |k: usize| RandomKey::new(7, "samples").derive_key(k as u64).random_bits();
     let metres = |k: usize| (bits(k) % 2_000_000_000) as f64 / 65_536.0 - 15_000.0;
     match kind {
         SampleType::U8 => Samples::U8((0..n).map(|k| bits(k) as u8).collect()),
@@ -38,12 +38,13 @@ fn samples(kind: SampleType, n: usize) -> Samples {
 
 /// Builds a terrain of rough heights with or without cells that lack data.
 fn terrain(size: [usize; 2], hole: bool) -> Terrain {
-    let key = Key::new(3, "terrain");
-    let ground = Field::generate(size, |i, j| Height((key.cell([i as i64, j as i64]).bits() % 100_000_000) as i32));
+    let key = RandomKey::new(3, "terrain");
+    let ground =
+        Field::from_fn(size, |i, j| Height((key.for_cell([i as i64, j as i64]).random_bits() % 100_000_000) as i32));
     let mut terrain = Terrain::from_ground(Grid::new(size, 2.5).unwrap(), ground).unwrap();
     if hole {
-        let mask = Field::generate(size, |i, j| (i + j) % 5 == 2);
-        let lowest = Terrain { nodata: Some(mask.clone()), ..terrain.clone() }.range().unwrap()[0];
+        let mask = Field::from_fn(size, |i, j| (i + j) % 5 == 2);
+        let lowest = Terrain { nodata: Some(mask.clone()), ..terrain.clone() }.elevation_range().unwrap()[0];
         for (h, m) in terrain.ground.as_mut_slice().iter_mut().zip(mask.as_slice()) {
             *h = if *m { lowest } else { *h };
         }
@@ -53,11 +54,11 @@ fn terrain(size: [usize; 2], hole: bool) -> Terrain {
 }
 
 fn plain(path: impl Into<FilePath>) -> Loaded {
-    load(path, &LoadOptions::default()).unwrap()
+    load_terrain(path, &LoadOptions::default()).unwrap()
 }
 
 fn refused(path: impl Into<FilePath>) -> String {
-    load(path, &LoadOptions::default()).unwrap_err().to_string()
+    load_terrain(path, &LoadOptions::default()).unwrap_err().to_string()
 }
 
 #[test]
@@ -65,15 +66,15 @@ fn every_format_holds_every_sample_type_it_says() {
     let folder = folder();
     for ending in ["tif", "TIFF", "png", "npy", "asc", "r16", "r32", "exr"] {
         let path = folder.path().join(format!("a.{ending}"));
-        for kind in Format::of(&path).unwrap().writes() {
+        for kind in Format::from_path(&path).unwrap().writable_types() {
             for size in SIZES {
                 let raster = Raster::new(size, samples(*kind, size[0] * size[1]));
-                write(&path, &raster).unwrap();
+                write_raster(&path, &raster).unwrap();
                 if size[0] != size[1] && ending.starts_with('r') {
-                    assert!(read(&path).is_err()); // not square, and without a sidecar
+                    assert!(read_raster(&path).is_err()); // not square, and without a sidecar
                     continue;
                 }
-                let back = read(&path).unwrap();
+                let back = read_raster(&path).unwrap();
                 assert_eq!(back.size, size);
                 match (&back.samples, &raster.samples) {
                     // An ASCII grid has no sample type: f64 represents them all, and an f32 written in its shortest
@@ -113,8 +114,8 @@ fn georeference_nodata_scale_and_unit_survive_a_geotiff() {
                 georeference: Some(georeference),
                 ..Raster::new([3, 2], samples(SampleType::F32, 6))
             };
-            write(&path, &raster).unwrap();
-            assert_eq!(read(&path).unwrap(), raster);
+            write_raster(&path, &raster).unwrap();
+            assert_eq!(read_raster(&path).unwrap(), raster);
         }
     }
 }
@@ -126,20 +127,22 @@ fn a_real_model_comes_back_the_same() {
     assert_eq!((first.terrain.grid.size, first.terrain.grid.cell), ([345, 325], 90.0));
     assert_eq!((first.sample, first.nodata_count, first.warnings.len()), (SampleType::F32, 0, 0));
     // As read by GDAL: 236.98262 and 1074.5349 (f32).
-    let [low, high] = first.terrain.range().unwrap().map(Height::metres);
+    let [low, high] = first.terrain.elevation_range().unwrap().map(Height::metres);
     assert!((low - 236.98262).abs() < 1e-4 && (high - 1074.5349).abs() < 1e-4);
 
     let path = folder.path().join("again.tif");
     let options = SaveOptions { sample: Some(SampleType::F64), ..SaveOptions::default() };
-    assert!(save(&path, &first.terrain, &options).unwrap().is_empty());
+    assert!(save_terrain(&path, &first.terrain, &options).unwrap().is_empty());
     let second = plain(&path);
     assert_eq!(second.terrain, first.terrain);
-    let (raw, again) =
-        (read(elevation_model_path()).unwrap().georeference.unwrap(), read(&path).unwrap().georeference.unwrap());
+    let (raw, again) = (
+        read_raster(elevation_model_path()).unwrap().georeference.unwrap(),
+        read_raster(&path).unwrap().georeference.unwrap(),
+    );
     assert_eq!(raw, again);
     assert_eq!(raw.transform.unwrap(), [731749.219455807, 90.0, 0.0, 4068416.1625951687, 0.0, -90.0]); // GDAL's
     assert!(raw.keys.len() > 4 && !raw.ascii.is_empty());
-    assert!(!Sidecar::path(&path).exists());
+    assert!(!Sidecar::path_for(&path).exists());
 }
 
 #[test]
@@ -155,7 +158,7 @@ fn f64_is_exact_with_and_without_holes_and_nodata_comes_back() {
                 let path = folder.path().join(name);
                 let nodata = Some(-1234.5);
                 let options = SaveOptions { sample: Some(SampleType::F64), nodata, ..SaveOptions::default() };
-                save(&path, &before, &options).unwrap();
+                save_terrain(&path, &before, &options).unwrap();
                 let after = plain(&path);
                 assert_eq!(after.terrain.ground, before.ground, "{name} {size:?}");
                 assert_eq!(after.terrain.nodata, before.nodata);
@@ -176,14 +179,14 @@ fn sixteen_bits_come_back_within_half_a_code_by_their_sidecar() {
                 continue;
             }
             let before = terrain(size, hole);
-            let [low, high] = before.range().unwrap().map(Height::metres);
+            let [low, high] = before.elevation_range().unwrap().map(Height::metres);
             // Half a code, and half a unit of the fixed-point heights.
             let allowed = 0.5 * (high - low) / 65_534.0 + 1.0 / 65_536.0;
             for name in ["a.png", "a.r16", "b.tif", "b.npy"] {
                 let path = folder.path().join(name);
                 let seed = Some(9);
                 let options = SaveOptions { sample: Some(SampleType::U16), seed, ..SaveOptions::default() };
-                save(&path, &before, &options).unwrap();
+                save_terrain(&path, &before, &options).unwrap();
                 let after = plain(&path);
                 assert_eq!(after.terrain.nodata, before.nodata, "{name} {size:?}");
                 assert_eq!(after.terrain.grid.cell, 2.5);
@@ -191,7 +194,7 @@ fn sixteen_bits_come_back_within_half_a_code_by_their_sidecar() {
                     assert!((a.metres() - b.metres()).abs() <= allowed, "{name}: {a} for {b}");
                 }
                 assert!(after.warnings.is_empty(), "{:?}", after.warnings);
-                assert_eq!(Sidecar::beside(&path).unwrap().unwrap().seed, Some(9));
+                assert_eq!(Sidecar::read_for(&path).unwrap().unwrap().seed, Some(9));
             }
         }
     }
@@ -201,10 +204,10 @@ fn sixteen_bits_come_back_within_half_a_code_by_their_sidecar() {
 fn unscaled_files_take_their_metres_from_options_or_say_the_default() {
     let folder = folder();
     let path = folder.path().join("a.png");
-    write(&path, &Raster::new([1, 4], Samples::U16(vec![0, 13107, 65535, 1]))).unwrap();
+    write_raster(&path, &Raster::new([1, 4], Samples::U16(vec![0, 13107, 65535, 1]))).unwrap();
     let metres = |loaded: &Loaded| loaded.terrain.ground.as_slice()[..3].iter().map(|h| h.metres()).collect::<Vec<_>>();
     let asked = LoadOptions { height: Some([-100.0, 400.0]), cell_size: Some(7.0), ..LoadOptions::default() };
-    let loaded = load(&path, &asked).unwrap();
+    let loaded = load_terrain(&path, &asked).unwrap();
     assert_eq!((metres(&loaded), loaded.terrain.grid.cell), (vec![-100.0, 0.0, 400.0], 7.0));
     assert!(loaded.warnings.is_empty());
     let default = plain(&path);
@@ -213,22 +216,22 @@ fn unscaled_files_take_their_metres_from_options_or_say_the_default() {
     assert!(default.warnings.iter().any(|w| w.contains("does not state a cell size")));
 
     let normal = folder.path().join("a.npy");
-    write(&normal, &Raster::new([1, 3], Samples::F32(vec![0.0, 0.25, 1.0]))).unwrap();
-    assert_eq!(metres(&load(&normal, &asked).unwrap()), [-100.0, 25.0, 400.0]);
-    write(&normal, &Raster::new([1, 3], Samples::F32(vec![0.0, 0.25, 1.5]))).unwrap();
-    assert!(load(&normal, &asked).unwrap_err().to_string().contains("column 2"));
+    write_raster(&normal, &Raster::new([1, 3], Samples::F32(vec![0.0, 0.25, 1.0]))).unwrap();
+    assert_eq!(metres(&load_terrain(&normal, &asked).unwrap()), [-100.0, 25.0, 400.0]);
+    write_raster(&normal, &Raster::new([1, 3], Samples::F32(vec![0.0, 0.25, 1.5]))).unwrap();
+    assert!(load_terrain(&normal, &asked).unwrap_err().to_string().contains("column 2"));
     for height in [[5.0, 5.0], [0.0, 20_000.0], [f64::NAN, 1.0]] {
-        assert!(load(&path, &LoadOptions { height: Some(height), ..LoadOptions::default() }).is_err());
+        assert!(load_terrain(&path, &LoadOptions { height: Some(height), ..LoadOptions::default() }).is_err());
     }
-    assert!(load(&path, &LoadOptions { cell_size: Some(-1.0), ..asked }).is_err());
+    assert!(load_terrain(&path, &LoadOptions { cell_size: Some(-1.0), ..asked }).is_err());
 }
 
 #[test]
 fn a_sidecar_of_another_size_is_refused() {
     let folder = folder();
     let path = folder.path().join("a.png");
-    save(&path, &terrain([8, 8], false), &SaveOptions::default()).unwrap();
-    write(&path, &Raster::new([2, 2], Samples::U16(vec![0; 4]))).unwrap();
+    save_terrain(&path, &terrain([8, 8], false), &SaveOptions::default()).unwrap();
+    write_raster(&path, &Raster::new([2, 2], Samples::U16(vec![0; 4]))).unwrap();
     assert!(refused(&path).contains("another file"));
 }
 
@@ -237,11 +240,11 @@ fn raw_files_heed_order_of_rows_and_bytes() {
     let folder = folder();
     let path = folder.path().join("a.raw");
     fs::write(&path, [1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0]).unwrap();
-    assert!(read(&path).unwrap_err().to_string().contains("do not make a square"));
+    assert!(read_raster(&path).unwrap_err().to_string().contains("do not make a square"));
     let sidecar = r#"{"minimum": 0, "maximum": 65535, "cell_size": 1, "rows": 3, "columns": 2, "sample": "u16",
         "byte_order": "big", "row_order": "south"}"#;
-    fs::write(Sidecar::path(&path), sidecar).unwrap();
-    assert_eq!(read(&path).unwrap().samples, Samples::U16(vec![1280, 1536, 768, 1024, 256, 512]));
+    fs::write(Sidecar::path_for(&path), sidecar).unwrap();
+    assert_eq!(read_raster(&path).unwrap().samples, Samples::U16(vec![1280, 1536, 768, 1024, 256, 512]));
 }
 
 #[test]
@@ -249,7 +252,7 @@ fn no_data_is_masked_counted_and_stands_at_the_lowest_height() {
     let folder = folder();
     let path = folder.path().join("a.tif");
     let stored = |values: Vec<f32>, nodata| {
-        write(&path, &Raster { nodata, ..Raster::new([1, values.len()], Samples::F32(values)) }).unwrap();
+        write_raster(&path, &Raster { nodata, ..Raster::new([1, values.len()], Samples::F32(values)) }).unwrap();
     };
     let lowest = |loaded: &Loaded| {
         assert_eq!(loaded.terrain.nodata_count(), loaded.nodata_count);
@@ -269,7 +272,7 @@ fn no_data_is_masked_counted_and_stands_at_the_lowest_height() {
     stored(vec![5.0, f32::INFINITY, 3.0], None);
     assert!(refused(&path).contains("column 1"));
     let options = LoadOptions { infinite_is_nodata: true, ..LoadOptions::default() };
-    assert_eq!(load(&path, &options).unwrap().nodata_count, 1);
+    assert_eq!(load_terrain(&path, &options).unwrap().nodata_count, 1);
     for all in [vec![f32::NAN, f32::NAN], vec![-9999.0, -9999.0], vec![f32::MAX]] {
         stored(all, None);
         assert!(refused(&path).contains("has no data"));
@@ -279,7 +282,7 @@ fn no_data_is_masked_counted_and_stands_at_the_lowest_height() {
     // A nodata value that equals some height is replaced.
     let options = SaveOptions { nodata: Some(100.0), ..SaveOptions::default() };
     let holed = terrain([33, 17], true);
-    assert!(save(&path, &holed, &options).unwrap()[0].contains("-9999"));
+    assert!(save_terrain(&path, &holed, &options).unwrap()[0].contains("-9999"));
     assert_eq!(plain(&path).terrain.nodata, holed.nodata);
 }
 
@@ -290,30 +293,30 @@ fn degrees_feet_and_oblong_cells_are_refused_with_advice_unless_the_cell_is_told
     fs::write(&path, [0, 1, 0, 2, 0, 3, 0, 4]).unwrap();
     assert!(refused(&path).contains("degrees"));
     let options = LoadOptions { cell_size: Some(30.0), ..LoadOptions::default() };
-    let loaded = load(&path, &options).unwrap();
+    let loaded = load_terrain(&path, &options).unwrap();
     assert_eq!(loaded.terrain.grid.cell, 30.0);
     assert!(loaded.warnings[0].contains("degrees"));
     // The terrain that was read is written back with its degrees.
     let again = folder.path().join("again.tif");
-    save(&again, &loaded.terrain, &SaveOptions::default()).unwrap();
+    save_terrain(&again, &loaded.terrain, &SaveOptions::default()).unwrap();
     assert!(refused(&again).contains("degrees"));
-    let place = |path: &Path| read(path).unwrap().georeference.unwrap().transform.unwrap();
+    let place = |path: &Path| read_raster(path).unwrap().georeference.unwrap().transform.unwrap();
     assert_eq!(place(&path), place(&again));
 
     let path = folder.path().join("a.tif");
     let stored = |transform, keys| {
         let georeference = Some(Georeference { transform: Some(transform), keys, ..Georeference::default() });
-        write(&path, &Raster { georeference, ..Raster::new([1, 1], Samples::F32(vec![1.0])) }).unwrap();
+        write_raster(&path, &Raster { georeference, ..Raster::new([1, 1], Samples::F32(vec![1.0])) }).unwrap();
     };
     let square = [0.0, 10.0, 0.0, 0.0, 0.0, -10.0];
     stored(square, vec![1, 1, 0, 2, 1024, 0, 1, 1, 3076, 0, 1, 9003]);
     assert!(refused(&path).contains("US survey foot"));
     stored(square, vec![1, 1, 0, 2, 1024, 0, 1, 1, 4099, 0, 1, 9002]);
-    assert!(refused(&path).contains("foot") && load(&path, &options).is_err());
+    assert!(refused(&path).contains("foot") && load_terrain(&path, &options).is_err());
     stored([0.0, 10.0, 0.0, 0.0, 0.0, -12.0], vec![]);
     assert!(refused(&path).contains("not square"));
     stored([0.0, 10.0, 1.0, 0.0, 0.0, -10.0], vec![]);
-    assert!(refused(&path).contains("rotated") && load(&path, &options).is_err());
+    assert!(refused(&path).contains("rotated") && load_terrain(&path, &options).is_err());
 }
 
 #[test]
@@ -324,12 +327,12 @@ fn eight_bits_warn_and_deterrace_smooths() {
         |stretch: u16| (0..40 * 60).map(|k| ((k / 60 * 3 + k % 60 * 2 + 6) / 12) as u16 * stretch).collect::<Vec<_>>();
     let eight = Samples::U8(codes(1).iter().map(|c| *c as u8).collect());
     for samples in [eight, Samples::U16(codes(257))] {
-        write(&path, &Raster::new([40, 60], samples)).unwrap();
+        write_raster(&path, &Raster::new([40, 60], samples)).unwrap();
         let options =
             LoadOptions { height: Some([0.0, 510.0]), cell_size: Some(1.0), deterrace: true, ..LoadOptions::default() };
-        let rough = load(&path, &LoadOptions { deterrace: false, ..options.clone() }).unwrap();
+        let rough = load_terrain(&path, &LoadOptions { deterrace: false, ..options.clone() }).unwrap();
         assert!(rough.warnings.iter().any(|w| w.contains("2.000 m")), "{:?}", rough.warnings);
-        let smooth = load(&path, &options).unwrap();
+        let smooth = load_terrain(&path, &options).unwrap();
         assert!(smooth.warnings.is_empty());
         let step = |t: &Terrain| (0..59).map(|j| (t.ground[(20, j + 1)].0 - t.ground[(20, j)].0).abs()).max().unwrap();
         assert_eq!(step(&rough.terrain), 2 * 65_536);
@@ -341,7 +344,7 @@ fn eight_bits_warn_and_deterrace_smooths() {
 fn wrong_endings_folders_and_empty_files_are_named() {
     let folder = folder();
     let path = |name: &str| folder.path().join(name);
-    write(path("a.png"), &Raster::new([2, 2], Samples::U8(vec![0; 4]))).unwrap();
+    write_raster(path("a.png"), &Raster::new([2, 2], Samples::U8(vec![0; 4]))).unwrap();
     fs::copy(path("a.png"), path("b.tif")).unwrap();
     assert!(refused(path("b.tif")).contains("is a PNG file, not a TIFF"));
     fs::write(path("c.asc"), "").unwrap();
@@ -351,9 +354,9 @@ fn wrong_endings_folders_and_empty_files_are_named() {
     assert!(refused(path("none.tif")).contains("none.tif"));
     assert!(refused(path("a.xyz")).contains(".tif"));
     let terrain = terrain([2, 2], false);
-    assert!(save(path("a.hgt"), &terrain, &SaveOptions::default()).unwrap_err().to_string().contains("HGT"));
+    assert!(save_terrain(path("a.hgt"), &terrain, &SaveOptions::default()).unwrap_err().to_string().contains("HGT"));
     let options = SaveOptions { sample: Some(SampleType::F32), ..SaveOptions::default() };
-    assert!(save(path("a.png"), &terrain, &options).unwrap_err().to_string().contains("u16"));
+    assert!(save_terrain(path("a.png"), &terrain, &options).unwrap_err().to_string().contains("u16"));
     assert!(!path("a.hgt").exists());
 }
 
@@ -362,8 +365,8 @@ fn layers_are_written_and_read() {
     let folder = folder();
     let terrain = terrain([4, 6], false);
     let grid = &terrain.grid;
-    let float = Cells::Float(Field::generate([4, 6], |i, j| i as f32 + 0.25 * j as f32));
-    let count = Cells::Count(Field::generate([4, 6], |i, j| (i * 100 + j) as u32));
+    let float = Cells::Float(Field::from_fn([4, 6], |i, j| i as f32 + 0.25 * j as f32));
+    let count = Cells::Count(Field::from_fn([4, 6], |i, j| (i * 100 + j) as u32));
     let height = Cells::Height(terrain.ground.clone());
     let spec = |cells| LayerSpec { cells, ..LayerSpec::floats("x", "m", "") };
     for name in ["a.tif", "a.npy", "a.asc"] {
@@ -379,16 +382,16 @@ fn layers_are_written_and_read() {
     assert_eq!(plain(&path).terrain.grid.cell, 2.5);
 
     let mask = folder.path().join("mask.png");
-    write(&mask, &Raster::new([1, 2], Samples::U8(vec![51, 255]))).unwrap();
+    write_raster(&mask, &Raster::new([1, 2], Samples::U8(vec![51, 255]))).unwrap();
     let grid = Grid::new([1, 2], 1.0).unwrap();
     let Cells::Float(shares) = load_layer(&mask, &grid, &HARDNESS).unwrap() else { panic!() };
     assert_eq!(shares.as_slice(), [0.2, 1.0]);
     let problem = load_layer(&mask, &terrain.grid, &HARDNESS).unwrap_err().to_string();
     assert!(problem.contains("2 × 1") && problem.contains("6 × 4"), "{problem}");
     let npy = folder.path().join("mask.npy");
-    write(&npy, &Raster::new([1, 2], Samples::F32(vec![0.5, f32::NAN]))).unwrap();
+    write_raster(&npy, &Raster::new([1, 2], Samples::F32(vec![0.5, f32::NAN]))).unwrap();
     assert!(load_layer(&npy, &grid, &HARDNESS).unwrap_err().to_string().contains("column 1"));
-    write(&npy, &Raster::new([1, 2], Samples::F32(vec![0.5, 1.0]))).unwrap();
+    write_raster(&npy, &Raster::new([1, 2], Samples::F32(vec![0.5, 1.0]))).unwrap();
     assert!(load_layer(&npy, &grid, &spec(CellType::Count)).is_err());
 }
 
@@ -397,8 +400,8 @@ fn a_tile_is_written_where_it_lies() {
     let folder = folder();
     let path = folder.path().join("tile.tif");
     let whole = plain(elevation_model_path()).terrain;
-    let tile = whole.window(thalweg_core::terrain::CellRect::new([10, 20], [5, 7]));
-    save(&path, &tile, &SaveOptions::default()).unwrap();
-    let [x, _, _, y, ..] = read(&path).unwrap().georeference.unwrap().transform.unwrap();
+    let tile = whole.copy_window(thalweg_core::terrain::CellRect::new([10, 20], [5, 7]));
+    save_terrain(&path, &tile, &SaveOptions::default()).unwrap();
+    let [x, _, _, y, ..] = read_raster(&path).unwrap().georeference.unwrap().transform.unwrap();
     assert_eq!([x, y], [731749.219455807 + 20.0 * 90.0, 4068416.1625951687 - 10.0 * 90.0]);
 }

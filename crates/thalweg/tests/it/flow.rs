@@ -3,9 +3,9 @@
 mod plain;
 
 use crate::support::with_threads;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Cell, Edge, Field, Grid, Height, Topology};
-use thalweg_flow::{Directions, FlowGraph, Land, OUT, PIT, Part, VOID, accumulate, d8, fill};
+use thalweg_flow::{CellRole, Directions, FlowGraph, Land, OUT, PIT, VOID, accumulate, d8, fill};
 
 /// A ground with all other inputs of a land.
 struct Case {
@@ -17,7 +17,7 @@ struct Case {
 
 impl Case {
     fn new(size: [usize; 2], height: impl Fn(usize, usize) -> i32 + Sync) -> Self {
-        let ground = Field::generate(size, |i, j| Height(height(i, j)));
+        let ground = Field::from_fn(size, |i, j| Height(height(i, j)));
         Self { grid: Grid::new(size, 10.0).unwrap(), ground, nodata: None, outlets: Vec::new() }
     }
 
@@ -29,14 +29,14 @@ impl Case {
 /// Returns the `n`th of many small terrains, with sizes, edges, seas, missing data, outlets and roughness of all
 /// kinds.
 fn random(n: u64) -> Case {
-    let key = Key::new(n, "flow");
-    let draw = |what: u64, below: u64| (key.and(what).bits() >> 20) % below;
+    let key = RandomKey::new(n, "flow");
+    let draw = |what: u64, below: u64| (key.derive_key(what).random_bits() >> 20) % below;
     let size = [1 + draw(0, 12) as usize, 1 + draw(1, 17) as usize];
     // From plains with two heights to ground without equal heights, some of them at the ends of the range.
     let heights = [2, 3, 6, 20, 1 << 31][draw(2, 5) as usize];
     let base = [0, Height::MIN.0, Height::MAX.0 - 20][draw(3, 3) as usize];
     let mut case = Case::new(size, |i, j| {
-        let value = (key.cell([i as i64, j as i64]).bits() >> 20) % heights;
+        let value = (key.for_cell([i as i64, j as i64]).random_bits() >> 20) % heights;
         if heights > 20 {
             (value as i64 - (1 << 30)).clamp(Height::MIN.0.into(), Height::MAX.0.into()) as i32
         } else {
@@ -47,15 +47,16 @@ fn random(n: u64) -> Case {
     case.grid.origin = Cell::new(draw(4, 1000) as i64, draw(5, 1000) as i64);
     case.grid.world = [2000, 2000];
     // A third of the terrains is looped along either axis, or along both.
-    for axis in (0..2).filter(|axis| draw(12 + *axis as u64, 3) == 0 && size[*axis] >= Topology::FEWEST) {
+    for axis in (0..2).filter(|axis| draw(12 + *axis as u64, 3) == 0 && size[*axis] >= Topology::MIN_LOOPED_CELLS) {
         (case.grid.edges[axis], case.grid.edges[axis + 2]) = (Edge::Looped, Edge::Looped);
         case.grid.world[axis] = size[axis];
         case.grid.origin[axis] %= size[axis] as i64;
     }
     case.grid.check().unwrap();
     let some = |what: u64, share: u64| {
-        let chosen = |i: usize, j: usize| key.and(what).cell([i as i64, j as i64]).bits() % 100 < share;
-        Field::generate(size, chosen)
+        let chosen =
+            |i: usize, j: usize| key.derive_key(what).for_cell([i as i64, j as i64]).random_bits() % 100 < share;
+        Field::from_fn(size, chosen)
     };
     match draw(6, 6) {
         0 => case.nodata = Some(some(7, 10)),
@@ -78,20 +79,22 @@ fn random(n: u64) -> Case {
 }
 
 fn weights(case: &Case) -> Field<i64> {
-    Field::generate(case.grid.size, |i, j| Key::new(5, "weights").cell([i as i64, j as i64]).bits() as i64 >> 20)
+    Field::from_fn(case.grid.size, |i, j| {
+        RandomKey::new(5, "weights").for_cell([i as i64, j as i64]).random_bits() as i64 >> 20
+    })
 }
 
 /// Checks the properties that any filled land must have.
 fn check_drained(land: &Land<'_>, filled: &Field<Height>, directions: &Directions) {
     let parts = plain::parts(land);
-    let valid = parts.as_slice().iter().filter(|part| **part != Part::Void).count();
+    let valid = parts.as_slice().iter().filter(|part| **part != CellRole::Void).count();
     let counts = accumulate::count_upstream_cells(directions);
     let mut out = 0;
     for k in 0..filled.len() {
         assert!(filled.as_slice()[k] >= land.ground.as_slice()[k], "filling only raises");
         let code = directions.as_slice()[k];
         assert_ne!(code, PIT, "every cell of a filled surface drains");
-        assert_eq!(code == VOID, parts.as_slice()[k] == Part::Void);
+        assert_eq!(code == VOID, parts.as_slice()[k] == CellRole::Void);
         if let Some(n) = directions.next(k) {
             assert!(filled.as_slice()[n] <= filled.as_slice()[k], "water never rises");
         }
@@ -115,10 +118,10 @@ fn small_terrains_equal_the_plain_forms() {
     for n in 0..6_000 {
         let case = random(n);
         let land = case.land();
-        assert_eq!(land.parts(), plain::parts(&land), "parts of terrain {n}");
+        assert_eq!(land.cell_roles(), plain::parts(&land), "parts of terrain {n}");
         let filled = fill::fill_depressions(&land);
         assert_eq!(filled, plain::fill(&land), "filled terrain {n}");
-        for surface in [land, land.under(&filled)] {
+        for surface in [land, land.with_ground(&filled)] {
             let directions = d8::route_d8(&surface);
             assert_eq!(directions, plain::directions(&surface), "directions of terrain {n}");
             let weights = weights(&case);
@@ -132,8 +135,8 @@ fn small_terrains_equal_the_plain_forms() {
         }
         let (again, directions) = FlowGraph::new(&land).into_parts();
         assert_eq!(again, filled);
-        assert_eq!(directions, d8::route_d8(&land.under(&filled)), "terrain {n}");
-        assert_eq!(fill::fill_depressions(&land.under(&filled)), filled, "filling again changes nothing");
+        assert_eq!(directions, d8::route_d8(&land.with_ground(&filled)), "terrain {n}");
+        assert_eq!(fill::fill_depressions(&land.with_ground(&filled)), filled, "filling again changes nothing");
         check_drained(&land, &filled, &directions);
     }
 }
@@ -149,12 +152,12 @@ fn filled_surfaces_are_those_of_minimax_paths() {
 /// Builds ground with a relief of several hundred metres over several bands of rows, rounded to steps of `step`
 /// metres, with pits, lakes and plains.
 fn rough(size: [usize; 2], step: f64) -> Case {
-    let key = Key::new(3, "rough");
+    let key = RandomKey::new(3, "rough");
     let waves = |x: f64| libm::sin(x / 31.0) * 300.0 + libm::sin(x / 7.3 + 1.0) * 40.0;
     Case::new(size, |i, j| {
-        let noise = key.cell([i as i64, j as i64]).signed() * 20.0;
+        let noise = key.for_cell([i as i64, j as i64]).uniform_signed() * 20.0;
         let metres = waves(i as f64) + waves(j as f64 * 0.7 + i as f64 * 0.4) + noise;
-        Height::saturating((metres / step).round() * step).0
+        Height::from_metres_clamped((metres / step).round() * step).0
     })
 }
 
@@ -164,7 +167,7 @@ fn any_number_of_threads_gives_the_same_bits() {
     // across bands.
     for size in [[700, 611], [40, 9000]] {
         let mut case = rough(size, 5.0);
-        case.nodata = Some(Field::generate(size, |i, j| (i / 40 + j / 50) % 17 == 3));
+        case.nodata = Some(Field::from_fn(size, |i, j| (i / 40 + j / 50) % 17 == 3));
         case.grid.edges[0] = Edge::Closed;
         let weights = weights(&case);
         let all = |threads: usize| {
@@ -175,13 +178,13 @@ fn any_number_of_threads_gives_the_same_bits() {
                 let counts = accumulate::count_upstream_cells(&directions);
                 let sums = accumulate::accumulate_weights(&directions, &weights).unwrap();
                 let order = accumulate::upstream_order(&directions);
-                (land.parts(), filled, directions, open, counts, sums, order)
+                (land.cell_roles(), filled, directions, open, counts, sums, order)
             })
         };
         let one = all(1);
         assert!(one == all(2) && one == all(7));
         assert_eq!(one.1, plain::fill(&case.land()));
-        assert_eq!(one.2, plain::directions(&case.land().under(&one.1)));
+        assert_eq!(one.2, plain::directions(&case.land().with_ground(&one.1)));
         assert_eq!(one.3, plain::directions(&case.land()));
         check_drained(&case.land(), &one.1, &one.2);
     }
@@ -249,8 +252,10 @@ fn bad_terrains_drain() {
     let pits = Case::new([1023, 1023], |i, j| if i % 2 == 1 && j % 2 == 1 { -((i * j) as i32) } else { 5 });
     assert_eq!(drained(&pits).0, Field::new([1023, 1023], Height(5)), "each pit is filled to the ridges");
     drained(&Case::new([1024, 512], |i, j| if (i + j) % 2 == 0 { Height::MIN.0 } else { Height::MAX.0 }));
-    let key = Key::new(9, "noise");
-    drained(&Case::new([512, 1024], |i, j| Height::saturating(key.cell([i as i64, j as i64]).signed() * 16_000.0).0));
+    let key = RandomKey::new(9, "noise");
+    drained(&Case::new([512, 1024], |i, j| {
+        Height::from_metres_clamped(key.for_cell([i as i64, j as i64]).uniform_signed() * 16_000.0).0
+    }));
     let mut nothing = Case::new([300, 200], |i, j| (i * j) as i32);
     nothing.nodata = Some(Field::new([300, 200], true));
     let (filled, directions) = drained(&nothing);
@@ -309,10 +314,10 @@ fn weights_that_do_not_fit_are_refused() {
 fn directions_that_lead_astray_harm_nothing() {
     // Invalid directions: out of the field, around its sides, and in cycles.
     for n in 0..2_000 {
-        let key = Key::new(n, "astray");
-        let size = [1 + (key.bits() % 5) as usize, 1 + (key.and(1).bits() % 5) as usize];
-        let codes = Field::generate(size, |i, j| (key.cell([i as i64, j as i64]).bits() >> 20) as u8 % 11);
-        let directions = Directions::from(codes).looped([n % 3 == 0, n % 5 == 0]);
+        let key = RandomKey::new(n, "astray");
+        let size = [1 + (key.random_bits() % 5) as usize, 1 + (key.derive_key(1).random_bits() % 5) as usize];
+        let codes = Field::from_fn(size, |i, j| (key.for_cell([i as i64, j as i64]).random_bits() >> 20) as u8 % 11);
+        let directions = Directions::from(codes).with_looped_axes([n % 3 == 0, n % 5 == 0]);
         with_threads(1 + n as usize % 2, || {
             accumulate::count_upstream_cells(&directions);
             accumulate::upstream_order(&directions);

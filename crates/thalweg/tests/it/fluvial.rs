@@ -2,7 +2,7 @@
 //! balances, rest states, symmetry, and refusals.
 
 use crate::support::terrain_on;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::declare::params::{ParamKind, Parameters, Value, Written};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, RAIN, SUSPENDED, WATER};
@@ -10,7 +10,7 @@ use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::D8;
 use thalweg_models::model::{MassBalance, Model, Tick};
 use thalweg_models::models::fluvial::{CapacityFrom, Fluvial, Moves, Receivers};
-use thalweg_noise::given::springs::{self, Spring};
+use thalweg_noise::input_tables::springs::{self, Spring};
 use thalweg_sim::recipe::Recipe;
 
 /// A model without rain.
@@ -23,15 +23,15 @@ fn ground(size: [usize; 2], cell: f64, edge: Edge, height: impl Fn(usize, usize)
 }
 
 fn noise(size: [usize; 2], cell: f64, relief: f64, edge: Edge) -> Terrain {
-    let key = Key::new(7, "noise");
+    let key = RandomKey::new(7, "noise");
     ground(size, cell, edge, |i, j| {
         let waves = libm::sin(i as f64 / 3.0) + libm::cos(j as f64 / 4.0 + i as f64 / 9.0);
-        relief * (waves + 0.3 * key.cell([i as i64, j as i64]).signed())
+        relief * (waves + 0.3 * key.for_cell([i as i64, j as i64]).uniform_signed())
     })
 }
 
 fn tick(step: u32) -> Tick {
-    Tick { key: Key::ZERO, step }
+    Tick { key: RandomKey::ZERO, step }
 }
 
 /// Takes the steps `from` to `to` with one stepper.
@@ -39,13 +39,13 @@ fn steps(model: &Fluvial, terrain: &mut Terrain, from: u32, to: u32) -> MassBala
     let mut stepper = model.start(&terrain.grid).unwrap();
     let mut budget = MassBalance::default();
     for step in from..to {
-        budget += stepper.step(terrain, tick(step)).unwrap();
+        budget += stepper.run_step(terrain, tick(step)).unwrap();
     }
     budget
 }
 
 fn water(terrain: &Terrain) -> Vec<f64> {
-    terrain.float(&WATER).unwrap().as_slice().iter().map(|w| f64::from(*w)).collect()
+    terrain.float_layer(&WATER).unwrap().as_slice().iter().map(|w| f64::from(*w)).collect()
 }
 
 fn suspended(terrain: &Terrain) -> Vec<f64> {
@@ -278,7 +278,7 @@ fn the_wet_cells_alone_give_what_a_full_sweep_gives() {
     plain.ground[at] -= plain.sediment[at];
     let mut stepper = model.start(&terrain.grid).unwrap();
     for step in 0..400 {
-        stepper.step(&mut terrain, tick(step)).unwrap();
+        stepper.run_step(&mut terrain, tick(step)).unwrap();
         plain.step(&model, step);
         let units = |values: Vec<f64>| values.into_iter().map(|x| (x * UNITS) as i64).collect::<Vec<_>>();
         assert!(units(heights(&terrain)) == plain.ground, "ground after step {step}");
@@ -292,10 +292,10 @@ fn the_wet_cells_alone_give_what_a_full_sweep_gives() {
 #[test]
 fn a_drop_in_a_closed_bowl_comes_to_rest() {
     for receivers in [Receivers::All, Receivers::Lowest] {
-        let key = Key::new(3, "bowl");
+        let key = RandomKey::new(3, "bowl");
         let mut terrain = ground([31, 29], 2.0, Edge::Closed, |i, j| {
             let far = (i as f64 - 15.0) * (i as f64 - 15.0) + (j as f64 - 14.0) * (j as f64 - 14.0);
-            0.05 * far + key.cell([i as i64, j as i64]).unit()
+            0.05 * far + key.for_cell([i as i64, j as i64]).uniform_unit()
         });
         let model = Fluvial { drop: 300.0, x: 9.0, y: 40.0, pickup: 0.3, receivers, steps: 100_000, ..dry() };
         steps(&model, &mut terrain, 0, 6000);
@@ -304,9 +304,10 @@ fn a_drop_in_a_closed_bowl_comes_to_rest() {
         assert!(terrain == before && more == MassBalance::default(), "{receivers:?}");
         assert!(suspended(&terrain).iter().all(|s| *s == 0.0));
         // At rest, no wet cell is higher than a neighbour by more than nine units for each of up to eight receivers.
-        let level =
-            |i: usize, j: usize| terrain.ground[(i, j)].metres() + f64::from(terrain.float(&WATER).unwrap()[(i, j)]);
-        let deep = |i: usize, j: usize| terrain.float(&WATER).unwrap()[(i, j)] > 0.01;
+        let level = |i: usize, j: usize| {
+            terrain.ground[(i, j)].metres() + f64::from(terrain.float_layer(&WATER).unwrap()[(i, j)])
+        };
+        let deep = |i: usize, j: usize| terrain.float_layer(&WATER).unwrap()[(i, j)] > 0.01;
         for (i, j) in
             (0..31).flat_map(|i| (0..28).map(move |j| (i, j))).filter(|(i, j)| deep(*i, *j) && deep(*i, j + 1))
         {
@@ -342,7 +343,7 @@ fn turned(terrain: &Terrain) -> Terrain {
     let [north, east, south, west] = terrain.grid.edges;
     let grid =
         Grid { size: [cols, rows], world: [cols, rows], edges: [west, north, east, south], ..terrain.grid.clone() };
-    let ground = Field::generate([cols, rows], |i, j| terrain.ground[(rows - 1 - j, i)]);
+    let ground = Field::from_fn([cols, rows], |i, j| terrain.ground[(rows - 1 - j, i)]);
     Terrain::from_ground(grid, ground).unwrap()
 }
 
@@ -356,7 +357,7 @@ fn a_turned_map_with_turned_springs_gives_the_turned_result() {
     ] {
         let mut straight = noise([33, 50], 10.0, 20.0, Edge::Open);
         straight.grid.edges[1] = Edge::Closed;
-        straight.grid.sea_level = Some(Height::saturating(-15.0));
+        straight.grid.sea_level = Some(Height::from_metres_clamped(-15.0));
         let mut other = turned(&straight);
         let model =
             Fluvial { drop: 700.0, x: 105.0, y: 55.0, evaporation: 30.0, receivers, moves, capacity_from, ..dry() };
@@ -368,7 +369,7 @@ fn a_turned_map_with_turned_springs_gives_the_turned_result() {
         steps(&model, &mut straight, 0, 50);
         steps(&Fluvial { x: 330.0 - model.y, y: model.x, ..model.clone() }, &mut other, 0, 50);
         assert!(other.ground == turned(&straight).ground, "{receivers:?} {moves:?} {capacity_from:?}");
-        let depth = |terrain: &Terrain, i: usize, j: usize| terrain.float(&WATER).unwrap()[(i, j)];
+        let depth = |terrain: &Terrain, i: usize, j: usize| terrain.float_layer(&WATER).unwrap()[(i, j)];
         for (i, j) in (0..50).flat_map(|i| (0..33).map(move |j| (i, j))) {
             assert_eq!(depth(&other, i, j), depth(&straight, 32 - j, i));
         }
@@ -378,7 +379,7 @@ fn a_turned_map_with_turned_springs_gives_the_turned_result() {
 #[test]
 fn water_closes() {
     let mut terrain = noise([60, 45], 10.0, 20.0, Edge::Open);
-    terrain.grid.sea_level = Some(Height::saturating(-15.0));
+    terrain.grid.sea_level = Some(Height::from_metres_clamped(-15.0));
     springs::add_springs(&mut terrain, &[Spring { x: 200.0, y: 200.0, rate: 5.0 }]).unwrap();
     let model = Fluvial { rain: 300.0, evaporation: 100.0, drop: 5000.0, x: 30.0, y: 500.0, steps: 300, ..dry() };
     let budget = steps(&model, &mut terrain, 0, 300);
@@ -411,8 +412,8 @@ fn amounts_under_a_unit_add_up() {
 #[test]
 fn rain_falls_where_the_mask_lets_it() {
     let mut terrain = ground([4, 4], 10.0, Edge::Closed, |_, _| 5.0);
-    let mask = Field::generate([4, 4], |i, j| [1.0, 0.5, f32::NAN, -3.0][(i + j) % 4]);
-    terrain.insert(&RAIN, Cells::Float(mask.clone())).unwrap();
+    let mask = Field::from_fn([4, 4], |i, j| [1.0, 0.5, f32::NAN, -3.0][(i + j) % 4]);
+    terrain.insert_layer(&RAIN, Cells::Float(mask.clone())).unwrap();
     let budget = steps(&Fluvial { rain: 36_000.0, ..dry() }, &mut terrain, 0, 1);
     // 36 m/h for 10 s are 100 mm, on four cells in full and on four by half.
     assert!((budget.rained - 0.1 * 100.0 * 6.0).abs() < 0.1, "{}", budget.rained);
@@ -439,14 +440,14 @@ fn open_edges_and_the_sea_take_water_and_closed_ones_hold_it() {
     let budget = steps(&model, &mut open, 0, 3000);
     assert!(budget.drained > 495.0 && budget.exported > 0);
     let mut coast = slope(Edge::Closed);
-    coast.grid.sea_level = Some(Height::saturating(12.5));
-    let before = coast.solid();
+    coast.grid.sea_level = Some(Height::from_metres_clamped(12.5));
+    let before = coast.sum_solid();
     let budget = steps(&model, &mut coast, 0, 3000);
     assert!(budget.drained > 495.0 && budget.exported == 0);
-    assert_eq!(coast.solid(), before, "the sea keeps the sediment");
-    assert!(coast.ground[(2, 8)] > Height::saturating(12.0), "and builds a delta of it");
+    assert_eq!(coast.sum_solid(), before, "the sea keeps the sediment");
+    assert!(coast.ground[(2, 8)] > Height::from_metres_clamped(12.0), "and builds a delta of it");
     let mut drowned = slope(Edge::Open);
-    drowned.grid.sea_level = Some(Height::saturating(100.0));
+    drowned.grid.sea_level = Some(Height::from_metres_clamped(100.0));
     let before = drowned.ground.clone();
     let budget = steps(&Fluvial { rain: 100.0, ..model }, &mut drowned, 0, 50);
     assert!(drowned.ground == before && budget.rained == 0.0 && budget.drained == budget.poured);
@@ -467,12 +468,12 @@ fn no_cell_is_dug_below_where_its_water_goes() {
 #[test]
 fn whatever_the_parameters_nothing_is_negative_or_lost() {
     for draw in 0..300 {
-        let key = Key::new(draw, "any");
-        let unit = |n: u64| key.and(n).unit();
+        let key = RandomKey::new(draw, "any");
+        let unit = |n: u64| key.derive_key(n).uniform_unit();
         let mut model = Fluvial::default();
         for (number, param) in model.declared().iter().enumerate() {
             let u = [0.0, 1.0, unit(number as u64), unit(number as u64)]
-                [(key.and(900 + number as u64).bits() % 4) as usize];
+                [(key.derive_key(900 + number as u64).random_bits() % 4) as usize];
             let value = match param.kind {
                 ParamKind::Number { min, max } => Written::from((min + (max - min) * u * u * u * u).clamp(min, max)),
                 ParamKind::Count { .. } => Written::Whole(12),
@@ -484,15 +485,15 @@ fn whatever_the_parameters_nothing_is_negative_or_lost() {
         let edge = if draw % 2 == 0 { Edge::Open } else { Edge::Closed };
         let cell = [1.0, 0.001, 1000.0][(draw % 3) as usize];
         let mut terrain = noise([13, 17], cell, [10.0, 8000.0, 0.0][(draw / 2 % 3) as usize], edge);
-        terrain.nodata = (draw % 5 == 0).then(|| Field::generate([13, 17], |i, j| (i * 5 + j) % 11 == 0));
-        terrain.grid.sea_level = (draw % 7 == 0).then(|| Height::saturating(-3.0));
+        terrain.nodata = (draw % 5 == 0).then(|| Field::from_fn([13, 17], |i, j| (i * 5 + j) % 11 == 0));
+        terrain.grid.sea_level = (draw % 7 == 0).then(|| Height::from_metres_clamped(-3.0));
         (model.x, model.y) = (unit(800) * 17.0 * cell, unit(801) * 13.0 * cell);
         model.drop *= unit(802) * 16_000.0 * cell * cell / 1e12;
         let rate = unit(803) * 10.0;
         springs::add_springs(&mut terrain, &[Spring { x: cell, y: cell, rate }]).unwrap();
-        let before = terrain.solid();
+        let before = terrain.sum_solid();
         let budget = steps(&model, &mut terrain, 0, 12);
-        assert_eq!(terrain.solid() - before, budget.solid_change(), "{draw}: {model:?}");
+        assert_eq!(terrain.sum_solid() - before, budget.solid_change(), "{draw}: {model:?}");
         assert!(water(&terrain).iter().all(|w| w.is_finite() && *w >= 0.0), "{draw}: {model:?}");
         let all = budget.rained + budget.poured + 1e-9;
         assert!((stored(&terrain) - budget.water_change()).abs() <= 1e-6 * all, "{draw}: {budget:?} {model:?}");
@@ -513,11 +514,11 @@ fn what_cannot_be_is_named() {
         assert!(message.starts_with(words), "{message}");
     }
     let mut forged = terrain.clone();
-    forged.insert(&SUSPENDED, Cells::Height(Field::new([10, 20], Height(-1)))).unwrap();
+    forged.insert_layer(&SUSPENDED, Cells::Height(Field::new([10, 20], Height(-1)))).unwrap();
     let mut stepper = dry().start(&forged.grid).unwrap();
-    assert!(stepper.step(&mut forged, tick(0)).unwrap_err().to_string().starts_with("layer `suspended`"));
+    assert!(stepper.run_step(&mut forged, tick(0)).unwrap_err().to_string().starts_with("layer `suspended`"));
     let mut mask = terrain.clone();
-    let small = mask.insert(&RAIN, Cells::Float(Field::new([5, 5], 1.0))).unwrap_err().to_string();
+    let small = mask.insert_layer(&RAIN, Cells::Float(Field::new([5, 5], 1.0))).unwrap_err().to_string();
     assert!(small.contains("layer `rain`: is 5 × 5 cells"), "{small}");
 }
 
@@ -544,7 +545,7 @@ fn beside_a_drop_no_rain_falls_but_what_is_asked_for() {
     }
     // A companion that a model declares for a parameter must refer to the model's own parameters.
     for model in thalweg_models::models::all_models() {
-        for beside in model.beside() {
+        for beside in model.dependent_defaults() {
             assert!(model.get(beside.with).is_some() && model.get(beside.name).is_some(), "{beside:?}");
         }
     }

@@ -13,7 +13,7 @@ use thalweg_export::export::{Export, ExportOptions, ExportTarget, LayerPlace, TA
 use thalweg_export::survey::{DrainOptions, Survey, check_files};
 use thalweg_export::world_folder;
 use thalweg_flow::D8;
-use thalweg_io::{FilePath, LoadOptions, MemoryFiles, SaveOptions, load, save};
+use thalweg_io::{FilePath, LoadOptions, MemoryFiles, SaveOptions, load_terrain, save_terrain};
 use thalweg_sim::presets;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
@@ -28,10 +28,10 @@ fn hills() -> Terrain {
         let (y, x) = (i as f64 / 7.0, j as f64 / 5.0);
         40.0 + 9.0 * (x.sin() + (1.3 * y).cos()) + 0.4 * i as f64 + ((i * 7919 + j * 104_729) % 97) as f64 / 60.0
     };
-    let ground = Field::generate([60, 50], |i, j| Height::saturating(metres(i, j)));
-    let grid = Grid { sea_level: Some(Height::saturating(27.0)), ..Grid::new([60, 50], 20.0).unwrap() };
+    let ground = Field::from_fn([60, 50], |i, j| Height::from_metres_clamped(metres(i, j)));
+    let grid = Grid { sea_level: Some(Height::from_metres_clamped(27.0)), ..Grid::new([60, 50], 20.0).unwrap() };
     let mut terrain = Terrain::from_ground(grid, ground).unwrap();
-    terrain.nodata = Some(Field::generate([60, 50], |i, j| i == 30 && j < 20));
+    terrain.nodata = Some(Field::from_fn([60, 50], |i, j| i == 30 && j < 20));
     terrain
 }
 
@@ -45,7 +45,7 @@ fn a_survey_agrees_with_a_walk_down_every_cell() {
         reports.push((report.task.to_string(), report.done, report.total));
         ControlFlow::Continue(())
     };
-    let survey = Survey::of(&terrain, &options, &mut progress).unwrap();
+    let survey = Survey::from_terrain(&terrain, &options, &mut progress).unwrap();
     let expected = ["breach", "directions", "accumulation", "streams"].iter().zip(0..);
     assert!(reports.into_iter().eq(expected.map(|(task, done)| (task.to_string(), done, 4))));
     let [rows, cols] = terrain.grid.size;
@@ -73,7 +73,7 @@ fn a_survey_agrees_with_a_walk_down_every_cell() {
         }
     }
     assert_eq!(survey.cells, into);
-    let summary = survey.summary(&terrain.grid);
+    let summary = survey.summarize(&terrain.grid);
     assert!(
         full > 0 && (summary.lakes.volume_m3 - full as f64 / 65_536.0 * 400.0).abs() < 1e-6 * summary.lakes.volume_m3
     );
@@ -82,18 +82,18 @@ fn a_survey_agrees_with_a_walk_down_every_cell() {
     assert_eq!((summary.streams.cells, summary.nodata_cells), (streams, 20));
     assert!(summary.streams.links > 3 && summary.streams.links == survey.channels.reaches.len());
     // A year's runoff of 1 m over 400 m², from every cell that drains through.
-    let flooded = survey.flooded(&terrain, 1000.0).unwrap();
-    let discharge = flooded.float(&DISCHARGE).unwrap();
+    let flooded = survey.flood_terrain(&terrain, 1000.0).unwrap();
+    let discharge = flooded.float_layer(&DISCHARGE).unwrap();
     let most = (0..rows * cols).max_by_key(|k| into.as_slice()[*k]).unwrap();
     let expected = f64::from(into.as_slice()[most]) * 400.0 / 31_557_600.0;
     assert!((f64::from(discharge.as_slice()[most]) - expected).abs() < 1e-6 * expected);
-    assert_eq!(flooded.heights(&POOL), Some(&survey.lake_depth));
+    assert_eq!(flooded.height_layer(&POOL), Some(&survey.lake_depth));
 }
 
 #[test]
 fn a_survey_stops_at_the_first_report_when_it_is_told_to() {
     let mut count = 0;
-    let stopped = Survey::of(&hills(), &DrainOptions::default(), &mut |_: &ProgressReport<'_>| {
+    let stopped = Survey::from_terrain(&hills(), &DrainOptions::default(), &mut |_: &ProgressReport<'_>| {
         count += 1;
         ControlFlow::Break(())
     });
@@ -107,18 +107,21 @@ fn a_survey_s_folder_is_whole_or_untouched() {
     let folder = place.path();
     let terrain = hills();
     let options = DrainOptions { runoff: Some(500.0), ..DrainOptions::default() };
-    let survey = Survey::of(&terrain, &options, &mut NoProgress).unwrap();
-    drop(survey.draft(folder, &terrain, None).unwrap());
+    let survey = Survey::from_terrain(&terrain, &options, &mut NoProgress).unwrap();
+    drop(survey.write_draft(folder, &terrain, None).unwrap());
     assert_eq!(names(folder), BTreeSet::new(), "a draft that is given up leaves nothing");
-    let draft = survey.draft(folder, &terrain, None).unwrap();
+    let draft = survey.write_draft(folder, &terrain, None).unwrap();
     let files: BTreeSet<String> =
-        draft.files().iter().map(|file| file.file_name().unwrap().to_str().unwrap().to_string()).collect();
+        draft.final_paths().iter().map(|file| file.file_name().unwrap().to_str().unwrap().to_string()).collect();
     let report = draft.commit(&[]).unwrap();
     assert_eq!(names(folder), files);
     assert_eq!(report["files"].as_array().unwrap().len(), files.len());
     // The folder is read as a terrain with its water.
     let (read, warnings) = world_folder::read_world(folder, &LoadOptions::default()).unwrap();
-    assert!(warnings.is_empty() && read.heights(&POOL).is_some() && read.float(&DISCHARGE).is_some(), "{warnings:?}");
+    assert!(
+        warnings.is_empty() && read.height_layer(&POOL).is_some() && read.float_layer(&DISCHARGE).is_some(),
+        "{warnings:?}"
+    );
     // Files of another survey may replace these, but not over the survey's input, and not files of a world, whose
     // lakes they would replace.
     check_files(folder, &options, &[]).unwrap();
@@ -132,7 +135,7 @@ fn a_survey_s_folder_is_whole_or_untouched() {
         DrainOptions { runoff: Some(-1.0), ..DrainOptions::default() },
         DrainOptions { outlets: vec![Cell::new(60, 0)], ..DrainOptions::default() },
     ] {
-        assert!(Survey::of(&terrain, &wrong, &mut NoProgress).is_err(), "{wrong:?}");
+        assert!(Survey::from_terrain(&terrain, &wrong, &mut NoProgress).is_err(), "{wrong:?}");
     }
 }
 
@@ -149,7 +152,10 @@ fn an_exported_world_replaces_the_former_and_reads_back() {
     world("forest");
     let first = names(folder);
     assert!(first.contains("trees.csv") && first.contains("report.json") && first.contains("recipe.toml"));
-    assert!(!world_folder::read_shown(folder, &LoadOptions::default()).unwrap().0.tables.is_empty(), "trees are read");
+    assert!(
+        !world_folder::read_displayed_terrain(folder, &LoadOptions::default()).unwrap().0.tables.is_empty(),
+        "trees are read"
+    );
     let run = world("hills");
     assert!(!names(folder).contains("trees.csv") && names(folder).contains("notes.txt"));
     let (read, _) = world_folder::read_world(folder, &LoadOptions::default()).unwrap();
@@ -160,17 +166,17 @@ fn an_exported_world_replaces_the_former_and_reads_back() {
     assert!(read_ground.iter().zip(ground).all(|(a, b)| near(a, b)));
     assert!(!world_folder::is_of_another(folder, run.recipe()));
     assert!(world_folder::is_of_another(folder, &Recipe { seed: 99, ..run.recipe().clone() }));
-    let lock = world_folder::Lock::take(folder).unwrap();
-    assert!(world_folder::Lock::take(folder).unwrap_err().to_string().contains("in use"));
+    let lock = world_folder::FolderLock::acquire(folder).unwrap();
+    assert!(world_folder::FolderLock::acquire(folder).unwrap_err().to_string().contains("in use"));
     drop(lock);
-    drop(world_folder::Lock::take(folder).unwrap());
+    drop(world_folder::FolderLock::acquire(folder).unwrap());
 }
 
 /// A preset's elevation model in a temporary folder is copied to the world's folder.
 #[test]
 fn a_preset_s_elevation_model_is_laid_beside_its_world() {
     let place = tempfile::tempdir().unwrap();
-    let passing = thalweg_io::atomic::Temporary::folder(place.path()).unwrap();
+    let passing = thalweg_io::atomic::Temporary::create_folder(place.path()).unwrap();
     let recipe = preset_recipe("aged", 24, None);
     let run = run_recipe(presets::write_elevation_model(recipe, passing.path()).unwrap());
     let folder = place.path().join("world");
@@ -224,8 +230,8 @@ fn a_folder_in_memory_holds_what_one_on_the_disk_does() {
     let terrain = Arc::new(build_preset("hills", 48, None));
     for target in &TARGETS {
         let export = |folder: FilePath| {
-            let options = ExportOptions { layers: target.layers_of(&terrain), ..ExportOptions::default() };
-            Export::of(Arc::clone(&terrain), folder, target, options)?.finish()
+            let options = ExportOptions { layers: target.usable_layers(&terrain), ..ExportOptions::default() };
+            Export::from_terrain(Arc::clone(&terrain), folder, target, options)?.finish()
         };
         let disk = place.path().join(target.name);
         let done = export(disk.clone().into()).unwrap();
@@ -233,13 +239,14 @@ fn a_folder_in_memory_holds_what_one_on_the_disk_does() {
         // A folder that already has another export is left unchanged, in memory too.
         let other = if target.name == "gis" { "unity" } else { "gis" };
         let (other, options) = (ExportTarget::find(other).unwrap(), ExportOptions::default());
-        let said =
-            Export::of(Arc::clone(&terrain), memory.path(""), other, options).err().map(|error| error.to_string());
+        let said = Export::from_terrain(Arc::clone(&terrain), memory.path(""), other, options)
+            .err()
+            .map(|error| error.to_string());
         assert!(said.is_some_and(|said| said.contains("another export")), "{}", target.name);
         let (there, here) = (contents(&disk), memory_contents(&memory));
         assert_eq!(there.keys().collect::<Vec<_>>(), here.keys().collect::<Vec<_>>(), "{}", target.name);
         assert!(there == here && here.len() >= 2, "{}", target.name);
-        let takes = !target.layers_of(&terrain).is_empty();
+        let takes = !target.usable_layers(&terrain).is_empty();
         assert_eq!(takes, target.layers != LayerPlace::None, "{}", target.name);
     }
     assert!(given.get(presets::ELEVATION_MODEL.0).is_some(), "what is read stays");
@@ -249,9 +256,9 @@ fn a_folder_in_memory_holds_what_one_on_the_disk_does() {
 fn a_run_keeps_what_its_loader_said() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("dem.png");
-    save(&file, &hills(), &SaveOptions::default()).unwrap();
+    save_terrain(&file, &hills(), &SaveOptions::default()).unwrap();
     fs::remove_file(place.path().join("dem.png.json")).unwrap();
-    let loaded = load(&file, &LoadOptions::default()).unwrap();
+    let loaded = load_terrain(&file, &LoadOptions::default()).unwrap();
     assert!(!loaded.warnings.is_empty());
     let text = "from = \"dem.png\"\n[[stage]]\nmodel = \"thermal\"\nsteps = 1\n";
     let recipe = Recipe { folder: place.path().into(), ..Recipe::parse(text).unwrap() };

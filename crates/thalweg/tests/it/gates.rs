@@ -9,9 +9,9 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, POOL};
 use thalweg_core::{Field, Height, Terrain};
 use thalweg_render::products::lakes::outline_lakes;
-use thalweg_render::products::measure::measure;
-use thalweg_render::products::resample::{reduce, resample};
-use thalweg_render::products::statistics::correlation;
+use thalweg_render::products::measure::measure_terrain;
+use thalweg_render::products::resample::{reduce_terrain, resample_terrain};
+use thalweg_render::products::statistics::correlate_fields;
 
 const RELIEF: [&str; 9] = ["alpine", "badlands", "canyon", "forest", "glacial", "hills", "lakes", "rivers", "uplift"];
 
@@ -64,13 +64,13 @@ const MISSED: [(&str, &str); 8] = [
 
 /// Returns the gates that apply to a terrain, with its values and whether they pass.
 fn values(name: &str, terrain: &Terrain) -> Vec<(&'static str, f64, bool)> {
-    let measures = measure(terrain, &Default::default()).expect("it is measured");
+    let measures = measure_terrain(terrain, &Default::default()).expect("it is measured");
     let mut found: Vec<_> =
         GATES.iter().filter_map(|gate| Some((gate.name, measures.value(gate.name)?, gate))).collect();
     if MOUNTAINS.contains(&name) {
         let size = terrain.grid.size.map(|n| ((n as f64 * terrain.grid.cell / 30.0).round() as usize).min(n));
-        let coarse = resample(terrain, size).expect("it is resampled");
-        let measures = measure(&coarse, &Default::default()).expect("it is measured");
+        let coarse = resample_terrain(terrain, size).expect("it is resampled");
+        let measures = measure_terrain(&coarse, &Default::default()).expect("it is measured");
         found.extend(measures.value(SLOPES.name).map(|value| (SLOPES.name, value, &SLOPES)));
     }
     found.into_iter().map(|(name, value, gate)| (name, value, (gate.low..=gate.high).contains(&value))).collect()
@@ -78,10 +78,12 @@ fn values(name: &str, terrain: &Terrain) -> Vec<(&'static str, f64, bool)> {
 
 /// Returns the mean correlation over the ten pairs of five seeds.
 fn alike(name: &str) -> f64 {
-    let means = |seed: u64| reduce(&build_preset(name, 128, Some(seed)), [32, 32]).expect("it is reduced").metres();
+    let means = |seed: u64| {
+        reduce_terrain(&build_preset(name, 128, Some(seed)), [32, 32]).expect("it is reduced").ground_metres()
+    };
     let worlds: Vec<_> = (101..106).map(means).collect();
     let pairs = (0..5).flat_map(|a| (a + 1..5).map(move |b| [a, b]));
-    let all: Vec<f64> = pairs.map(|[a, b]| correlation(&worlds[a], &worlds[b]).expect("of one size")).collect();
+    let all: Vec<f64> = pairs.map(|[a, b]| correlate_fields(&worlds[a], &worlds[b]).expect("of one size")).collect();
     all.iter().sum::<f64>() / all.len() as f64
 }
 
@@ -107,7 +109,7 @@ fn presets_of_relief_pass_the_gates_but_for_those_that_are_said() {
 fn lake_count(terrain: &Terrain) -> usize {
     let depths = match terrain.layers.get(POOL.name).map(|layer| &layer.cells) {
         Some(Cells::Height(depths)) => depths.clone(),
-        Some(Cells::Float(depths)) => depths.map(|depth| Height::saturating(f64::from(*depth))),
+        Some(Cells::Float(depths)) => depths.map(|depth| Height::from_metres_clamped(f64::from(*depth))),
         _ => Field::new(terrain.grid.size, Height::ZERO),
     };
     let (found, _) = outline_lakes(terrain, &depths).expect("lakes are found");
@@ -129,7 +131,8 @@ fn drawn_seeds_at_three_resolutions() {
                 for (gate, value, _) in values(name, &terrain) {
                     of.entry(gate).or_default().push(value);
                 }
-                let density = measure(&terrain, &Default::default()).expect("measured").value("drainage_density");
+                let density =
+                    measure_terrain(&terrain, &Default::default()).expect("measured").value("drainage_density");
                 of.entry("drainage_density").or_default().extend(density);
                 of.entry("lakes over 1 ha").or_default().push(lake_count(&terrain) as f64);
             }

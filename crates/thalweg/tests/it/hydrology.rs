@@ -1,7 +1,7 @@
 //! Tests of streams and pools: properties that must hold.
 
 use crate::support::terrain_on;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::declare::params::Written;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL};
@@ -38,7 +38,7 @@ fn run(model: &dyn Model, terrain: &mut Terrain, mut each: impl FnMut(&Terrain, 
     let mut stepper = model.start(&terrain.grid).expect("starts");
     let mut budget = MassBalance::default();
     for step in 0..model.steps(&terrain.grid) {
-        budget += stepper.step(terrain, Tick { key: Key::new(4, "water"), step }).expect("steps");
+        budget += stepper.run_step(terrain, Tick { key: RandomKey::new(4, "water"), step }).expect("steps");
         each(terrain, &budget);
     }
     budget
@@ -53,7 +53,7 @@ fn pool(terrain: &Terrain) -> &Field<Height> {
 
 /// Returns all water in the terrain in units × cells: the lakes, and water that no depth of them shows.
 fn stored(terrain: &Terrain) -> i64 {
-    let held = terrain.tables.get("held").and_then(|held| held.ints("water"));
+    let held = terrain.tables.get("held").and_then(|held| held.int_column("water"));
     pool(terrain).as_slice().iter().map(|depth| i64::from(depth.0)).sum::<i64>()
         + held.into_iter().flatten().sum::<i64>()
 }
@@ -98,7 +98,7 @@ fn lakes_are_level_to_the_unit_and_never_above_their_spill() {
                 }
             }
         }
-        let hierarchy = Hierarchy::of(&Land::of(terrain));
+        let hierarchy = Hierarchy::from_land(&Land::from_terrain(terrain));
         let room: i64 = hierarchy.depressions.iter().filter(|d| d.parent.is_none()).map(|d| d.volume).sum();
         let water: i64 = depth.as_slice().iter().map(|d| i64::from(d.0)).sum();
         assert!(water <= room, "{water} in {room}");
@@ -126,13 +126,13 @@ fn a_bowl_fills_to_the_level_that_its_water_says() {
     assert!(terrain.ground == before, "nothing was dug");
     let depth = pool(&terrain);
     let volume: i64 = depth.as_slice().iter().map(|d| i64::from(d.0)).sum();
-    let land = Land::of(&terrain);
+    let land = Land::from_terrain(&terrain);
     let mut water = Field::new(terrain.grid.size, 0i64);
     water[(40, 40)] = volume;
-    let standing = spill::fill_spill_merge(&land, &Hierarchy::of(&land), &water).expect("poured");
+    let standing = spill::fill_spill_merge(&land, &Hierarchy::from_land(&land), &water).expect("poured");
     assert_eq!(&standing.depth, depth, "one level");
     // 4 m of rain fall on each cell that drains to the middle.
-    let hollows = Hierarchy::of(&land);
+    let hollows = Hierarchy::from_land(&land);
     let above = hollows.leaf.as_slice().iter().filter(|leaf| **leaf == hollows.leaf[(40, 40)]).count();
     let fell = above as f64 * 4.0 * UNITS;
     assert!((volume as f64 / fell - 1.0).abs() < 1e-4, "{} of what fell", volume as f64 / fell);
@@ -165,14 +165,15 @@ fn on_a_plane_water_runs_straight_down_and_adds_up() {
         ("momentum", 0.0),
     ];
     run(&*model(&[&still[..], &[("drops", 12.0), ("batch", 0.25)]].concat()), &mut terrain, |_, _| {});
-    let discharge = terrain.float(&DISCHARGE).expect("written");
+    let discharge = terrain.float_layer(&DISCHARGE).expect("written");
     let rain = CELL * CELL / 31_557_600.0;
     for i in [20, 60, 100] {
         let mean = discharge.row(i)[5..55].iter().map(|q| f64::from(*q)).sum::<f64>() / 50.0;
         let due = (i as f64 + 0.5) * rain;
         assert!((mean / due - 1.0).abs() < 0.1, "row {i}: {mean} m³/s, {due} due");
     }
-    let [x, y] = [MOMENTUM_X, MOMENTUM_Y].map(|spec| terrain.float(&spec).expect("written").row(100)[5..55].to_vec());
+    let [x, y] =
+        [MOMENTUM_X, MOMENTUM_Y].map(|spec| terrain.float_layer(&spec).expect("written").row(100)[5..55].to_vec());
     let total = |m: &[f32]| m.iter().map(|m| f64::from(*m)).sum::<f64>();
     assert!(total(&x).abs() < 1e-3 * total(&y) && total(&y) > 0.0, "southward: {} by {}", total(&x), total(&y));
 }
@@ -183,7 +184,7 @@ fn roots_hold_the_soil_and_lakes_silt_up() {
     let lost = |density: f32| {
         let mut terrain = slope();
         let trees = Cells::Float(Field::new([100, 60], density));
-        terrain.insert(&thalweg_core::terrain::TREE_DENSITY, trees).expect("fits");
+        terrain.insert_layer(&thalweg_core::terrain::TREE_DENSITY, trees).expect("fits");
         run(&*model(&[("drops", 1.0)]), &mut terrain, |_, _| {}).eroded
     };
     let (bare, sparse) = (lost(0.0), lost(0.6));
@@ -191,7 +192,7 @@ fn roots_hold_the_soil_and_lakes_silt_up() {
     // The bowl's sides feed its floor: its deepest place rises.
     let mut terrain = bowl();
     run(&*model(&[("drops", 1.5), ("lake_evaporation", 0.0)]), &mut terrain, |_, _| {});
-    assert!(terrain.ground[(40, 40)] > Height::saturating(101.0), "{}", terrain.ground[(40, 40)].metres());
+    assert!(terrain.ground[(40, 40)] > Height::from_metres_clamped(101.0), "{}", terrain.ground[(40, 40)].metres());
 }
 
 #[test]
@@ -199,7 +200,8 @@ fn batches_do_not_change_the_physics() {
     let eroded = |batch: f64| {
         let mut terrain = hills([128, 128]);
         let budget = run(&*model(&[("drops", 1.0), ("batch", batch)]), &mut terrain, |_, _| {});
-        let discharge: f64 = terrain.float(&DISCHARGE).expect("written").as_slice().iter().map(|q| f64::from(*q)).sum();
+        let discharge: f64 =
+            terrain.float_layer(&DISCHARGE).expect("written").as_slice().iter().map(|q| f64::from(*q)).sum();
         [budget.eroded as f64, discharge]
     };
     let (fine, coarse) = (eroded(0.004), eroded(0.016));

@@ -1,6 +1,6 @@
 //! Tests of the parts that form the lands of continents, from outside: plates, and the rain on them.
 
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::{RAIN, UPLIFT};
 use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_models::model::{MassBalance, Model, Tick};
@@ -14,7 +14,7 @@ fn laid(seed: u64, side: usize) -> Terrain {
     let model = Plates::default();
     let mut stepper = model.start(&terrain.grid).unwrap();
     for step in 0..model.steps(&terrain.grid) {
-        stepper.step(&mut terrain, Tick { key: Key::new(seed, "plates"), step }).unwrap();
+        stepper.run_step(&mut terrain, Tick { key: RandomKey::new(seed, "plates"), step }).unwrap();
     }
     terrain
 }
@@ -38,7 +38,7 @@ fn continents_have_land_shelf_and_belts_and_their_rims_lie_in_deep_sea() {
         assert!(shelf > 0.01, "seed {seed}: shelf {shelf}");
         shares.push(land);
         // Mountain belts: some of the land is uplifted five times as fast as most of it.
-        let uplift = terrain.float(&UPLIFT).unwrap();
+        let uplift = terrain.float_layer(&UPLIFT).unwrap();
         let mut dry: Vec<f32> = (0..all.len()).filter(|k| all[*k] > 0.0).map(|k| uplift.as_slice()[k]).collect();
         dry.sort_by(f32::total_cmp);
         let of = |part: f64| dry[((dry.len() - 1) as f64 * part) as usize];
@@ -67,13 +67,13 @@ fn rain(model: &Climate) -> Field<f32> {
         let (y, x) = (i as f64 - 49.5, j as f64 - 49.5);
         if x * x + y * y > 40.0 * 40.0 { -500.0 } else { 100.0 + (2500.0 - 300.0 * x.abs()).max(0.0) }
     };
-    let ground = Field::generate([100, 100], |i, j| Height::saturating(height(i, j)));
+    let ground = Field::from_fn([100, 100], |i, j| Height::from_metres_clamped(height(i, j)));
     let mut terrain = Terrain::from_ground(grid, ground).unwrap();
     let before = terrain.ground.clone();
-    let tick = Tick { key: Key::new(1, "climate"), step: 0 };
-    assert_eq!(model.start(&terrain.grid).unwrap().step(&mut terrain, tick).unwrap(), MassBalance::default());
+    let tick = Tick { key: RandomKey::new(1, "climate"), step: 0 };
+    assert_eq!(model.start(&terrain.grid).unwrap().run_step(&mut terrain, tick).unwrap(), MassBalance::default());
     assert_eq!(terrain.ground, before);
-    terrain.float(&RAIN).unwrap().clone()
+    terrain.float_layer(&RAIN).unwrap().clone()
 }
 
 fn mean(rain: &Field<f32>, cols: std::ops::Range<usize>) -> f32 {
@@ -110,10 +110,10 @@ fn more_falls_at_the_equator_than_in_the_belt_of_deserts() {
 #[test]
 fn moved_southward_it_lies_elsewhere_in_the_belts() {
     let mut model = Climate { latitude: 60.0, ..Climate::default() };
-    model.moved([5e6, 15.0 * 111_200.0]);
+    model.shift_map_origin([5e6, 15.0 * 111_200.0]);
     assert!((model.latitude - 45.0).abs() < 1e-9);
     assert_eq!(rain(&model), rain(&Climate { latitude: model.latitude, ..Climate::default() }));
     // Across the pole and down the other side.
-    model.moved([0.0, -60.0 * 111_200.0]);
+    model.shift_map_origin([0.0, -60.0 * 111_200.0]);
     assert!((model.latitude - 75.0).abs() < 1e-9, "{}", model.latitude);
 }

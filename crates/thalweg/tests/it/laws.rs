@@ -115,7 +115,7 @@ impl Model for Misnamed {
 }
 
 impl Stepper for Misnamed {
-    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
+    fn run_step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
         let by = i32::from(self.lifts);
         terrain.ground = terrain.ground.map(|height| Height(height.0 + by));
         Ok(MassBalance::default())
@@ -161,8 +161,12 @@ fn a_layer_of_one_name_is_declared_alike_by_all() {
 fn every_role_is_played_by_one_model_and_blends_are_those_of_base_models() {
     for role in [Role::Strokes, Role::Droplets, Role::Springs, Role::Water] {
         let players: Vec<&str> =
-            models::all_models().filter(|model| model.plays(role)).map(|model| model.about().name).collect();
-        assert_eq!(players, [models::playing(role).expect("its numbers are allowed").about().name], "{role:?}");
+            models::all_models().filter(|model| model.plays_role(role)).map(|model| model.about().name).collect();
+        assert_eq!(
+            players,
+            [models::find_model_for_role(role).expect("its numbers are allowed").about().name],
+            "{role:?}"
+        );
     }
     each(|model| {
         // A choice parameter that says how a model combines with the ground must equal the declared blend.
@@ -194,9 +198,9 @@ fn zero_factors_change_nothing() {
 #[test]
 fn windows_of_a_terrain_agree_with_it() {
     let grid = Grid::new([30, 40], 30.0).expect("a grid");
-    let ground = Field::generate(grid.size, |i, j| Height((i * 40 + j) as i32));
+    let ground = Field::from_fn(grid.size, |i, j| Height((i * 40 + j) as i32));
     let terrain = Terrain::from_ground(grid, ground).expect("of the grid's size");
-    let window = terrain.window(CellRect::new([7, 9], [11, 13]));
+    let window = terrain.copy_window(CellRect::new([7, 9], [11, 13]));
     assert_eq!(window.ground[(3, 4)], terrain.ground[(10, 13)]);
     assert_eq!(window.grid.world_cell(3, 4), terrain.grid.world_cell(10, 13));
 }

@@ -3,7 +3,7 @@
 use crate::support::{finished, run_recipe, with_threads};
 use thalweg_core::Terrain;
 use thalweg_core::terrain::Cells;
-use thalweg_render::products::agreement::agreement;
+use thalweg_render::products::agreement::compare_terrains;
 use thalweg_sim::plan::Turn;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::recipe::strokes::{Stroke, Tool};
@@ -70,7 +70,7 @@ fn turns_are_taken_level_by_level() {
     let sizes: Vec<[usize; 2]> = run.grids().iter().map(|grid| grid.size).collect();
     assert_eq!(sizes, [[16, 32], [32, 64], [64, 128]]);
     // A fraction of the years of the level before, in shorter steps.
-    let steps: Vec<u32> = [1, 3, 5].map(|n| run.steps_of(run.turns()[n])).into();
+    let steps: Vec<u32> = [1, 3, 5].map(|n| run.steps_in_turn(run.turns()[n])).into();
     assert_eq!(steps, [15, 7, 3]);
     let run = finished(run);
     let rivers: Vec<f64> = run.reports().iter().filter_map(|report| report.parameters["years"].as_f64()).collect();
@@ -80,13 +80,13 @@ fn turns_are_taken_level_by_level() {
 #[test]
 fn mass_closes_over_all_levels() {
     let run = Run::new(recipe(128)).unwrap();
-    let before = run.terrain().solid();
+    let before = run.terrain().sum_solid();
     assert_eq!(before, 0);
     let run = finished(run);
     // Each level's mass balance counts cells of its own size, which are four times as large on the level before.
     let last = run.grids().len() - 1;
     let changes = run.reports().iter().map(|report| report.budget.solid_change() << (2 * (last - report.level)));
-    assert_eq!(run.terrain().solid(), changes.sum::<i128>());
+    assert_eq!(run.terrain().sum_solid(), changes.sum::<i128>());
     assert!(run.reports().iter().any(|report| report.model == "finer" && report.budget.added != 0));
 }
 
@@ -99,11 +99,11 @@ fn a_smaller_build_is_the_first_part_of_a_larger_one() {
         run_recipe(recipe)
     };
     while large.position().0 < 4 {
-        large.step().unwrap();
+        large.take_step().unwrap();
     }
     assert_eq!(large.terrain().fingerprints(), small.terrain().fingerprints());
     let large = finished(large);
-    let same = agreement(small.terrain(), large.terrain()).unwrap();
+    let same = compare_terrains(small.terrain(), large.terrain()).unwrap();
     assert!(same.heights > 0.98, "{same:?}");
 }
 
@@ -160,7 +160,7 @@ fn same_bits_for_any_threads_and_after_resume_anywhere() {
                 assert_eq!(finished(resumed).terrain().fingerprints(), whole, "from {:?}", run.position());
                 seen += 1;
             }
-            if run.step().unwrap().is_none() {
+            if run.take_step().unwrap().is_none() {
                 break;
             }
         }
@@ -172,10 +172,10 @@ fn same_bits_for_any_threads_and_after_resume_anywhere() {
 fn what_moves_goes_over_to_finer_cells_to_the_unit() {
     let mut run = Run::new(Recipe::parse(&format!("{HEAD}cells = 64\n{MOVING}")).unwrap()).unwrap();
     while run.turns()[run.position().0].stage.is_some() {
-        run.step().unwrap();
+        run.take_step().unwrap();
     }
     let coarse = run.terrain().clone();
-    run.step().unwrap();
+    run.take_step().unwrap();
     let fine = run.terrain();
     let sum = |terrain: &Terrain, name: &str| match &terrain.layers[name].cells {
         Cells::Height(field) => field.as_slice().iter().map(|h| f64::from(h.0)).sum::<f64>(),
@@ -199,7 +199,7 @@ fn what_moves_goes_over_to_finer_cells_to_the_unit() {
     let run = finished(run);
     let last = run.grids().len() - 1;
     let changes = run.reports().iter().map(|report| report.budget.solid_change() << (2 * (last - report.level)));
-    assert_eq!(run.terrain().solid(), changes.sum::<i128>());
+    assert_eq!(run.terrain().sum_solid(), changes.sum::<i128>());
 }
 
 #[test]
@@ -207,19 +207,19 @@ fn marks_agree_over_levels_and_with_more_of_them() {
     let mut run = Run::new(recipe(64)).unwrap();
     let mut marks: Vec<Mark> = Vec::new();
     while !run.is_done() {
-        marks.push(run.mark());
-        run.step().unwrap();
+        marks.push(run.save_mark());
+        run.take_step().unwrap();
     }
     // An additional level changes nothing on the first two, except for what runs on the last.
     let larger = recipe(128);
-    let agreeing: Vec<&Mark> = marks.iter().filter(|mark| mark.agrees(&larger)).collect();
+    let agreeing: Vec<&Mark> = marks.iter().filter(|mark| mark.is_consistent_with(&larger)).collect();
     assert_eq!(agreeing.last().map(|mark| mark.turn()), Some(4));
     let on = finished(Run::from_mark(recipe(128), agreeing.last().unwrap()).unwrap());
     assert_eq!(on.terrain().fingerprints(), run_recipe(larger).terrain().fingerprints());
     // Another fraction of years on finer levels leaves the first as it was.
     let mut other = recipe(64);
     other.stages[1].finer.insert("years".into(), 0.5);
-    let last = marks.iter().filter(|mark| mark.agrees(&other)).map(Mark::turn).max();
+    let last = marks.iter().filter(|mark| mark.is_consistent_with(&other)).map(Mark::turn).max();
     assert!(last < Some(2), "{last:?}");
 }
 
@@ -227,19 +227,19 @@ fn marks_agree_over_levels_and_with_more_of_them() {
 fn strokes_belong_to_their_level_and_hands_come_last() {
     let mut run = Run::new(recipe(128)).unwrap();
     while run.position() != (3, 2) {
-        run.step().unwrap();
+        run.take_step().unwrap();
     }
     let mut stroke = Stroke::new(Tool::Raise, vec![[600.0, 600.0].into()]);
     stroke.radius = 200.0;
-    run.stroke(stroke.clone()).unwrap();
+    run.add_stroke(stroke.clone()).unwrap();
     // If the terrain is about to be refined, that is done first.
     while run.position() != (4, 0) {
-        run.step().unwrap();
+        run.take_step().unwrap();
     }
-    run.stroke(stroke.clone()).unwrap();
+    run.add_stroke(stroke.clone()).unwrap();
     assert_eq!(run.position(), (5, 0));
     let mut run = finished(run);
-    run.stroke(stroke).unwrap();
+    run.add_stroke(stroke).unwrap();
     let run = finished(run);
     let strokes = |label: &str| {
         let stage = run.recipe().stages.iter().find(|stage| stage.label == label).unwrap();
@@ -314,12 +314,12 @@ fn a_stage_that_has_not_run_changes_nothing_of_finer_base_ground() {
     let [mut between, after] = [parsed(creep, "add"), parsed("", "add")].map(|recipe| Run::new(recipe).unwrap());
     let after = Recipe::parse(&(after.recipe().to_toml() + creep)).unwrap();
     while between.position().0 < 5 {
-        assert!(between.mark().agrees(&after), "{:?}", between.position());
-        between.step().unwrap();
+        assert!(between.save_mark().is_consistent_with(&after), "{:?}", between.position());
+        between.take_step().unwrap();
     }
-    between.step().unwrap();
+    between.take_step().unwrap();
     assert_eq!(between.terrain().grid.cell, 40.0);
-    assert!(!between.mark().agrees(&after));
+    assert!(!between.save_mark().is_consistent_with(&after));
 }
 
 #[test]
@@ -327,14 +327,14 @@ fn a_mask_may_be_as_large_as_any_level_or_larger() {
     let folder = tempfile::tempdir().unwrap();
     let with_mask = |cells: usize, size: [usize; 2]| {
         let mask = Terrain::new(thalweg_core::terrain::grid::Grid::new(size, 1.0).unwrap());
-        let half = thalweg_core::terrain::field::Field::generate(size, |_, j| if 2 * j < size[1] { 1.0 } else { 0.0 });
+        let half = thalweg_core::terrain::field::Field::from_fn(size, |_, j| if 2 * j < size[1] { 1.0 } else { 0.0 });
         let path = folder.path().join("mask.tif");
         thalweg_io::terrain::save_layer(&path, &mask, "erodibility", &Cells::Float(half)).unwrap();
         let given = STAGES.replace("deposition = 0.5", "layers = { erodibility = \"mask.tif\" }");
         let mut recipe = Recipe::parse(&format!("{HEAD}cells = {cells}\n{given}")).unwrap();
         recipe.folder = folder.path().into();
         let mut run = Run::new(recipe)?;
-        while run.step()?.is_some() {}
+        while run.take_step()?.is_some() {}
         Ok::<_, thalweg_core::base::error::Error>(run.terrain().clone())
     };
     // The mask has the same two halves at every size: with at least its own number of cells, each level is the same to
@@ -348,7 +348,7 @@ fn a_mask_may_be_as_large_as_any_level_or_larger() {
     // With fewer cells it is smooth where the halves meet, and otherwise the same.
     let coarse = with_mask(64, [16, 32]).unwrap();
     assert_ne!(coarse.ground, own.ground);
-    assert!(agreement(&coarse, &own).unwrap().heights > 0.98, "{:?}", agreement(&coarse, &own));
+    assert!(compare_terrains(&coarse, &own).unwrap().heights > 0.98, "{:?}", compare_terrains(&coarse, &own));
     for [rows, cols] in [[48, 96], [8, 16], [32, 32]] {
         let error = with_mask(64, [rows, cols]).unwrap_err().to_string();
         assert!(error.contains(&format!("{cols} × {rows}")) && error.contains("32 × 16, and that times 2"), "{error}");
@@ -360,8 +360,8 @@ fn stages_that_no_level_is_for_are_named() {
     let idle = |cells: usize, levels: &str| {
         let text = format!("{HEAD}cells = {cells}\n[[stage]]\nmodel = \"thermal\"\nlevels = {levels}\n");
         let run = Run::new(Recipe::parse(&text).unwrap()).unwrap();
-        assert_eq!(run.report()["idle"], serde_json::json!(run.idle()));
-        run.idle().len()
+        assert_eq!(run.report()["idle"], serde_json::json!(run.idle_stages()));
+        run.idle_stages().len()
     };
     // Cells of 80, 40 and 20 m.
     assert_eq!(idle(128, "{ finest = 41.0, coarsest = 79.0 }"), 1);
@@ -425,7 +425,7 @@ fn memory_is_that_of_the_level_where_it_is_most() {
         let stage = "[[stage]]\nmodel = \"stream_power\"\ndeposition = 0.3\n";
         let text = format!("extent = [1e4, 1e4]\ncells = 256\ncoarsest = 32\n{stage}{line}\n");
         let recipe = Recipe::parse(&text).unwrap();
-        recipe.memory(&recipe.grid().unwrap()) / (256 * 256)
+        recipe.estimate_memory(&recipe.last_grid().unwrap()) / (256 * 256)
     };
     // The ground, the sediment and the memory of the rivers; or what refining them takes.
     assert_eq!(need(""), 4 + 4 + 50);
@@ -454,7 +454,7 @@ fn the_short_side_comes_out_by_a_hundredth() {
     let auto = "\"auto\"";
     let four = [[40, 128], [80, 256], [160, 512], [320, 1024]];
     assert_eq!(sizes("[10240.0, 3200.0]", 1024, auto).unwrap(), four);
-    assert_eq!(of("[10240.0, 3200.0]", 1024, auto).preview().unwrap(), 512);
+    assert_eq!(of("[10240.0, 3200.0]", 1024, auto).preview_cells().unwrap(), 512);
     // 37.5 cells of 80 m: the build, and any larger one, begins with cells of 40 m.
     assert_eq!(sizes("[10240.0, 3000.0]", 1024, auto).unwrap(), [[75, 256], [150, 512], [300, 1024]]);
     assert_eq!(sizes("[3000.0, 10240.0]", 512, auto).unwrap(), [[256, 75], [512, 150]]);

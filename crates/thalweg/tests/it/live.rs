@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::support::finish_run;
 use thalweg_core::terrain::{Cells, RAIN};
 use thalweg_core::{Field, Result};
-use thalweg_noise::given::springs::{SPRINGS, Spring};
+use thalweg_noise::input_tables::springs::{SPRINGS, Spring};
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
 
@@ -35,17 +35,17 @@ fn run() -> Run {
 
 fn step(run: &mut Run, times: usize) {
     for _ in 0..times {
-        run.step().unwrap();
+        run.take_step().unwrap();
     }
 }
 
 fn set(run: &mut Run, label: &str, parameter: &str, value: &str) -> Result<()> {
-    run.set(label, parameter, &thalweg_core::declare::params::parse_value(value))
+    run.set_parameter(label, parameter, &thalweg_core::declare::params::parse_value(value))
 }
 
 /// Steps until `n` steps of the stage `label` are done.
 fn until(run: &mut Run, label: &str, n: u32) {
-    while let Some(progress) = run.step().unwrap() {
+    while let Some(progress) = run.take_step().unwrap() {
         if progress.label == label && progress.step == n {
             return;
         }
@@ -125,8 +125,8 @@ fn springs_and_rain_are_added_between_steps_and_kept() {
     live.add_spring(spring).unwrap();
     assert_eq!(live.terrain().tables[SPRINGS].len(), 3);
     let size = live.terrain().grid.size;
-    let mask = Field::generate(size, |i, _| if i < 5 { 1.0 } else { 0.0 });
-    live.terrain_mut().insert(&RAIN, Cells::Float(mask)).unwrap();
+    let mask = Field::from_fn(size, |i, _| if i < 5 { 1.0 } else { 0.0 });
+    live.terrain_mut().insert_layer(&RAIN, Cells::Float(mask)).unwrap();
     set(&mut live, "brook", "rain", "50").unwrap();
     step(&mut live, 3);
     live.save(&file, &serde_json::Value::Null).unwrap();

@@ -1,7 +1,7 @@
 //! Tests of streams, lakes, soils and vegetation together: properties that must hold when they interact.
 
 use crate::support::terrain_on;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, DISCHARGE, POOL, SOIL};
 use thalweg_core::{Edge, Field, Grid, Height, Result, Terrain};
@@ -10,8 +10,8 @@ use thalweg_flow::depressions::Hierarchy;
 use thalweg_models::model::{MassBalance, Model, Tick};
 use thalweg_models::models;
 use thalweg_models::process::forest::{Forest, TREES};
-use thalweg_noise::given::soils::{number, strata};
-use thalweg_noise::given::springs::{self, Spring};
+use thalweg_noise::input_tables::soils::{number, strata};
+use thalweg_noise::input_tables::springs::{self, Spring};
 
 use crate::widths::widths;
 
@@ -48,13 +48,13 @@ fn run(model: &dyn Model, terrain: &mut Terrain) -> Result<MassBalance> {
     let mut stepper = model.start(&terrain.grid)?;
     let mut budget = MassBalance::default();
     for step in 0..model.steps(&terrain.grid) {
-        budget += stepper.step(terrain, Tick { key: Key::new(4, "water"), step })?;
+        budget += stepper.run_step(terrain, Tick { key: RandomKey::new(4, "water"), step })?;
     }
     Ok(budget)
 }
 
 fn pool(terrain: &Terrain) -> &Field<Height> {
-    terrain.heights(&POOL).expect("depths are heights")
+    terrain.height_layer(&POOL).expect("depths are heights")
 }
 
 fn standing(terrain: &Terrain) -> f64 {
@@ -80,7 +80,7 @@ fn three_lakes_in_a_row_fill_and_hand_on_what_they_get() {
     let settings = [("drops", 10.0), ("batch", 0.05), ("years", 40.0), ("memory", 1.0), ("momentum", 0.0)];
     let budget = run(&*model(&[&STILL[..], &settings].concat()), &mut terrain).unwrap();
     let depth = pool(&terrain);
-    let discharge = terrain.float(&DISCHARGE).unwrap();
+    let discharge = terrain.float_layer(&DISCHARGE).unwrap();
     for (n, sill) in [49, 99, 149].into_iter().enumerate() {
         let level = terrain.ground[(20, sill)].0;
         assert_eq!(terrain.ground[(20, sill - 20)].0 + depth[(20, sill - 20)].0, level, "lake {n} stands at its sill");
@@ -99,12 +99,12 @@ fn nearly_all_land_drains_to_an_edge_or_a_lake() {
         let mut terrain = hills([150, 150]);
         // Rough ground: about every tenth cell is a pit.
         for (k, ground) in terrain.ground.as_mut_slice().iter_mut().enumerate() {
-            ground.0 += (Key::new(seed, "rough").and(k as u64).normal() * 1.5 * UNITS) as i32;
+            ground.0 += (RandomKey::new(seed, "rough").derive_key(k as u64).standard_normal() * 1.5 * UNITS) as i32;
         }
         run(&*model(&[("drops", 3.0)]), &mut terrain).unwrap();
         let depth = pool(&terrain);
         // Depressions by the pits that water drains to; a pit counts as good if it holds a lake.
-        let hollows = Hierarchy::of(&Land::of(&terrain));
+        let hollows = Hierarchy::from_land(&Land::from_terrain(&terrain));
         let ends_well = |leaf: &&u32| {
             let pit = hollows.depressions.get(**leaf as usize).map(|hollow| hollow.pit as usize);
             pit.is_none_or(|pit| depth.as_slice()[pit].0 > 0)
@@ -125,7 +125,7 @@ fn a_forest_keeps_out_of_the_water_and_holds_the_slope() {
     assert!(!bare.tables.contains_key(TREES));
     let forest = Forest::read(&wooded).unwrap();
     assert!(forest.trees().len() > 5000, "{} trees", forest.trees().len());
-    let (depth, discharge) = (pool(&wooded), wooded.float(&DISCHARGE).unwrap());
+    let (depth, discharge) = (pool(&wooded), wooded.float_layer(&DISCHARGE).unwrap());
     for tree in forest.trees() {
         let at = (tree.cell[0] as usize, tree.cell[1] as usize);
         assert!(depth[at].0 == 0 && discharge[at] <= 0.05, "{tree:?} in {} m, {} m³/s", depth[at].0, discharge[at]);
@@ -141,7 +141,7 @@ fn streams_that_draw_drops_along_are_narrower() {
         let mut model = model(&[&[("drops", 2.0)], settings].concat());
         model.set("hydrology", "rules", &rules.into()).unwrap();
         run(&*model, &mut terrain).unwrap();
-        widths(terrain.float(&DISCHARGE).unwrap(), (300.0 * RAIN) as f32, CELL).unwrap().mean
+        widths(terrain.float_layer(&DISCHARGE).unwrap(), (300.0 * RAIN) as f32, CELL).unwrap().mean
     };
     let plain = [("momentum", 0.0), ("stream_friction", 0.0), ("stream_evaporation", 0.0)];
     let [momentum, stream] = ["momentum", "stream"].map(|rules| [width(rules, &plain), width(rules, &[])]);
@@ -155,7 +155,7 @@ fn soils_yield_and_soak_up_by_their_kind() {
     let slope = || terrain([100, 60], |i, j| 600.0 - 5.0 * i + 3.0 * libm::sin(0.4 * j));
     let lost = |kind: u32, storm: f64| {
         let mut terrain = slope();
-        terrain.insert(&SOIL, Cells::Count(Field::new([100, 60], kind))).unwrap();
+        terrain.insert_layer(&SOIL, Cells::Count(Field::new([100, 60], kind))).unwrap();
         let budget = run(&*model(&[("drops", 1.0), ("storm", storm)]), &mut terrain).unwrap();
         assert!((budget.water_change() - standing(&terrain)).abs() <= 1e-9 * budget.rained);
         (budget.eroded as f64, budget.infiltrated / budget.rained)
@@ -184,13 +184,13 @@ fn hard_beds_stand_as_steps() {
     let before = terrain.ground.clone();
     run(&*model(&[("drops", 2.0)]), &mut terrain).unwrap();
     // Cells in a hard bed have been eroded less.
-    let rock = strata::strata(&terrain).unwrap().unwrap();
+    let rock = strata::read_strata(&terrain).unwrap().unwrap();
     let mut dug = [[0.0; 2]; 2];
     for i in 5..115 {
         for j in 5..75 {
             // Only cells with at least half of a bed's thickness left below the surface are counted.
-            let height = before[(i, j)].0 + rock.lean(i as i64, j as i64);
-            let half = Height::saturating(30.0).0;
+            let height = before[(i, j)].0 + rock.elevation_offset(i as i64, j as i64);
+            let half = Height::from_metres_clamped(30.0).0;
             let bed = rock.bed(height);
             if rock.bed(height - half) == bed {
                 dug[bed][0] += (before[(i, j)].metres() - terrain.ground[(i, j)].metres()).max(0.0);
@@ -211,7 +211,7 @@ fn a_spring_pours_its_rate_and_feeds_its_stream() {
     let poured = 0.05 * 20.0 * 31_557_600.0;
     assert!((budget.poured / poured - 1.0).abs() < 1e-3, "{} m³ of {poured}", budget.poured);
     assert!((budget.water_change() - standing(&terrain)).abs() <= 1e-9 * budget.poured);
-    let runs: f64 = terrain.float(&DISCHARGE).unwrap().row(50).iter().map(|q| f64::from(*q)).sum();
+    let runs: f64 = terrain.float_layer(&DISCHARGE).unwrap().row(50).iter().map(|q| f64::from(*q)).sum();
     assert!((runs / 0.05 - 1.0).abs() < 0.15, "{runs} m³/s of 0.05");
     // A rate higher than a batch can represent is refused, and the error names it.
     let mut flood = terrain.clone();
@@ -223,15 +223,15 @@ fn a_spring_pours_its_rate_and_feeds_its_stream() {
 #[test]
 fn the_strangest_lands_pass() {
     let closes = |mut terrain: Terrain, settings: &[(&str, f64)]| {
-        let solid = terrain.solid();
+        let solid = terrain.sum_solid();
         let budget = run(&*model(settings), &mut terrain).unwrap();
-        assert_eq!(terrain.solid() - solid, budget.deposited - budget.eroded);
+        assert_eq!(terrain.sum_solid() - solid, budget.deposited - budget.eroded);
         assert!((budget.water_change() - standing(&terrain)).abs() <= 1e-9 * budget.rained.max(1.0));
         terrain
     };
     // A terrain that is entirely sea.
     let mut sea = hills([40, 40]);
-    sea.grid.sea_level = Some(Height::saturating(9000.0));
+    sea.grid.sea_level = Some(Height::from_metres_clamped(9000.0));
     let after = closes(sea.clone(), &[("drops", 1.0), ("forest", 20.0)]);
     assert_eq!(after.ground, sea.ground);
     // Terrains one cell wide, and a single cell.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::long;
 use crate::support::{build_preset, preset_recipe, run_recipe, shared_preset, terrain_on, with_threads};
 use rayon::prelude::*;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Cell, CellRect, Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::{D8, OUT};
 use thalweg_models::model::{Local, Model};
@@ -17,20 +17,20 @@ use thalweg_models::models::droplets::Droplets;
 use thalweg_models::models::dunes::Dunes;
 use thalweg_noise::strata::{BedSettings, Beds, Risen, StandingBeds, Strike};
 use thalweg_refine::{
-    Frame, Join, JoinPatch, Joins, LocalWindow, OPERATORS, Operator, Rules, Sand, needed_window, refine, refine_tile,
-    refine_with_ledger,
+    Frame, LocalWindow, OPERATORS, Operator, OperatorPatch, RefinementOperator, RefinementOperators, Rules, Sand,
+    needed_window, refine_tile, refine_window, refine_with_ledger,
 };
-use thalweg_render::products::measure::{MeasureOptions, measure, specs};
+use thalweg_render::products::measure::{MeasureOptions, list_specs, measure_terrain};
 
 /// Rough terrain from sums of cosines with hashed directions, octave by octave; independent of the library's noise.
 fn rough(size: [usize; 2], cell: f64, relief: f64, seed: u64) -> Field<f64> {
-    let key = Key::new(seed, "rough");
+    let key = RandomKey::new(seed, "rough");
     let mut field = Field::new(size, 0.0f64);
     for wave in 0..48u64 {
-        let key = key.and(wave);
+        let key = key.derive_key(wave);
         let octave = 2f64.powi((wave / 8) as i32);
-        let [angle, phase] = key.pair().map(|x| x * std::f64::consts::TAU);
-        let rate = std::f64::consts::TAU * octave / (24.0 * cell) * (0.7 + 0.6 * key.and(1).unit());
+        let [angle, phase] = key.uniform_pair().map(|x| x * std::f64::consts::TAU);
+        let rate = std::f64::consts::TAU * octave / (24.0 * cell) * (0.7 + 0.6 * key.derive_key(1).uniform_unit());
         for i in 0..size[0] {
             for j in 0..size[1] {
                 let along = (i as f64 * angle.sin() + j as f64 * angle.cos()) * cell;
@@ -47,7 +47,7 @@ fn terrain(cell: f64, metres: &Field<f64>, edges: [Edge; 4], sea: Option<f64>) -
     let mut terrain = terrain_on(grid, |i, j| metres[(i, j)]);
     // Patches of sand, for rules that depend on sediment.
     let patches = rough(metres.size(), 30.0, 6.0, 77);
-    terrain.loose = Some(Field::generate(metres.size(), |i, j| Height::from_metres(patches[(i, j)].max(0.0)).unwrap()));
+    terrain.loose = Some(Field::from_fn(metres.size(), |i, j| Height::from_metres(patches[(i, j)].max(0.0)).unwrap()));
     terrain
 }
 
@@ -107,10 +107,10 @@ fn grounds(side: usize, seed: u64) -> Vec<(&'static str, Terrain)> {
 }
 
 /// Refines the whole of each level.
-fn wholes(frame: &Frame, rules: &Rules, key: Key, first: &LocalWindow, levels: u32) -> Vec<LocalWindow> {
+fn wholes(frame: &Frame, rules: &Rules, key: RandomKey, first: &LocalWindow, levels: u32) -> Vec<LocalWindow> {
     let mut all = vec![first.clone()];
     for level in 1..=levels {
-        let finer = refine(frame, rules, key, &all[level as usize - 1], frame.world(level)).unwrap();
+        let finer = refine_window(frame, rules, key, &all[level as usize - 1], frame.world_rect(level)).unwrap();
         all.push(finer);
     }
     all
@@ -156,7 +156,7 @@ fn check_laws(what: &str, frame: &Frame, window: &LocalWindow, sinks: usize) {
     let next = |k: usize| {
         let code = window.receivers.as_slice()[k];
         let Cell { row: i, col: j } =
-            D8::from_code(code)?.neighbour_of(Cell::new((k / cols) as i64, (k % cols) as i64));
+            D8::from_code(code)?.adjacent_cell(Cell::new((k / cols) as i64, (k % cols) as i64));
         assert!(
             (0..size[0] as i64).contains(&i) && (0..cols as i64).contains(&j),
             "{what}: {k} leads out of the world"
@@ -234,7 +234,7 @@ fn trapped(frame: &Frame, window: &LocalWindow) -> usize {
     let mut trapped = 0;
     while let Some(Reverse((level, k))) = heap.pop() {
         for direction in D8::ALL {
-            let Cell { row: i, col: j } = direction.neighbour_of(Cell::new((k / cols) as i64, (k % cols) as i64));
+            let Cell { row: i, col: j } = direction.adjacent_cell(Cell::new((k / cols) as i64, (k % cols) as i64));
             if (0..size[0] as i64).contains(&i) && (0..cols as i64).contains(&j) {
                 let to = i as usize * cols + j as usize;
                 if !done[to] {
@@ -252,13 +252,13 @@ fn trapped(frame: &Frame, window: &LocalWindow) -> usize {
 fn all_water_arrives_on_any_ground() {
     for seed in 0..long::or(2, 12) {
         for (name, terrain) in grounds(long::or(20, 48), seed) {
-            let (frame, first) = LocalWindow::of(&terrain).unwrap();
+            let (frame, first) = LocalWindow::from_terrain(&terrain).unwrap();
             let rules = rules_of(seed);
             let walled = frame.edges == CLOSED;
             let levels = lake_levels(name, &frame, &first);
             let named = ["a crater lake", "deep hollows"].contains(&name);
             assert!(!named || !levels.is_empty(), "{name}, seed {seed}: no lake");
-            for window in wholes(&frame, &rules, Key::new(seed, "laws"), &first, 3) {
+            for window in wholes(&frame, &rules, RandomKey::new(seed, "laws"), &first, 3) {
                 check_laws(name, &frame, &window, usize::from(walled));
                 let finer = lake_levels(name, &frame, &window);
                 assert_eq!(finer, levels, "{name}, level {}: lakes are other ones", window.level);
@@ -270,9 +270,10 @@ fn all_water_arrives_on_any_ground() {
 
 /// Dipping beds on rock that has been uplifted unevenly.
 fn beds(seed: u64) -> StandingBeds {
-    let key = Key::new(seed, "beds");
+    let key = RandomKey::new(seed, "beds");
     let settings = BedSettings { contrast: 1.5, thickness: 11.0, dip: 0.1, direction: 70.0 };
-    let risen = Risen { metres: 200.0, variation: 0.5, wavelength: 500.0, strike: Strike::NONE, key: key.and(1) };
+    let risen =
+        Risen { metres: 200.0, variation: 0.5, wavelength: 500.0, strike: Strike::NONE, key: key.derive_key(1) };
     StandingBeds::new(Beds::new(&settings, key), risen, 30.0)
 }
 
@@ -280,7 +281,7 @@ fn beds(seed: u64) -> StandingBeds {
 #[derive(Debug)]
 struct Wild(u32);
 
-impl Join for Wild {
+impl RefinementOperator for Wild {
     fn reach(&self, _: u32, _: f64) -> u32 {
         self.0
     }
@@ -289,16 +290,16 @@ impl Join for Wild {
         1 + self.0 % 4
     }
 
-    fn want(&self, patch: &JoinPatch<'_>, cell: Cell<i64>) -> Height {
-        let key = patch.key().cell(cell).and(self.0.into());
+    fn target_elevation(&self, patch: &OperatorPatch<'_>, cell: Cell<i64>) -> Height {
+        let key = patch.key().for_cell(cell).derive_key(self.0.into());
         let far = i64::from(self.0);
-        let there = patch.height(Cell::new(cell.row + far, cell.col - far)).metres();
-        let share = key.unit();
+        let there = patch.surface_elevation(Cell::new(cell.row + far, cell.col - far)).metres();
+        let share = key.uniform_unit();
         let shore = patch.to_sea(cell).map_or(0.0, |far| 0.2 * far);
-        Height::saturating(
+        Height::from_metres_clamped(
             share * there
-                + (1.0 - share) * patch.height(cell).metres()
-                + 8.0 * patch.width() * key.and(1).signed()
+                + (1.0 - share) * patch.surface_elevation(cell).metres()
+                + 8.0 * patch.cell_width() * key.derive_key(1).uniform_signed()
                 + shore,
         )
     }
@@ -308,7 +309,7 @@ impl Join for Wild {
 #[derive(Debug)]
 struct Long;
 
-impl Join for Long {
+impl RefinementOperator for Long {
     fn reach(&self, _: u32, _: f64) -> u32 {
         0
     }
@@ -317,20 +318,20 @@ impl Join for Long {
         65
     }
 
-    fn want(&self, patch: &JoinPatch<'_>, cell: Cell<i64>) -> Height {
-        patch.height(cell)
+    fn target_elevation(&self, patch: &OperatorPatch<'_>, cell: Cell<i64>) -> Height {
+        patch.surface_elevation(cell)
     }
 }
 
-fn wild(reaches: &[u32]) -> Joins {
-    reaches.iter().fold(Joins::default(), |joins, reach| joins.with(Arc::new(Wild(*reach))))
+fn wild(reaches: &[u32]) -> RefinementOperators {
+    reaches.iter().fold(RefinementOperators::default(), |joins, reach| joins.with_operator(Arc::new(Wild(*reach))))
 }
 
 /// Returns the default rules for seed 0, and others for other seeds, some of them extreme.
 fn rules_of(seed: u64) -> Rules {
-    let key = Key::new(seed, "rules");
-    let among = |n: u64, low: f64, high: f64| (low + (high - low) * key.and(n).unit()) as f32;
-    let count = |n: u64, most: u32| (key.and(n).unit() * f64::from(most)) as u32;
+    let key = RandomKey::new(seed, "rules");
+    let among = |n: u64, low: f64, high: f64| (low + (high - low) * key.derive_key(n).uniform_unit()) as f32;
+    let count = |n: u64, most: u32| (key.derive_key(n).uniform_unit() * f64::from(most)) as u32;
     match seed {
         0 => Rules::default(),
         _ => Rules {
@@ -351,8 +352,9 @@ fn rules_of(seed: u64) -> Rules {
             rise_sweeps: count(12, 8),
             cut_sweeps: count(13, 8),
             limit_sweeps: count(14, 12),
-            sand: (key.and(20).unit() < 0.5).then(|| Sand { full: among(21, 0.1, 2.0), repose: among(22, 0.1, 1.0) }),
-            strata: (key.and(15).unit() < 0.5).then(|| Arc::new(beds(seed))),
+            sand: (key.derive_key(20).uniform_unit() < 0.5)
+                .then(|| Sand { full: among(21, 0.1, 2.0), repose: among(22, 0.1, 1.0) }),
+            strata: (key.derive_key(15).uniform_unit() < 0.5).then(|| Arc::new(beds(seed))),
             joins: wild(&[0, 3][..count(16, 3) as usize]),
         },
     }
@@ -363,34 +365,34 @@ fn a_tile_is_the_part_of_the_whole() {
     let side = 40;
     let names =
         ["hills", "an island", "terraces", "one open side", "one row", "a crater lake in the sea", "deep hollows"];
-    let key = Key::new(5, "tiles");
+    let key = RandomKey::new(5, "tiles");
     for (name, terrain) in grounds(side, 3).into_iter().filter(|(name, _)| names.contains(name)) {
-        let (frame, first) = LocalWindow::of(&terrain).unwrap();
+        let (frame, first) = LocalWindow::from_terrain(&terrain).unwrap();
         let sand = Some(Sand { full: 1.0, repose: 0.6 });
         let rules = Rules { sand, strata: Some(Arc::new(beds(1))), joins: wild(&[1]), ..Rules::default() };
         let wholes = wholes(&frame, &rules, key, &first, 3);
         for (tile_side, threads) in [(64, 1), (97, 2), (256, 7)] {
             let mut tiles = vec![];
             for level in [3, 1] {
-                let world = frame.world(level);
+                let world = frame.world_rect(level);
                 for i in (0..world.end[0]).step_by(tile_side) {
                     for j in (0..world.end[1]).step_by(tile_side) {
-                        tiles.push((level, CellRect::new([i, j], [tile_side, tile_side]).grown(0, world)));
+                        tiles.push((level, CellRect::new([i, j], [tile_side, tile_side]).grow_within(0, world)));
                     }
                 }
             }
             // In hashed order; always the corners of the finest level, and as many of the others as time allows.
             let lot = |(level, rect): &(u32, CellRect<i64>)| {
-                let world = frame.world(*level);
+                let world = frame.world_rect(*level);
                 let corner = (0..2).all(|axis| rect.start[axis] == 0 || rect.end[axis] == world.end[axis]);
-                (!(corner && *level == 3), key.cell(rect.start).and(tile_side as u64).bits())
+                (!(corner && *level == 3), key.for_cell(rect.start).derive_key(tile_side as u64).random_bits())
             };
             tiles.sort_by_key(lot);
             tiles.truncate(long::or(7, usize::MAX));
             with_threads(threads, || {
                 tiles.par_iter().for_each(|(level, rect)| {
                     let alone = refine_tile(&frame, &rules, key, &first, *level, *rect).unwrap();
-                    let part = wholes[*level as usize].part(*rect).unwrap();
+                    let part = wholes[*level as usize].crop(*rect).unwrap();
                     assert!(alone == part, "{name}: level {level}, {rect:?}: {}", difference(&alone, &part));
                 });
             });
@@ -404,7 +406,7 @@ fn margins_of_few_sweeps_are_wide_enough() {
     // which much moves.
     let mut flooded = 0;
     for seed in 0..long::or(6, 40) {
-        let key = Key::new(seed, "narrow");
+        let key = RandomKey::new(seed, "narrow");
         let rules = Rules {
             river: 2,
             water_sweeps: 1,
@@ -424,16 +426,16 @@ fn margins_of_few_sweeps_are_wide_enough() {
         lands.retain(|(name, _)| ["hills", "an island", "deep hollows"].contains(name));
         lands.push(("a gorge", side_valley()));
         for (name, terrain) in lands {
-            let (frame, first) = LocalWindow::of(&terrain).unwrap();
-            let world = frame.world(1);
+            let (frame, first) = LocalWindow::from_terrain(&terrain).unwrap();
+            let world = frame.world_rect(1);
             let (whole, ledger) = refine_with_ledger(&frame, &rules, key, &first, world).unwrap();
             assert!(name != "a gorge" || ledger.given[Operator::Fans as usize] > 0, "seed {seed}: no fan");
             flooded += usize::from(name == "a gorge" && ledger.given[Operator::Floods as usize] > 0);
             for k in 0..144 {
-                let rect = CellRect::new([k / 12 * 8, k % 12 * 8], [5, 7]).grown(0, world);
-                let coarse = first.part(needed_window(&frame, &rules, 1, rect)).unwrap();
-                let alone = refine(&frame, &rules, key, &coarse, rect).unwrap();
-                let part = whole.part(rect).unwrap();
+                let rect = CellRect::new([k / 12 * 8, k % 12 * 8], [5, 7]).grow_within(0, world);
+                let coarse = first.crop(needed_window(&frame, &rules, 1, rect)).unwrap();
+                let alone = refine_window(&frame, &rules, key, &coarse, rect).unwrap();
+                let part = whole.crop(rect).unwrap();
                 assert!(alone == part, "{name}, seed {seed}: {rect:?}: {}", difference(&alone, &part));
             }
         }
@@ -451,19 +453,19 @@ fn difference(a: &LocalWindow, b: &LocalWindow) -> String {
 #[test]
 fn more_margin_changes_nothing_and_less_is_refused() {
     let (_, terrain) = grounds(96, 1).swap_remove(0);
-    let (frame, first) = LocalWindow::of(&terrain).unwrap();
+    let (frame, first) = LocalWindow::from_terrain(&terrain).unwrap();
     let (rules, key) =
-        (Rules { limit_sweeps: 4, cut_sweeps: 4, water_sweeps: 4, ..Rules::default() }, Key::new(1, "margin"));
+        (Rules { limit_sweeps: 4, cut_sweeps: 4, water_sweeps: 4, ..Rules::default() }, RandomKey::new(1, "margin"));
     let wanted = CellRect::new([90, 101], [13, 7]);
     let least = needed_window(&frame, &rules, 1, wanted);
-    assert!(least != frame.world(0), "{least:?}");
-    let expected = refine(&frame, &rules, key, &first.part(least).unwrap(), wanted).unwrap();
-    assert_eq!(refine(&frame, &rules, key, &first, wanted).unwrap(), expected);
+    assert!(least != frame.world_rect(0), "{least:?}");
+    let expected = refine_window(&frame, &rules, key, &first.crop(least).unwrap(), wanted).unwrap();
+    assert_eq!(refine_window(&frame, &rules, key, &first, wanted).unwrap(), expected);
     for axis in 0..2 {
         for end in [false, true] {
             let mut less = least;
             (if end { &mut less.end } else { &mut less.start })[axis] += if end { -1 } else { 1 };
-            let error = refine(&frame, &rules, key, &first.part(less).unwrap(), wanted).unwrap_err().to_string();
+            let error = refine_window(&frame, &rules, key, &first.crop(less).unwrap(), wanted).unwrap_err().to_string();
             assert!(error.contains("coarse window"), "{error}");
         }
     }
@@ -472,8 +474,8 @@ fn more_margin_changes_nothing_and_less_is_refused() {
 #[test]
 fn what_cannot_be_is_refused() {
     let (_, terrain) = grounds(12, 1).swap_remove(0);
-    let (frame, first) = LocalWindow::of(&terrain).unwrap();
-    let (rules, key) = (Rules::default(), Key::new(1, "bad"));
+    let (frame, first) = LocalWindow::from_terrain(&terrain).unwrap();
+    let (rules, key) = (Rules::default(), RandomKey::new(1, "bad"));
     let ask = |level, rect| refine_tile(&frame, &rules, key, &first, level, rect).unwrap_err().to_string();
     let one = CellRect::new([0, 0], [1, 1]);
     assert!(ask(40, one).starts_with("level = 40: allowed is 0 to 14"), "{}", ask(40, one));
@@ -484,40 +486,42 @@ fn what_cannot_be_is_refused() {
     assert!(ask(1, CellRect::from_corners([i64::MIN; 2], [i64::MAX; 2])).starts_with("window"));
     assert!(ask(1, CellRect::from_corners([5, 5], [2, 2])).starts_with("window"));
     let level = 14;
-    let huge = ask(level, frame.world(level));
+    let huge = ask(level, frame.world_rect(level));
     assert!(huge.contains("at most 268435456 cells"), "{huge}");
     let bad = Rules { river: 1000, ..rules.clone() };
     let error = refine_tile(&frame, &bad, key, &first, 1, one).unwrap_err().to_string();
     assert_eq!(error, "local.river = 1000: allowed is 2 to 48");
     for bad in [f32::NAN, -1.0, 1e9] {
-        assert!(refine(&frame, &Rules { creep: bad, ..rules.clone() }, key, &first, one).is_err());
+        assert!(refine_window(&frame, &Rules { creep: bad, ..rules.clone() }, key, &first, one).is_err());
     }
     let far = Rules { joins: wild(&[257]), ..rules.clone() };
-    let error = refine(&frame, &far, key, &first, one).unwrap_err().to_string();
+    let error = refine_window(&frame, &far, key, &first, one).unwrap_err().to_string();
     assert_eq!(error, "reach of a custom refinement operator = 257: allowed is at most 256 cells");
-    let long = Rules { joins: Joins::default().with(Arc::new(Long)), ..rules.clone() };
-    let error = refine(&frame, &long, key, &first, one).unwrap_err().to_string();
+    let long = Rules { joins: RefinementOperators::default().with_operator(Arc::new(Long)), ..rules.clone() };
+    let error = refine_window(&frame, &long, key, &first, one).unwrap_err().to_string();
     assert_eq!(error, "sweeps of a custom refinement operator = 65: allowed is 1 to 64");
     let torn = LocalWindow { area: Field::new([3, 3], 1.0), ..first.clone() };
-    assert!(refine(&frame, &rules, key, &torn, one).unwrap_err().to_string().starts_with("local.area = 3 × 3 cells"));
-    let part = first.part(CellRect::new([2, 2], [4, 4])).unwrap();
+    assert!(
+        refine_window(&frame, &rules, key, &torn, one).unwrap_err().to_string().starts_with("local.area = 3 × 3 cells")
+    );
+    let part = first.crop(CellRect::new([2, 2], [4, 4])).unwrap();
     assert!(refine_tile(&frame, &rules, key, &part, 1, one).unwrap_err().to_string().contains("whole level 0"));
     // The finest possible level is made like any other.
     let deep = refine_tile(&frame, &rules, key, &first, level, CellRect::new([100_000, 90_000], [40, 40])).unwrap();
     deep.check(&frame).unwrap();
     let mut holes = terrain.clone();
     holes.nodata = Some(Field::new([12, 12], true));
-    assert!(LocalWindow::of(&holes).unwrap_err().to_string().contains("cells without data"));
+    assert!(LocalWindow::from_terrain(&holes).unwrap_err().to_string().contains("cells without data"));
 }
 
 #[test]
 fn the_ledger_of_a_core_closes_to_the_unit() {
     for (name, terrain) in grounds(long::or(20, 64), 9) {
-        let (frame, first) = LocalWindow::of(&terrain).unwrap();
-        let world = frame.world(1);
+        let (frame, first) = LocalWindow::from_terrain(&terrain).unwrap();
+        let world = frame.world_rect(1);
         let core = CellRect::from_corners(world.end.map(|n| n / 4), world.end.map(|n| (3 * n + 3) / 4));
         let (window, ledger) =
-            refine_with_ledger(&frame, &Rules::default(), Key::new(2, "book"), &first, core).unwrap();
+            refine_with_ledger(&frame, &Rules::default(), RandomKey::new(2, "book"), &first, core).unwrap();
         let sum: i128 = window.ground.as_slice().iter().map(|h| i128::from(h.0)).sum();
         assert_eq!(ledger.after(), sum, "{name}");
         let mut before = 0i128;
@@ -530,10 +534,10 @@ fn the_ledger_of_a_core_closes_to_the_unit() {
         for operator in OPERATORS {
             assert!(ledger.given[operator as usize] >= 0 && ledger.taken[operator as usize] >= 0);
         }
-        assert_eq!(ledger.given[Operator::Cuts as usize], 0, "{name}: cuts give nothing");
+        assert_eq!(ledger.given[Operator::Incision as usize], 0, "{name}: cuts give nothing");
         assert_eq!(ledger.taken[Operator::Uplift as usize], 0, "{name}: uplift takes nothing");
         if name == "hills" {
-            assert!(ledger.taken[Operator::Cuts as usize] > 0 && ledger.given[Operator::Uplift as usize] > 0);
+            assert!(ledger.taken[Operator::Incision as usize] > 0 && ledger.given[Operator::Uplift as usize] > 0);
         }
     }
 }
@@ -547,7 +551,7 @@ fn d8(window: &LocalWindow) -> (Vec<Option<usize>>, Vec<f64>) {
     let next: Vec<Option<usize>> = (0..z.len())
         .map(|k| {
             let falls = D8::ALL.into_iter().filter_map(|direction| {
-                let Cell { row: i, col: j } = direction.neighbour_of(Cell::new((k / cols) as i64, (k % cols) as i64));
+                let Cell { row: i, col: j } = direction.adjacent_cell(Cell::new((k / cols) as i64, (k % cols) as i64));
                 let inside = (0..size[0] as i64).contains(&i) && (0..cols as i64).contains(&j);
                 let to = inside.then(|| i as usize * cols + j as usize)?;
                 let fall = f64::from(z[k].0 - z[to].0) / direction.distance();
@@ -561,7 +565,7 @@ fn d8(window: &LocalWindow) -> (Vec<Option<usize>>, Vec<f64>) {
     let (mut crossed, mut turn) = (next.clone(), vec![0u32; z.len()]);
     let around = |k: usize| {
         D8::ALL.into_iter().filter_map(move |direction| {
-            let Cell { row: i, col: j } = direction.neighbour_of(Cell::new((k / cols) as i64, (k % cols) as i64));
+            let Cell { row: i, col: j } = direction.adjacent_cell(Cell::new((k / cols) as i64, (k % cols) as i64));
             ((0..size[0] as i64).contains(&i) && (0..cols as i64).contains(&j)).then(|| i as usize * cols + j as usize)
         })
     };
@@ -593,13 +597,13 @@ fn rivers_keep_their_way_and_their_size_and_the_land_its_form() {
         vec![("alpine", 256), ("hills", 256), ("badlands", 256), ("canyon", 256), ("uplift", 256)],
     ) {
         let terrain = shared_preset(name, cells, Some(2));
-        let (frame, first) = LocalWindow::of(&terrain).unwrap();
-        let wholes = wholes(&frame, &Rules::default(), Key::new(2, "land"), &first, 3);
+        let (frame, first) = LocalWindow::from_terrain(&terrain).unwrap();
+        let wholes = wholes(&frame, &Rules::default(), RandomKey::new(2, "land"), &first, 3);
         for pair in wholes.windows(2) {
             let [coarse, fine] = pair else { unreachable!() };
             let what = format!("{name}, level {}", fine.level);
             assert_eq!(trapped(&frame, fine), 0, "{what}");
-            let square = frame.width(fine.level).powi(2);
+            let square = frame.cell_width(fine.level).powi(2);
             let (next, recomputed) = d8(fine);
             let cols = fine.size()[1];
             // The heights alone give no pit except on level terrain, of which there is hardly any.
@@ -689,12 +693,12 @@ fn valley() -> Terrain {
 
 #[test]
 fn rivers_meander_on_wide_floors_and_keep_their_cells() {
-    let (frame, first) = LocalWindow::of(&valley()).unwrap();
+    let (frame, first) = LocalWindow::from_terrain(&valley()).unwrap();
     // The river's path over the lower two thirds of the valley from cell to cell, smoothed: its sinuosity (length over
     // chord) and its wavelength.
     let way = |meanders: f32| {
         let rules = Rules { meanders, ..Rules::default() };
-        let fine = wholes(&frame, &rules, Key::new(4, "meanders"), &first, 4).pop().unwrap();
+        let fine = wholes(&frame, &rules, RandomKey::new(4, "meanders"), &first, 4).pop().unwrap();
         check_laws("a valley", &frame, &fine, 0);
         let side = 1 << fine.level;
         let start = (0..25 * side).max_by(|a, b| fine.area[(*a, 32 * side)].total_cmp(&fine.area[(*b, 32 * side)]));
@@ -703,7 +707,7 @@ fn rivers_meander_on_wide_floors_and_keep_their_cells() {
         while let Some(direction) = D8::from_code(fine.receivers[at]) {
             assert_eq!(at.row / side, 12, "the river leaves its coarse cells at {at:?}");
             cells.push(<[f64; 2]>::from(at.map(|x| x as f64)));
-            at = direction.neighbour_of(at.map(|x| x as i64)).map(|x| x as usize);
+            at = direction.adjacent_cell(at.map(|x| x as i64)).map(|x| x as usize);
         }
         let mean = |w: &[[f64; 2]]| [0, 1].map(|axis| w.iter().map(|p| p[axis]).sum::<f64>() / w.len() as f64);
         let smooth: Vec<[f64; 2]> = cells.windows(5).map(mean).collect();
@@ -712,7 +716,7 @@ fn rivers_meander_on_wide_floors_and_keep_their_cells() {
         // Crossings of its own mean over two wavelengths.
         let sides: Vec<bool> = smooth.windows(41).map(|w| w[20][0] < mean(w)[0]).collect();
         let crossings = sides.windows(2).filter(|w| w[0] != w[1]).count();
-        (length / chord, 2.0 * chord / crossings as f64 * frame.width(fine.level))
+        (length / chord, 2.0 * chord / crossings as f64 * frame.cell_width(fine.level))
     };
     let ([straight, _], [winding, wavelength]) = (<[f64; 2]>::from(way(0.0)), <[f64; 2]>::from(way(12.0)));
     // 16 km² on average: 10.4 m wide (Leopold & Maddock 1953).
@@ -738,17 +742,17 @@ fn side_valley() -> Terrain {
 
 #[test]
 fn a_stream_lays_a_fan_where_it_comes_out_onto_a_floor() {
-    let (frame, first) = LocalWindow::of(&side_valley()).unwrap();
+    let (frame, first) = LocalWindow::from_terrain(&side_valley()).unwrap();
     let laid = |floor: f32| {
         let rules = Rules { floor, ..Rules::default() };
-        let world = frame.world(1);
-        let (fine, ledger) = refine_with_ledger(&frame, &rules, Key::new(4, "fan"), &first, world).unwrap();
+        let world = frame.world_rect(1);
+        let (fine, ledger) = refine_with_ledger(&frame, &rules, RandomKey::new(4, "fan"), &first, world).unwrap();
         check_laws("a fan", &frame, &fine, 0);
         assert_eq!(trapped(&frame, &fine), 0);
         assert_eq!(ledger.taken[Operator::Fans as usize], 0);
         // The same for the mouth of the gorge alone.
         let mouth = CellRect::new([50, 48], [24, 24]);
-        let (_, near) = refine_with_ledger(&frame, &rules, Key::new(4, "fan"), &first, mouth).unwrap();
+        let (_, near) = refine_with_ledger(&frame, &rules, RandomKey::new(4, "fan"), &first, mouth).unwrap();
         [ledger, near].map(|ledger| ledger.given[Operator::Fans as usize])
     };
     let [all, near] = laid(0.035);
@@ -772,8 +776,8 @@ fn wide_floor() -> Terrain {
 
 #[test]
 fn floods_raise_floors_and_less_far_from_the_river() {
-    let (frame, first) = LocalWindow::of(&wide_floor()).unwrap();
-    let key = Key::new(4, "flood");
+    let (frame, first) = LocalWindow::from_terrain(&wide_floor()).unwrap();
+    let key = RandomKey::new(4, "flood");
     // The deposits of floods in rows of level 1 at this distance from the river in cells, in metres per cell.
     let laid = |floor: f32, far: i64| {
         let rules = Rules { floor, ..Rules::default() };
@@ -785,7 +789,8 @@ fn floods_raise_floors_and_less_far_from_the_river() {
         });
         given[0] + given[1]
     };
-    let fine = refine(&frame, &Rules { floor: 0.05, ..Rules::default() }, key, &first, frame.world(1)).unwrap();
+    let fine =
+        refine_window(&frame, &Rules { floor: 0.05, ..Rules::default() }, key, &first, frame.world_rect(1)).unwrap();
     check_laws("a flood", &frame, &fine, 0);
     assert_eq!(trapped(&frame, &fine), 0);
     let near = [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|far| laid(0.05, far));
@@ -799,22 +804,22 @@ fn floods_raise_floors_and_less_far_from_the_river() {
 #[test]
 fn cliffs_get_their_feet_where_the_sea_lies_open() {
     let (_, island) = grounds(40, 3).into_iter().find(|(name, _)| *name == "an island").unwrap();
-    let (frame, first) = LocalWindow::of(&island).unwrap();
+    let (frame, first) = LocalWindow::from_terrain(&island).unwrap();
     let mut local = Local::new(frame.cell);
-    Coast::default().local(&mut local).unwrap();
+    Coast::default().define_refinement(&mut local).unwrap();
     // A quarter of a 30 m cell is cut on cells of 1.9 m, and on no others.
     let (with, without) = (local.rules, Rules::default());
-    let key = Key::new(3, "foot");
+    let key = RandomKey::new(3, "foot");
     let wholes = wholes(&frame, &without, key, &first, 3);
-    let world = frame.world(4);
+    let world = frame.world_rect(4);
     let (cut, ledger) = refine_with_ledger(&frame, &with, key, &wholes[3], world).unwrap();
-    let plain = refine(&frame, &without, key, &wholes[3], world).unwrap();
+    let plain = refine_window(&frame, &without, key, &wholes[3], world).unwrap();
     check_laws("cliffs", &frame, &cut, 0);
     assert_eq!(trapped(&frame, &cut), 0);
-    assert!(ledger.taken[Operator::Joined as usize] > 0);
-    assert_eq!(ledger.given[Operator::Joined as usize], 0, "waves give nothing");
-    let (_, before) = refine_with_ledger(&frame, &with, key, &wholes[2], frame.world(3)).unwrap();
-    assert_eq!(before.taken[Operator::Joined as usize], 0, "on cells of 3.75 m it would not show");
+    assert!(ledger.taken[Operator::Custom as usize] > 0);
+    assert_eq!(ledger.given[Operator::Custom as usize], 0, "waves give nothing");
+    let (_, before) = refine_with_ledger(&frame, &with, key, &wholes[2], frame.world_rect(3)).unwrap();
+    assert_eq!(before.taken[Operator::Custom as usize], 0, "on cells of 3.75 m it would not show");
     // Mean heights of land by its distance to the sea in cells, found by brute force.
     let heights = |window: &LocalWindow| {
         let mut sums = [[0.0f64; 2]; 8];
@@ -840,10 +845,10 @@ fn cliffs_get_their_feet_where_the_sea_lies_open() {
     // The terrain is steeper behind the foot.
     assert!(foot[6] - foot[3] > ramp[6] - ramp[3], "{foot:?} {ramp:?}");
     for k in 0..36 {
-        let rect = CellRect::new([k / 6 * 106, k % 6 * 106], [11, 9]).grown(0, world);
-        let coarse = wholes[3].part(needed_window(&frame, &with, 4, rect)).unwrap();
-        let alone = refine(&frame, &with, key, &coarse, rect).unwrap();
-        let part = cut.part(rect).unwrap();
+        let rect = CellRect::new([k / 6 * 106, k % 6 * 106], [11, 9]).grow_within(0, world);
+        let coarse = wholes[3].crop(needed_window(&frame, &with, 4, rect)).unwrap();
+        let alone = refine_window(&frame, &with, key, &coarse, rect).unwrap();
+        let part = cut.crop(rect).unwrap();
         assert!(alone == part, "{rect:?}: {}", difference(&alone, &part));
     }
 }
@@ -853,34 +858,35 @@ fn droplets_run_on_local_levels_and_all_water_arrives() {
     for (name, terrain) in
         grounds(40, 3).into_iter().filter(|(name, _)| ["hills", "an island", "deep hollows"].contains(name))
     {
-        let (frame, first) = LocalWindow::of(&terrain).unwrap();
+        let (frame, first) = LocalWindow::from_terrain(&terrain).unwrap();
         let mut local = Local::new(frame.cell);
-        Droplets::default().local(&mut local).unwrap();
+        Droplets::default().define_refinement(&mut local).unwrap();
         // With narrow margins for the other operators, so that a reach that is too short becomes visible.
         let few = Rules { river: 2, water_sweeps: 1, rise_sweeps: 0, cut_sweeps: 0, limit_sweeps: 0, ..local.rules };
-        let (with, key) = (few, Key::new(3, "showers"));
-        let world = frame.world(1);
+        let (with, key) = (few, RandomKey::new(3, "showers"));
+        let world = frame.world_rect(1);
         let (whole, ledger) = refine_with_ledger(&frame, &with, key, &first, world).unwrap();
         check_laws(name, &frame, &whole, 0);
         assert_eq!(trapped(&frame, &whole), 0, "{name}");
-        let moved = [ledger.given, ledger.taken].map(|side| side[Operator::Joined as usize] as f64 / 65_536.0 / 6400.0);
+        let moved = [ledger.given, ledger.taken].map(|side| side[Operator::Custom as usize] as f64 / 65_536.0 / 6400.0);
         println!("{name}: {:.3} m laid, {:.3} m dug", moved[0], moved[1]);
         // Less than the fall over two cells of the steepest of these terrains.
         assert!(moved[1] > 0.01 && moved[0] > 0.0 && moved[1] < 30.0, "{name}: {moved:?} m");
         for k in 0..36 {
-            let rect = CellRect::new([k / 6 * 13, k % 6 * 13], [9, 7]).grown(0, world);
-            let coarse = first.part(needed_window(&frame, &with, 1, rect)).unwrap();
-            let alone = refine(&frame, &with, key, &coarse, rect).unwrap();
-            let part = whole.part(rect).unwrap();
+            let rect = CellRect::new([k / 6 * 13, k % 6 * 13], [9, 7]).grow_within(0, world);
+            let coarse = first.crop(needed_window(&frame, &with, 1, rect)).unwrap();
+            let alone = refine_window(&frame, &with, key, &coarse, rect).unwrap();
+            let part = whole.crop(rect).unwrap();
             assert!(alone == part, "{name}: {rect:?}: {}", difference(&alone, &part));
         }
     }
     // Strides as wide as the cells of the global level have done their work there.
     let mut local = Local::new(30.0);
     assert!(
-        Droplets { stride: 30.0, ..Droplets::default() }.local(&mut local).is_none() && local.rules.joins.is_empty()
+        Droplets { stride: 30.0, ..Droplets::default() }.define_refinement(&mut local).is_none()
+            && local.rules.joins.is_empty()
     );
-    assert!(Droplets { stride: 10.0, ..Droplets::default() }.local(&mut local).is_some());
+    assert!(Droplets { stride: 10.0, ..Droplets::default() }.define_refinement(&mut local).is_some());
 }
 
 /// The roughness of a terrain: the mean distance of its cells from the mean of their four neighbours, in metres.
@@ -895,18 +901,18 @@ fn roughness(ground: &Field<Height>) -> f64 {
 #[test]
 fn sand_keeps_its_shape_where_rock_is_cut() {
     // Long waves of sand, with depressions between them that do not drain.
-    let metres = Field::generate([48, 48], |i, j| {
+    let metres = Field::from_fn([48, 48], |i, j| {
         let (y, x) = (i as f64 * 6.0, j as f64 * 6.0);
         12.0 * ((x + 20.0 * (y / 70.0).sin()) / 24.0).sin() + 0.04 * y
     });
     let mut land = terrain(6.0, &metres, OPEN, None);
     land.loose = Some(Field::new([48, 48], Height::from_metres(20.0).unwrap()));
-    let (frame, first) = LocalWindow::of(&land).unwrap();
+    let (frame, first) = LocalWindow::from_terrain(&land).unwrap();
     assert!(first.loose.is_some());
     let mut local = Local::new(frame.cell);
-    Dunes { hop: 1000.0, ..Dunes::default() }.local(&mut local).unwrap();
+    Dunes { hop: 1000.0, ..Dunes::default() }.define_refinement(&mut local).unwrap();
     assert_eq!(local.runoff, 0.0);
-    let key = Key::new(4, "sand");
+    let key = RandomKey::new(4, "sand");
     let [sand, rock] =
         [local.rules, Rules::default()].map(|rules| wholes(&frame, &rules, key, &first, 2).swap_remove(2));
     check_laws("sand", &frame, &sand, 0);
@@ -918,11 +924,11 @@ fn sand_keeps_its_shape_where_rock_is_cut() {
     assert!(rock.loose.is_none() && thick.as_slice().iter().all(|thick| *thick == Height::from_metres(20.0).unwrap()));
     // Small dunes on the level that can resolve them.
     let mut local = Local::new(frame.cell);
-    Dunes { hop: 10.0, ..Dunes::default() }.local(&mut local).unwrap();
+    Dunes { hop: 10.0, ..Dunes::default() }.define_refinement(&mut local).unwrap();
     let laid = |window: &LocalWindow, level: u32| {
-        let (fine, ledger) = refine_with_ledger(&frame, &local.rules, key, window, frame.world(level)).unwrap();
+        let (fine, ledger) = refine_with_ledger(&frame, &local.rules, key, window, frame.world_rect(level)).unwrap();
         check_laws("small dunes", &frame, &fine, 0);
-        (fine, ledger.given[Operator::Joined as usize])
+        (fine, ledger.given[Operator::Custom as usize])
     };
     let (one, given) = laid(&first, 1);
     let (_, more) = laid(&one, 2);
@@ -933,16 +939,16 @@ fn sand_keeps_its_shape_where_rock_is_cut() {
 #[test]
 fn drowned_ranges_get_cliffs_and_all_water_arrives() {
     let recipe = preset_recipe("archipelago", long::or(64, 256), Some(2));
-    let (frame, first) = LocalWindow::of(run_recipe(recipe.clone()).terrain()).unwrap();
-    let rules = recipe.local(frame.cell).rules;
+    let (frame, first) = LocalWindow::from_terrain(run_recipe(recipe.clone()).terrain()).unwrap();
+    let rules = recipe.combine_local_forms(frame.cell).rules;
     let (mut now, mut cut) = (first, vec![]);
     for level in 1..=4 {
         let (next, ledger) =
-            refine_with_ledger(&frame, &rules, Key::new(2, "drowned"), &now, frame.world(level)).unwrap();
+            refine_with_ledger(&frame, &rules, RandomKey::new(2, "drowned"), &now, frame.world_rect(level)).unwrap();
         check_laws("archipelago", &frame, &next, 0);
         assert_eq!(trapped(&frame, &next), 0);
         let land = next.ground.as_slice().iter().filter(|z| !is_sea(&frame, **z)).count() as f64;
-        cut.push(ledger.taken[Operator::Joined as usize] as f64 / 65_536.0 / land);
+        cut.push(ledger.taken[Operator::Custom as usize] as f64 / 65_536.0 / land);
         let cols = now.size()[1];
         let mean = |k: usize| {
             let four = [0, 1, 2, 3].map(|c| next.ground[(2 * (k / cols) + c / 2, 2 * (k % cols) + c % 2)].metres());
@@ -961,15 +967,20 @@ fn drowned_ranges_get_cliffs_and_all_water_arrives() {
 #[test]
 fn hard_beds_stand_steeper_than_soft_ones() {
     let metres = rough([64, 64], 30.0, 300.0, 6);
-    let (frame, first) = LocalWindow::of(&terrain(30.0, &metres, OPEN, None)).unwrap();
+    let (frame, first) = LocalWindow::from_terrain(&terrain(30.0, &metres, OPEN, None)).unwrap();
     let settings = BedSettings { contrast: 0.8, thickness: 60.0, dip: 0.0, direction: 0.0 };
-    let risen =
-        Risen { metres: 0.0, variation: 0.0, wavelength: 1000.0, strike: Strike::NONE, key: Key::new(1, "risen") };
-    let strata = Arc::new(StandingBeds::new(Beds::new(&settings, Key::new(6, "beds")), risen, 30.0));
+    let risen = Risen {
+        metres: 0.0,
+        variation: 0.0,
+        wavelength: 1000.0,
+        strike: Strike::NONE,
+        key: RandomKey::new(1, "risen"),
+    };
+    let strata = Arc::new(StandingBeds::new(Beds::new(&settings, RandomKey::new(6, "beds")), risen, 30.0));
     // Mean slopes of hard and of soft rock, where the terrain is steep.
     let slopes = |rules: &Rules| {
-        let window = wholes(&frame, rules, Key::new(6, "cliffs"), &first, 3).pop().unwrap();
-        let (size, width) = (window.size(), frame.width(3));
+        let window = wholes(&frame, rules, RandomKey::new(6, "cliffs"), &first, 3).pop().unwrap();
+        let (size, width) = (window.size(), frame.cell_width(3));
         let phases = strata.phases([0, 0], size, width);
         let mut sums = [[0.0f64; 2]; 2];
         for i in 1..size[0] - 1 {
@@ -1039,7 +1050,7 @@ fn is_like(measured: &str, global: Option<f64>, local: Option<f64>) -> (bool, f6
     if measured == ALIGNMENT {
         return (local <= global.max(REAL_ALIGNMENT), local);
     }
-    let usual = specs().into_iter().find(|spec| spec.name == measured).and_then(|spec| spec.usual);
+    let usual = list_specs().into_iter().find(|spec| spec.name == measured).and_then(|spec| spec.usual);
     let beyond = |x: f64| usual.map_or(0.0, |[low, high]| (low - x).max(x - high).max(0.0));
     let off = (local / global - 1.0).abs();
     (off <= OFF || beyond(local) < beyond(global), off)
@@ -1053,11 +1064,13 @@ fn a_local_build_is_like_the_global_one() {
     let mut problems = String::new();
     for (name, seed) in names.iter().flat_map(|name| seeds.clone().map(move |seed| (*name, seed))) {
         let global = build_preset(name, 512, Some(seed));
-        let (frame, first) = LocalWindow::bent(&shared_preset(name, 128, Some(seed)), &Rules::default()).unwrap();
-        let rules = preset_recipe(name, 128, Some(seed)).local(frame.cell).rules;
+        let (frame, first) =
+            LocalWindow::from_warped_terrain(&shared_preset(name, 128, Some(seed)), &Rules::default()).unwrap();
+        let rules = preset_recipe(name, 128, Some(seed)).combine_local_forms(frame.cell).rules;
         let window = wholes(&frame, &rules, thalweg_refine::refinement_key(seed), &first, 2).pop().unwrap();
         let local = Terrain { ground: window.ground, ..Terrain::new(global.grid.clone()) };
-        let [global, local] = [&global, &local].map(|terrain| measure(terrain, &MeasureOptions::default()).unwrap());
+        let [global, local] =
+            [&global, &local].map(|terrain| measure_terrain(terrain, &MeasureOptions::default()).unwrap());
         for measured in LIKE {
             let [a, b] = [&global, &local].map(|all| all.value(measured));
             let (like, off) = is_like(measured, a, b);
@@ -1082,7 +1095,8 @@ fn a_bent_level_0_keeps_its_streams() {
     for (name, seed) in [("hills", 1), ("alpine", 1), ("canyon", 2)] {
         let land = shared_preset(name, 128, Some(seed));
         let [straight, bent] =
-            [LocalWindow::of(&land), LocalWindow::bent(&land, &Rules::default())].map(|made| made.unwrap().1);
+            [LocalWindow::from_terrain(&land), LocalWindow::from_warped_terrain(&land, &Rules::default())]
+                .map(|made| made.unwrap().1);
         let lakes = |window: &LocalWindow| {
             let cells = window.lakes.as_ref().map(|lakes| lakes.id.as_slice().iter().filter(|id| **id != 0).count());
             cells.unwrap_or(0)
@@ -1127,8 +1141,9 @@ fn correlation(pairs: &[(f64, f64)]) -> f64 {
 #[test]
 fn a_flat_world_stays_flat_and_a_sea_a_sea() {
     for (name, terrain) in grounds(16, 4) {
-        let (frame, first) = LocalWindow::of(&terrain).unwrap();
-        let fine = refine(&frame, &Rules::default(), Key::new(3, "flat"), &first, frame.world(1)).unwrap();
+        let (frame, first) = LocalWindow::from_terrain(&terrain).unwrap();
+        let fine =
+            refine_window(&frame, &Rules::default(), RandomKey::new(3, "flat"), &first, frame.world_rect(1)).unwrap();
         if name == "all sea" {
             assert!(fine.ground.as_slice().iter().all(|z| is_sea(&frame, *z)));
             assert!(fine.receivers.as_slice().iter().all(|code| *code == OUT));
@@ -1144,9 +1159,10 @@ fn a_flat_world_stays_flat_and_a_sea_a_sea() {
 #[test]
 fn another_key_is_another_land_of_the_same_rivers() {
     let (_, terrain) = grounds(48, 8).swap_remove(0);
-    let (frame, first) = LocalWindow::of(&terrain).unwrap();
-    let [a, b] =
-        [1, 2].map(|seed| refine(&frame, &Rules::default(), Key::new(seed, "key"), &first, frame.world(1)).unwrap());
+    let (frame, first) = LocalWindow::from_terrain(&terrain).unwrap();
+    let [a, b] = [1, 2].map(|seed| {
+        refine_window(&frame, &Rules::default(), RandomKey::new(seed, "key"), &first, frame.world_rect(1)).unwrap()
+    });
     let other = a.ground.as_slice().iter().zip(b.ground.as_slice()).filter(|(a, b)| a != b).count();
     assert!(other * 10 > 9 * a.ground.len(), "{other}");
     let sum = |w: &LocalWindow| w.area.as_slice().iter().map(|a| f64::from(*a)).fold(0.0, f64::max);
@@ -1161,29 +1177,35 @@ fn a_river_has_a_step_where_it_leaves_a_hard_bed() {
     let mut metres = Field::new([25, 96], 0.0);
     (0..25).for_each(|i| (0..96).for_each(|j| metres[(i, j)] = 9.0 * i.abs_diff(12) as f64 + 6.0 * (96 - j) as f64));
     let edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
-    let (frame, first) = LocalWindow::of(&terrain(100.0, &metres, edges, None)).unwrap();
-    let risen =
-        Risen { metres: 0.0, variation: 0.0, wavelength: 1000.0, strike: Strike::NONE, key: Key::new(1, "risen") };
+    let (frame, first) = LocalWindow::from_terrain(&terrain(100.0, &metres, edges, None)).unwrap();
+    let risen = Risen {
+        metres: 0.0,
+        variation: 0.0,
+        wavelength: 1000.0,
+        strike: Strike::NONE,
+        key: RandomKey::new(1, "risen"),
+    };
     // Mean falls along the carried tree from hard to soft rock, and from soft to hard.
     let falls = |heeds: bool| {
         let mut sums = [[0.0f64; 2]; 2];
         for (seed, thickness) in [(1, 10.0), (2, 20.0), (3, 20.0), (4, 40.0), (5, 40.0), (6, 60.0)] {
             let settings = BedSettings { contrast: 0.8, thickness, dip: 0.0, direction: 0.0 };
-            let strata = StandingBeds::new(Beds::new(&settings, Key::new(seed, "beds")), risen, 100.0);
+            let strata = StandingBeds::new(Beds::new(&settings, RandomKey::new(seed, "beds")), risen, 100.0);
             let strata = Arc::new(strata);
             let rules = Rules { strata: heeds.then(|| strata.clone()), meanders: 0.0, ..Rules::default() };
-            let fine = refine(&frame, &rules, Key::new(seed, "steps"), &first, frame.world(1)).unwrap();
+            let fine =
+                refine_window(&frame, &rules, RandomKey::new(seed, "steps"), &first, frame.world_rect(1)).unwrap();
             check_laws("a stair", &frame, &fine, 0);
-            let (cols, phases) = (fine.size()[1], strata.phases([0, 0], fine.size(), frame.width(1)));
+            let (cols, phases) = (fine.size()[1], strata.phases([0, 0], fine.size(), frame.cell_width(1)));
             let is_soft = |cell: Cell| strata.softness(fine.ground[cell].0, phases[cell.row * cols + cell.col]) > 1.0;
             let start = (0..50).max_by(|a, b| fine.area[(*a, 24)].total_cmp(&fine.area[(*b, 24)])).unwrap();
             let mut at = Cell::new(start, 24);
             while let Some(direction) = D8::from_code(fine.receivers[at]) {
-                let to = direction.neighbour_of(at.map(|x| x as i64)).map(|x| x as usize);
+                let to = direction.adjacent_cell(at.map(|x| x as i64)).map(|x| x as usize);
                 if is_soft(at) != is_soft(to) {
                     let [z, low] = [at, to].map(|cell| fine.ground[cell].metres());
                     let sum = &mut sums[usize::from(is_soft(at))];
-                    (sum[0], sum[1]) = (sum[0] + z - low, sum[1] + direction.distance() * frame.width(1));
+                    (sum[0], sum[1]) = (sum[0] + z - low, sum[1] + direction.distance() * frame.cell_width(1));
                 }
                 at = to;
             }

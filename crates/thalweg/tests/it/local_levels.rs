@@ -8,7 +8,7 @@ use thalweg_flow::D8;
 use thalweg_models::model::{Local, MassBalance};
 use thalweg_refine::{LocalWindow, Rules};
 use thalweg_sim::presets;
-use thalweg_sim::recipe::{Beyond, Coarsest, Levels, LocalFrom, Recipe};
+use thalweg_sim::recipe::{Coarsest, Levels, LocalFrom, Recipe, RefinementMethod};
 use thalweg_sim::run::Run;
 use thalweg_sim::world::World;
 
@@ -39,7 +39,7 @@ fn layers(terrain: &Terrain) -> (Vec<u32>, Vec<f32>) {
 }
 
 fn solid(terrain: &Terrain) -> i128 {
-    terrain.solid()
+    terrain.sum_solid()
 }
 
 /// The build by rows of tiles gives the same as the world's tiles, and each step's mass balance is correct.
@@ -48,13 +48,13 @@ fn a_build_is_the_world_s_own_level_and_its_ledger_closes() {
     let recipe = recipe(256, "local_from = 64");
     let world = World::open(&recipe).unwrap();
     assert_eq!(world.frame().cells, [32, 64]);
-    let expected: LocalWindow = world.window(2, world.frame().world(2)).unwrap();
+    let expected: LocalWindow = world.window(2, world.frame().world_rect(2)).unwrap();
     for threads in [1, 3] {
         let mut run = Run::new(recipe.clone()).unwrap();
         with_threads(threads, || {
             let (mut before, mut cells) = (solid(run.terrain()), run.terrain().grid.len());
             let mut sum = MassBalance::default();
-            while let Some(progress) = run.step().unwrap() {
+            while let Some(progress) = run.take_step().unwrap() {
                 sum += progress.budget;
                 if progress.step == progress.steps {
                     let now = run.terrain();
@@ -91,7 +91,7 @@ fn a_smaller_build_is_the_first_part() {
     let whole = recipe(256, "local_from = 64");
     let world = World::open(&whole).unwrap();
     let first = build(&recipe(128, "local_from = 64"));
-    assert_eq!(first.ground, world.window(1, world.frame().world(1)).unwrap().ground);
+    assert_eq!(first.ground, world.window(1, world.frame().world_rect(1)).unwrap().ground);
     let global = build(&recipe(64, "local_from = 64"));
     let plain = text(64, "").replace("beyond = \"local\"\n", "");
     assert_eq!(global.ground, build(&Recipe::parse(&plain).unwrap()).ground);
@@ -99,7 +99,7 @@ fn a_smaller_build_is_the_first_part() {
     // The same level, given by the width of its cells, or chosen automatically.
     assert_eq!(build(&recipe(128, "local_from = \"100 m\"")).ground, first.ground);
     let chosen = recipe(1024, "");
-    assert_eq!((chosen.local_levels().unwrap(), chosen.global().unwrap().cells), (1, 512));
+    assert_eq!((chosen.local_levels().unwrap(), chosen.to_global_recipe().unwrap().cells), (1, 512));
     assert_eq!(recipe(512, "").local_levels().unwrap(), 0);
 }
 
@@ -111,14 +111,14 @@ fn a_build_that_is_stopped_within_a_level_goes_on_to_the_same_bits() {
     recipe.set_coarsest(Coarsest::None).unwrap();
     let mut run = Run::new(recipe.clone()).unwrap();
     let last = run.turns().len() - 2;
-    assert_eq!(run.steps_of(run.turns()[last]), 3, "1 152 rows are three rows of tiles");
+    assert_eq!(run.steps_in_turn(run.turns()[last]), 3, "1 152 rows are three rows of tiles");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("run.state");
     let mut marks = vec![];
-    while let Some(progress) = run.step().unwrap() {
+    while let Some(progress) = run.take_step().unwrap() {
         if progress.turn == last && progress.step == 2 {
             run.save(&file, &serde_json::Value::Null).unwrap();
-            marks.push(run.mark());
+            marks.push(run.save_mark());
         }
     }
     let (mut again, _) = Run::resume(&file).unwrap();
@@ -128,10 +128,10 @@ fn a_build_that_is_stopped_within_a_level_goes_on_to_the_same_bits() {
     let budgets = |run: &Run| run.reports().iter().map(|report| report.budget).collect::<Vec<_>>();
     assert_eq!(budgets(&again), budgets(&run));
     // A mark is compatible with its recipe, but not with one whose local levels differ.
-    assert!(marks[0].agrees(&recipe));
+    assert!(marks[0].is_consistent_with(&recipe));
     let mut other = recipe.clone();
     other.stages[1].model.set("stream_power", "slope_limit", &20.0.into()).unwrap();
-    assert!(!marks[0].agrees(&other));
+    assert!(!marks[0].is_consistent_with(&other));
     let mut from_mark = Run::from_mark(recipe, &marks[0]).unwrap();
     finish_run(&mut from_mark);
     assert_eq!(from_mark.terrain().ground, run.terrain().ground);
@@ -176,22 +176,22 @@ fn keys_are_read_written_and_refused() {
 #[test]
 fn rules_come_of_the_stages() {
     let alpine = presets::find_preset("alpine").unwrap();
-    let local = alpine.local(30.0);
+    let local = alpine.combine_local_forms(30.0);
     assert_eq!(local.runoff, 0.8);
     assert!((local.rules.exponent - 0.4).abs() < 1e-6 && (local.rules.roughness - 0.18).abs() < 1e-6);
     let mut gentle = alpine.clone();
     gentle.stages[1].model.set("stream_power", "slope_limit", &15.0.into()).unwrap();
-    assert!(gentle.local(30.0).rules.limit < 0.5 * local.rules.limit);
+    assert!(gentle.combine_local_forms(30.0).rules.limit < 0.5 * local.rules.limit);
     gentle.stages[1].muted = true;
-    assert_eq!(gentle.local(30.0).rules.limit, Rules::default().limit);
+    assert_eq!(gentle.combine_local_forms(30.0).rules.limit, Rules::default().limit);
     // A stage's own rules are added unless it is muted.
     let mut drowned = presets::find_preset("archipelago").unwrap();
-    let waves = drowned.stage_of("waves").unwrap();
-    assert!(!drowned.local(30.0).rules.joins.is_empty());
+    let waves = drowned.stage_index("waves").unwrap();
+    assert!(!drowned.combine_local_forms(30.0).rules.joins.is_empty());
     drowned.stages[waves].muted = true;
-    assert!(drowned.local(30.0).rules.joins.is_empty());
+    assert!(drowned.combine_local_forms(30.0).rules.joins.is_empty());
     for recipe in presets::PRESETS.iter().map(|preset| preset.recipe().unwrap()) {
-        let local: Local = recipe.local(30.0);
+        let local: Local = recipe.combine_local_forms(30.0);
         local.rules.check().unwrap_or_else(|error| panic!("{}: {error}", recipe.name));
         assert!(recipe.local_forms().iter().any(|(_, form)| form.is_some()), "{} has no local form", recipe.name);
     }
@@ -204,7 +204,7 @@ fn rules_come_of_the_stages() {
             for value in [min, max, 0.5 * (min + max)] {
                 model.set(owner, param.name, &value.into()).unwrap();
                 let mut local = Local::new(30.0);
-                model.local(&mut local);
+                model.define_refinement(&mut local);
                 local.rules.check().unwrap_or_else(|error| panic!("{owner}.{} = {value}: {error}", param.name));
             }
             model.set(owner, param.name, &before.into()).unwrap();
@@ -218,7 +218,7 @@ fn rules_come_of_the_stages() {
 fn a_local_build_drains() {
     let mut recipe = presets::find_preset("hills").unwrap();
     recipe.cells = long::or(256, 1024);
-    recipe.set_beyond(Beyond::Local { from: LocalFrom::Cells(64) }).unwrap();
+    recipe.set_refinement_method(RefinementMethod::Local { from: LocalFrom::Cells(64) }).unwrap();
     let terrain = build(&recipe);
     let (rec, area) = layers(&terrain);
     let [rows, cols] = terrain.grid.size;
@@ -230,7 +230,7 @@ fn a_local_build_drains() {
         let (i, j) = ((k / cols) as i64, (k % cols) as i64);
         match u8::try_from(rec[k]).ok().and_then(D8::from_code) {
             Some(direction) => {
-                let Cell { row: r, col: c } = direction.neighbour_of(Cell::new(i, j));
+                let Cell { row: r, col: c } = direction.adjacent_cell(Cell::new(i, j));
                 let to = (r * cols as i64 + c) as usize;
                 assert!(z[to] <= z[k] && area[to] >= area[k], "{i}, {j}");
             }
@@ -247,7 +247,7 @@ fn a_local_build_drains() {
 fn the_global_level_is_as_fine_as_stages_ask_for() {
     let local = |name: &str, cells: usize, from: LocalFrom| {
         let mut recipe = Recipe { cells, ..presets::find_preset(name).unwrap() };
-        recipe.set_beyond(Beyond::Local { from }).unwrap();
+        recipe.set_refinement_method(RefinementMethod::Local { from }).unwrap();
         recipe
     };
     // Glacial valleys and what slides down their sides run down to cells of 20 m, the lobes of a delta's plain down to
@@ -263,7 +263,7 @@ fn the_global_level_is_as_fine_as_stages_ask_for() {
     ] {
         let recipe = local(name, cells, LocalFrom::Auto);
         Run::check(&recipe).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(recipe.global().unwrap().cells, global, "{name}, {cells} cells");
+        assert_eq!(recipe.to_global_recipe().unwrap().cells, global, "{name}, {cells} cells");
     }
     for (name, cells, from) in [("glacial", 2048, 512), ("fjords", 2048, 256), ("river_delta", 1024, 256)] {
         let error = Run::check(&local(name, cells, LocalFrom::Cells(from))).unwrap_err().to_string();
@@ -304,7 +304,7 @@ fn assert_drains(name: &str, terrain: &Terrain) {
         range = [range[0].min(z[k]), range[1].max(z[k])];
         match u8::try_from(rec[k]).ok().and_then(D8::from_code) {
             Some(direction) => {
-                let Cell { row: r, col: c } = direction.neighbour_of(Cell::new(i, j));
+                let Cell { row: r, col: c } = direction.adjacent_cell(Cell::new(i, j));
                 let to = (r * cols as i64 + c) as usize;
                 let in_one = lake(k) != 0 && lake(k) == lake(to);
                 // A river that continues next to its lake is below the lake's level, and a fill lets the water out
@@ -348,10 +348,10 @@ fn every_preset_has_local_levels_that_drain_or_says_why_not() {
         if finest.clone().any(|finest| finest > 0.1) {
             let width = finest.filter(|finest| *finest > 0.1).fold(f64::MAX, f64::min);
             let side = width * least as f64 * 1.1;
-            recipe.set_extent(<[f64; 2]>::from(extent).map(|of| side * of / extent.longer())).unwrap();
+            recipe.set_extent(<[f64; 2]>::from(extent).map(|of| side * of / extent.longer_side())).unwrap();
         }
         recipe.cells = cells;
-        let beyond = Beyond::Local { from: LocalFrom::Cells(least) };
+        let beyond = RefinementMethod::Local { from: LocalFrom::Cells(least) };
         recipe.set_levels(Levels { coarsest: Coarsest::None, beyond }).unwrap();
         let begun = std::time::Instant::now();
         if recipe.edges.contains(&thalweg_core::terrain::grid::Edge::Looped) {
@@ -360,7 +360,7 @@ fn every_preset_has_local_levels_that_drain_or_says_why_not() {
             continue;
         }
         // A stage of whole reach that begins on a local level is refused, with a setting that would work.
-        let side = recipe.extent().map_or(0.0, |extent| extent.longer());
+        let side = recipe.extent().map_or(0.0, |extent| extent.longer_side());
         let local = side / cells as f64..side / least as f64;
         if recipe.stages.iter().any(|stage| matches!(stage.when, When::Widths([_, widest]) if local.contains(&widest)))
         {
@@ -369,11 +369,11 @@ fn every_preset_has_local_levels_that_drain_or_says_why_not() {
             continue;
         }
         let mut run = Run::new(recipe.clone()).unwrap_or_else(|error| panic!("{name}: {error}"));
-        while run.step().unwrap_or_else(|error| panic!("{name}: {error}")).is_some() {}
+        while run.take_step().unwrap_or_else(|error| panic!("{name}: {error}")).is_some() {}
         assert_eq!(recipe.local_levels().unwrap(), 2, "{name}");
         assert_drains(name, run.terrain());
         // Sand is continued, and where there is no runoff there are no lakes.
-        let is_dry = recipe.local(30.0).runoff == 0.0;
+        let is_dry = recipe.combine_local_forms(30.0).runoff == 0.0;
         assert!(!is_dry || !run.terrain().layers.contains_key("lake") && run.terrain().loose.is_some(), "{name}");
         let report = run.report();
         let forms = report["local_forms"].as_array().unwrap();

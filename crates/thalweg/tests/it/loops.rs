@@ -3,7 +3,7 @@
 //! flow.rs tests the flow over them.
 
 use crate::support::{finish_run, run_recipe, with_threads};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::grid::SIDES;
 use thalweg_core::{Cell, Edge, Field, Grid, Terrain, Topology};
 use thalweg_flow::{D8, FlowGraph, Land};
@@ -43,12 +43,12 @@ fn neighbours_are_those_of_a_world_laid_out_many_times() {
                     let is_there = inside(r, rows, looped[0]) && inside(c, cols, looped[1]);
                     let expected = is_there.then_some([(r % rows) as usize, (c % cols) as usize]);
                     assert_eq!(
-                        topology.cell([i as usize, j as usize], [di, dj]),
+                        topology.offset_cell([i as usize, j as usize], [di, dj]),
                         expected.map(Cell::from),
                         "{size:?} {looped:?}"
                     );
                     if let Some([r, c]) = expected {
-                        assert_eq!(topology.beside((i * cols + j) as usize, [di, dj]), r * size[1] + c);
+                        assert_eq!(topology.offset_index((i * cols + j) as usize, [di, dj]), r * size[1] + c);
                     }
                 }
             }
@@ -84,7 +84,7 @@ fn steps(metres: &Field<f64>, axis: usize) -> [f64; 2] {
     let (mut seam, mut within) = ((0.0, 0), (0.0, 0));
     for (i, j) in (0..size[0]).flat_map(|i| (0..size[1]).map(move |j| (i, j))) {
         let by = if axis == 0 { [1, 0] } else { [0, 1] };
-        let Cell { row: r, col: c } = topology.cell([i, j], by).unwrap();
+        let Cell { row: r, col: c } = topology.offset_cell([i, j], by).unwrap();
         let square = (metres[(r, c)] - metres[(i, j)]).powi(2);
         let sum = if [i, j][axis] + 1 == size[axis] { &mut seam } else { &mut within };
         *sum = (sum.0 + square, sum.1 + 1);
@@ -101,7 +101,7 @@ fn what_base_models_lay_meets_itself() {
             let mut terrain = Terrain::new(grid(size, 40.0, looped));
             let mut stepper = model.start(&terrain.grid).unwrap();
             for step in 0..model.steps(&terrain.grid) {
-                stepper.step(&mut terrain, Tick { key: Key::new(5, "laid"), step }).unwrap();
+                stepper.run_step(&mut terrain, Tick { key: RandomKey::new(5, "laid"), step }).unwrap();
             }
             terrain.ground.map(|height| height.metres())
         };
@@ -162,7 +162,7 @@ fn recipes_say_which_sides_are_looped() {
     assert!(world.contains("east and west looped"), "{world}");
     let mut terrain = Terrain::new(grid([20, 30], 10.0, [false, true]));
     let model = models::find_model("thermal").unwrap();
-    let error = tiles::sweep(&*model, &mut terrain, Key::ZERO, 10).unwrap_err().to_string();
+    let error = tiles::run_by_tiles(&*model, &mut terrain, RandomKey::ZERO, 10).unwrap_err().to_string();
     assert!(error.contains("east and west looped"), "{error}");
 }
 
@@ -195,7 +195,7 @@ fn a_looped_world_is_built_in_levels_and_goes_on_from_a_checkpoint() {
     short.stages[1].model.set("stream_power", "years", &2e6.into()).unwrap();
     let mut run = Run::new(short.clone()).unwrap();
     for _ in 0..6 {
-        run.step().unwrap();
+        run.take_step().unwrap();
     }
     run.save(&path, &serde_json::Value::Null).unwrap();
     let (mut run, _) = Run::resume(&path).unwrap();
@@ -206,9 +206,9 @@ fn a_looped_world_is_built_in_levels_and_goes_on_from_a_checkpoint() {
 
 /// Returns slope, area and χ (for A₀ = 1 m²) of each cell that is not at base level, with its height.
 fn balance(terrain: &Terrain, theta: f64) -> Vec<[f64; 4]> {
-    let land = Land::of(terrain);
+    let land = Land::from_terrain(terrain);
     let drainage = FlowGraph::new(&land);
-    assert_eq!(*drainage.filled(), terrain.ground, "land in balance has no hollows");
+    assert_eq!(*drainage.filled_surface(), terrain.ground, "land in balance has no hollows");
     let cell = terrain.grid.cell;
     let area = drainage.upstream_cells().map(|n| f64::from(*n) * cell * cell);
     let mut chi = Field::new(terrain.grid.size, 0.0f64);
@@ -269,7 +269,7 @@ fn the_textbook_s_land_is_that_of_theory() {
         }
         let mut run = Run::new(recipe).unwrap();
         let (mut before, mut last) = (run.terrain().clone(), None);
-        while let Some(progress) = run.step().unwrap() {
+        while let Some(progress) = run.take_step().unwrap() {
             last = Some((before, progress.budget));
             before = run.terrain().clone();
         }

@@ -4,7 +4,7 @@ use crate::support::{finish_run, run_recipe};
 use proptest::prelude::*;
 use thalweg_core::terrain::Cells;
 use thalweg_core::{Cell, Edge, Terrain};
-use thalweg_render::products::measure::measure;
+use thalweg_render::products::measure::measure_terrain;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
 
@@ -64,7 +64,7 @@ fn what_is_cut_away_is_booked() {
     ));
     let last = run.grids().len() - 1;
     let changes = run.reports().iter().map(|report| report.budget.solid_change() << (2 * (last - report.level)));
-    assert_eq!(run.terrain().solid(), changes.sum::<i128>());
+    assert_eq!(run.terrain().sum_solid(), changes.sum::<i128>());
     let trim = run.reports().last().unwrap();
     assert_eq!((trim.label.as_str(), trim.steps, trim.level), ("margin", 1, last));
     assert!(trim.budget.added < 0);
@@ -79,15 +79,15 @@ fn places_are_those_of_the_map() {
     let head = "extent = [200.0, 100.0]\ncells = 40\nmargin = 0.2";
     let stage = format!("[[stage]]\nmodel = \"fluvial\"\nsteps = 2\nrain = 0.0\n{strokes}");
     let mut run = Run::new(recipe(head, &stage)).unwrap();
-    run.step().unwrap();
+    run.take_step().unwrap();
     let springs = run.terrain().tables["springs"].clone();
-    assert_eq!((springs.ints("row").unwrap(), springs.ints("column").unwrap()), (&[14][..], &[22][..]));
-    assert_eq!(run.map().grid.size, [20, 40]);
+    assert_eq!((springs.int_column("row").unwrap(), springs.int_column("column").unwrap()), (&[14][..], &[22][..]));
+    assert_eq!(run.terrain_without_margin().grid.size, [20, 40]);
     let water = |terrain: &Terrain, cell: [usize; 2]| {
         let Cells::Float(water) = &terrain.layers["water"].cells else { panic!("water is a number") };
         water[(cell[0], cell[1])]
     };
-    assert!(water(&run.map(), [14, 22]) > 0.0);
+    assert!(water(&run.terrain_without_margin(), [14, 22]) > 0.0);
     finish_run(&mut run);
     let terrain = run.into_terrain();
     assert!(terrain.ground[(14, 22)].metres() > 2.0, "{}", terrain.ground[(14, 22)].metres());
@@ -103,10 +103,10 @@ fn a_run_goes_on_from_any_step() {
     loop {
         let bytes = run.to_checkpoint(&serde_json::json!(null)).unwrap();
         run = Run::resume_bytes(&bytes).unwrap().0;
-        let mark = run.mark();
-        assert!(mark.agrees(&recipe));
+        let mark = run.save_mark();
+        assert!(mark.is_consistent_with(&recipe));
         run = Run::from_mark(recipe.clone(), &mark).unwrap();
-        if run.step().unwrap().is_none() {
+        if run.take_step().unwrap().is_none() {
             break;
         }
     }
@@ -135,7 +135,7 @@ fn land_does_not_rise_from_its_frame() {
     let measured = |margin: f64, seed: u32| {
         let head = format!("extent = [9600.0, 9600.0]\ncells = 128\nseed = {seed}\nmargin = {margin:?}");
         let run = run_recipe(recipe(&head, &format!("{NOISE}{RIVERS}")));
-        let measures = measure(run.terrain(), &Default::default()).unwrap();
+        let measures = measure_terrain(run.terrain(), &Default::default()).unwrap();
         let value = |name: &str| measures.value(name).unwrap();
         (value("rim_outward"), value("rim_rise"))
     };

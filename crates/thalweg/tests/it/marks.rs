@@ -100,16 +100,16 @@ impl Plan {
 
 /// Runs to the end with a mark at every step and with live strokes after the given steps.
 fn marked(mut run: Run, live: &[u32]) -> (Recipe, Vec<Mark>) {
-    let mut marks = vec![run.mark()];
+    let mut marks = vec![run.save_mark()];
     let mut turn = 0;
-    while run.step().unwrap().is_some() {
-        marks.push(run.mark());
+    while run.take_step().unwrap().is_some() {
+        marks.push(run.save_mark());
         turn += 1;
         if live.contains(&turn) {
             let mut stroke = Stroke::new(Tool::Raise, vec![[f64::from(turn) * 9.0, 50.0].into()]);
             stroke.radius = 70.0;
-            run.stroke(stroke).unwrap();
-            marks.push(run.mark());
+            run.add_stroke(stroke).unwrap();
+            marks.push(run.save_mark());
         }
     }
     (Recipe::parse(&run.recipe().to_toml()).unwrap(), marks)
@@ -128,19 +128,19 @@ proptest! {
         edits.iter().for_each(|edit| other.edit(*edit));
         let Some(mut fresh) = other.run() else { return Ok(()) };
         let after = Recipe::parse(&other.text()).unwrap();
-        let first = marks[0].agrees(&after);
+        let first = marks[0].is_consistent_with(&after);
         prop_assert_eq!(first, other.seed == plan.seed);
         finish_run(&mut fresh);
         let mut last = true;
         for mark in &marks {
-            let agrees = mark.agrees(&after);
+            let agrees = mark.is_consistent_with(&after);
             // Once a past differs, it keeps differing.
             prop_assert!(last || !agrees);
             last = agrees;
             // No stroke was made live, so at a mark no stroke of the current step has been applied, except at the end
             // of a stage.
-            prop_assert_eq!(agrees, before.same_until(&after, mark.turn(), mark.step()));
-            prop_assert_eq!(after.same_until(&before, mark.turn(), mark.step()), agrees);
+            prop_assert_eq!(agrees, before.leads_to_same_state(&after, mark.turn(), mark.step()));
+            prop_assert_eq!(after.leads_to_same_state(&before, mark.turn(), mark.step()), agrees);
             if agrees {
                 let mut run = Run::from_mark(Recipe::parse(&other.text()).unwrap(), mark).unwrap();
                 prop_assert_eq!(run.steps()[1], fresh.steps()[1]);
@@ -160,7 +160,7 @@ fn a_mark_knows_what_decides_it() {
         let mut other = plan.clone();
         change(&mut other);
         let recipe = Recipe::parse(&other.text()).unwrap();
-        let agree: Vec<_> = marks.iter().filter(|mark| mark.agrees(&recipe)).collect();
+        let agree: Vec<_> = marks.iter().filter(|mark| mark.is_consistent_with(&recipe)).collect();
         agree.last().map(|mark| (mark.turn(), mark.step()))
     };
     let end = Some((4, 0));
@@ -187,13 +187,13 @@ fn strokes_that_were_made_count_and_those_to_come_do_not() {
     finish_run(&mut fresh);
     let mut went = 0;
     for mark in &marks {
-        assert!(mark.agrees(&recipe), "nothing has changed since, but for strokes that came after");
+        assert!(mark.is_consistent_with(&recipe), "nothing has changed since, but for strokes that came after");
         let mut run = Run::from_mark(Recipe::parse(&recipe.to_toml()).unwrap(), mark).unwrap();
         finish_run(&mut run);
         assert_eq!(run.terrain().fingerprints(), fresh.terrain().fingerprints());
         // After an undo, the marks that contain the stroke do not agree; those before it do.
         let undone = plan.run().unwrap();
-        if mark.agrees(undone.recipe()) {
+        if mark.is_consistent_with(undone.recipe()) {
             went += 1;
         }
     }
@@ -227,7 +227,7 @@ fn years_pass_where_models_know_time() {
     let mut run = Run::new(Recipe::parse(text).unwrap()).unwrap();
     assert_eq!(run.years(), None);
     let (mut before, mut ends) = (0.0, Vec::new());
-    while let Some(progress) = run.step().unwrap() {
+    while let Some(progress) = run.take_step().unwrap() {
         let years = run.years();
         assert!(years.is_none() == (progress.turn == 0) && years.unwrap_or(0.0) >= before);
         before = years.unwrap_or(0.0);

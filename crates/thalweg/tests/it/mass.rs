@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
 use crate::long;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::declare::params::{Param, ParamKind, Value};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{CellType, Cells, LOOSE, LayerSpec, POOL, WATER};
@@ -161,8 +161,8 @@ fn model(name: &str, case: &Case, grid: &Grid) -> Option<Box<dyn Model>> {
 
 fn terrain(case: &Case, model: impl Fn(&Grid) -> Option<Box<dyn Model>>) -> Option<(Terrain, Box<dyn Model>)> {
     let [rows, cols] = case.size;
-    let key = Key::new(case.seed, "ground");
-    let random = |i: usize, j: usize| key.cell([i as i64, j as i64]).unit();
+    let key = RandomKey::new(case.seed, "ground");
+    let random = |i: usize, j: usize| key.for_cell([i as i64, j as i64]).uniform_unit();
     let height = |i: usize, j: usize| {
         let (y, x) = ((i as f64 + 0.5) / rows as f64, (j as f64 + 0.5) / cols as f64);
         let wave = |a: f64, b: f64| 0.5 + 0.5 * libm::sin(a * y + b * x + (case.seed % 100) as f64);
@@ -187,32 +187,38 @@ fn terrain(case: &Case, model: impl Fn(&Grid) -> Option<Box<dyn Model>>) -> Opti
     grid.edges = std::array::from_fn(|k| if case.closed >> k & 1 == 1 { Edge::Closed } else { Edge::Open });
     grid.first = Cell::from(case.size).map(|lines| -(case.margin.min((lines - 1) / 2) as i64));
     grid.origin = grid.first;
-    grid.sea_level = case.sea.map(|share| Height::saturating((share - 0.5) * case.relief));
-    let ground = Field::generate(case.size, |i, j| Height::saturating((height(i, j) - 0.5) * case.relief));
+    grid.sea_level = case.sea.map(|share| Height::from_metres_clamped((share - 0.5) * case.relief));
+    let ground = Field::from_fn(case.size, |i, j| Height::from_metres_clamped((height(i, j) - 0.5) * case.relief));
     let model = model(&grid)?;
     let mut terrain = Terrain::from_ground(grid, ground).expect("of the grid's size");
     if case.void > 0.0 && rows * cols > 1 {
-        let mask = Field::generate(case.size, |i, j| key.and(1).cell([i as i64, j as i64]).unit() < case.void);
+        let mask = Field::from_fn(case.size, |i, j| {
+            key.derive_key(1).for_cell([i as i64, j as i64]).uniform_unit() < case.void
+        });
         terrain.nodata = mask.as_slice().contains(&false).then_some(mask);
     }
     if case.loose > 0.0 {
         terrain.loose =
-            Some(Field::generate(case.size, |i, j| Height::saturating(case.loose * random(rows - 1 - i, j))));
+            Some(Field::from_fn(case.size, |i, j| Height::from_metres_clamped(case.loose * random(rows - 1 - i, j))));
     }
     let about = model.about();
     let optional: &[LayerSpec] = if case.layers { about.uses } else { &[] };
     for spec in about.needs.iter().chain(optional).filter(|spec| spec.name != LOOSE.name) {
-        let unit = |i: usize, j: usize| key.and(2).and(spec.name.len() as u64).cell([i as i64, j as i64]).unit();
-        let cells = match spec.cells {
-            CellType::Height => Cells::Height(Field::generate(case.size, |i, j| Height::saturating(3.0 * unit(i, j)))),
-            CellType::Float if spec.unit == "m" => {
-                Cells::Float(Field::generate(case.size, |i, j| 500.0 * unit(i, j) as f32))
-            }
-            CellType::Float => Cells::Float(Field::generate(case.size, |i, j| unit(i, j) as f32)),
-            // Soil types have numbers below 6.
-            CellType::Count => Cells::Count(Field::generate(case.size, |i, j| (6.0 * unit(i, j)) as u32)),
+        let unit = |i: usize, j: usize| {
+            key.derive_key(2).derive_key(spec.name.len() as u64).for_cell([i as i64, j as i64]).uniform_unit()
         };
-        terrain.insert(spec, cells).expect("a layer of the declared kind");
+        let cells = match spec.cells {
+            CellType::Height => {
+                Cells::Height(Field::from_fn(case.size, |i, j| Height::from_metres_clamped(3.0 * unit(i, j))))
+            }
+            CellType::Float if spec.unit == "m" => {
+                Cells::Float(Field::from_fn(case.size, |i, j| 500.0 * unit(i, j) as f32))
+            }
+            CellType::Float => Cells::Float(Field::from_fn(case.size, |i, j| unit(i, j) as f32)),
+            // Soil types have numbers below 6.
+            CellType::Count => Cells::Count(Field::from_fn(case.size, |i, j| (6.0 * unit(i, j)) as u32)),
+        };
+        terrain.insert_layer(spec, cells).expect("a layer of the declared kind");
     }
     Some((terrain, model))
 }
@@ -225,7 +231,7 @@ fn standing(terrain: &Terrain) -> f64 {
         Cells::Float(field) => field.as_slice().iter().map(|x| f64::from(*x)).sum(),
         Cells::Count(_) => 0.0,
     };
-    let tables = terrain.tables.values().filter_map(|table| table.ints("water")).flatten();
+    let tables = terrain.tables.values().filter_map(|table| table.int_column("water")).flatten();
     let metres = layers.map(|layer| metres(&layer.cells)).sum::<f64>() + tables.map(|w| *w as f64).sum::<f64>() / UNITS;
     metres * terrain.grid.cell_area()
 }
@@ -247,15 +253,15 @@ fn check(name: &str, case: &Case) -> Result<(), TestCaseError> {
     let taken = (0..few).chain(few.max(steps.saturating_sub(1))..steps);
     let mut budget = MassBalance::default();
     for step in taken {
-        let (solid, water) = (terrain.solid(), standing(&terrain));
+        let (solid, water) = (terrain.sum_solid(), standing(&terrain));
         // A model may refuse a terrain, for example closed land that would drown, with a message; there is then
         // nothing to check.
-        let Ok(done) = stepper.step(&mut terrain, Tick { key: Key::new(case.seed, "law"), step }) else {
+        let Ok(done) = stepper.run_step(&mut terrain, Tick { key: RandomKey::new(case.seed, "law"), step }) else {
             return Ok(());
         };
         budget += done;
         let said = format!("{name}, step {step} of {steps}");
-        prop_assert_eq!(terrain.solid() - solid, done.solid_change(), "solid: {}", said);
+        prop_assert_eq!(terrain.sum_solid() - solid, done.solid_change(), "solid: {}", said);
         let through = [done.rained, done.poured, done.evaporated, done.infiltrated, done.drained];
         let through = through.iter().map(|amount| amount.abs()).sum::<f64>() + water;
         let gap = standing(&terrain) - water - done.water_change();

@@ -3,10 +3,10 @@
 use std::f64::consts::PI;
 
 use crate::support::{elevation_model_path, terrain_on, with_threads};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Edge, Field, Grid, Height, Terrain};
-use thalweg_flow::{Land, accumulate, d8, downstream, fill};
-use thalweg_render::products::measure::{MeasureOptions, Measures, draw_measures, measure, specs};
+use thalweg_flow::{Land, accumulate, d8, fill, find_receiver};
+use thalweg_render::products::measure::{MeasureOptions, Measures, draw_measures, list_specs, measure_terrain};
 
 /// Builds ground from a function of the metres eastward and northward of the south-western cell; heights are in
 /// metres.
@@ -16,7 +16,7 @@ fn terrain(size: [usize; 2], cell: f64, z: impl Fn(f64, f64) -> f64 + Sync) -> T
 }
 
 fn measured(terrain: &Terrain) -> Measures {
-    measure(terrain, &MeasureOptions::default()).unwrap()
+    measure_terrain(terrain, &MeasureOptions::default()).unwrap()
 }
 
 #[track_caller]
@@ -54,8 +54,8 @@ fn a_cone() {
     let (n, r) = (201, 1000.0);
     let away = |i: usize, j: usize| (i as f64 - 100.0).hypot(j as f64 - 100.0) * 10.0;
     let mut cone = terrain([n, n], 10.0, |_, _| 0.0);
-    cone.ground = Field::generate([n, n], |i, j| Height::saturating(500.0 - 0.5 * away(i, j)));
-    cone.nodata = Some(Field::generate([n, n], |i, j| away(i, j) > r));
+    cone.ground = Field::from_fn([n, n], |i, j| Height::from_metres_clamped(500.0 - 0.5 * away(i, j)));
+    cone.nodata = Some(Field::from_fn([n, n], |i, j| away(i, j) > r));
     let found = measured(&cone);
     // A disc of cells has the area of the circle except for its rim: a difference of 1 % or less.
     near(&found, "hypsometric_integral", 1.0 / 3.0, 0.003);
@@ -84,23 +84,24 @@ fn curvature_of_bowls_and_ridges() {
 /// Builds ground on which the slope of every channel is area^−θ: each cell is above its receiver by that slope, and
 /// flow directions are computed again until they no longer change. Only the southern edge is open.
 fn steady(n: usize, cell: f64, theta: f64) -> Terrain {
-    let key = Key::new(11, "steady");
-    let mut terrain = terrain([n, n], cell, |x, y| 0.02 * y + key.cell([x as i64, y as i64]).unit());
+    let key = RandomKey::new(11, "steady");
+    let mut terrain = terrain([n, n], cell, |x, y| 0.02 * y + key.for_cell([x as i64, y as i64]).uniform_unit());
     terrain.grid.edges = [Edge::Closed, Edge::Closed, Edge::Open, Edge::Closed];
     for _ in 0..40 {
-        let land = Land::of(&terrain);
+        let land = Land::from_terrain(&terrain);
         let filled = fill::fill_depressions(&land);
-        let directions = d8::route_d8(&land.under(&filled));
+        let directions = d8::route_d8(&land.with_ground(&filled));
         let cells = accumulate::count_upstream_cells(&directions);
         let mut heights = vec![0.0; n * n];
         for &k in accumulate::upstream_order(&directions).iter().rev() {
             let k = k as usize;
-            if let Some(next) = downstream(k, directions.as_slice()[k], n) {
+            if let Some(next) = find_receiver(k, directions.as_slice()[k], n) {
                 let step = if directions.as_slice()[k] % 2 == 1 { 2f64.sqrt() } else { 1.0 } * cell;
                 heights[k] = heights[next] + step * 0.8 * f64::from(cells.as_slice()[k]).powf(-theta);
             }
         }
-        terrain.ground = Field::from_vec([n, n], heights.into_iter().map(Height::saturating).collect()).unwrap();
+        terrain.ground =
+            Field::from_vec([n, n], heights.into_iter().map(Height::from_metres_clamped).collect()).unwrap();
     }
     terrain
 }
@@ -110,7 +111,7 @@ fn the_concavity_of_a_steady_land_is_found_again() {
     let settings = MeasureOptions { channel_area: Some(25.0 * 0.0025), ..MeasureOptions::default() };
     for theta in [0.35, 0.5, 0.65] {
         let land = steady(192, 50.0, theta);
-        let found = measure(&land, &settings).unwrap();
+        let found = measure_terrain(&land, &settings).unwrap();
         // Slopes over ten cells blur confluences, where area jumps, towards the gentler channel: by a few hundredths.
         near(&found, "concavity", theta, 0.05);
         near(&found, "concavity_chi", theta, 0.03);
@@ -123,11 +124,12 @@ fn the_concavity_of_a_steady_land_is_found_again() {
 
 #[test]
 fn a_turn_changes_no_measure_of_the_surface() {
-    let key = Key::new(3, "turn");
-    let land =
-        terrain([96, 80], 10.0, |x, y| 40.0 * (x / 90.0).sin() + 0.2 * y + 9.0 * key.cell([x as i64, y as i64]).unit());
+    let key = RandomKey::new(3, "turn");
+    let land = terrain([96, 80], 10.0, |x, y| {
+        40.0 * (x / 90.0).sin() + 0.2 * y + 9.0 * key.for_cell([x as i64, y as i64]).uniform_unit()
+    });
     let mut turned = terrain([80, 96], 10.0, |_, _| 0.0);
-    turned.ground = Field::generate([80, 96], |i, j| land.ground[(j, 79 - i)]);
+    turned.ground = Field::from_fn([80, 96], |i, j| land.ground[(j, 79 - i)]);
     let (a, b) = (measured(&land), measured(&turned));
     let surface = ["slope", "hyps", "curv", "prof", "plan", "form", "pit", "level", "relief", "mean", "spec", "aspect"];
     for (x, y) in a.measures.iter().zip(&b.measures).filter(|(m, _)| surface.iter().any(|s| m.spec.name.starts_with(s)))
@@ -144,12 +146,12 @@ fn what_cannot_be_had_is_missing_with_a_reason() {
     let mut empty = flat([9, 9]);
     empty.nodata = Some(Field::new([9, 9], true));
     let mut drowned = terrain([40, 40], 10.0, |x, _| x / 10.0);
-    drowned.grid.sea_level = Some(Height::saturating(1000.0));
+    drowned.grid.sea_level = Some(Height::from_metres_clamped(1000.0));
     let mut closed = terrain([40, 40], 10.0, |x, y| (x - 200.0).abs() + y);
     closed.grid.edges = [Edge::Closed; 4];
     let spike = terrain([33, 35], 0.001, |x, y| if x + y < 0.02 { 16_000.0 } else { -16_000.0 });
     let tiny = [[1, 1], [1, 2], [2, 1], [2, 2], [3, 3], [1, 300], [300, 1], [2, 50]].map(flat);
-    let names: Vec<&str> = specs().iter().map(|spec| spec.name).collect();
+    let names: Vec<&str> = list_specs().iter().map(|spec| spec.name).collect();
     for terrain in tiny.iter().chain([&empty, &drowned, &closed, &spike, &flat([130, 40])]) {
         let found = measured(terrain);
         assert_eq!(found.measures.iter().map(|m| m.spec.name).collect::<Vec<_>>(), names);
@@ -169,7 +171,7 @@ fn what_cannot_be_had_is_missing_with_a_reason() {
         MeasureOptions { search: 0, ..MeasureOptions::default() },
         MeasureOptions { flatness: -1.0, ..MeasureOptions::default() },
     ] {
-        assert!(measure(&tiny[0], &settings).is_err());
+        assert!(measure_terrain(&tiny[0], &settings).is_err());
     }
 }
 
@@ -187,7 +189,7 @@ fn sea_is_no_land() {
 #[test]
 fn a_real_model_is_as_nature_is() {
     let path = elevation_model_path();
-    let real = thalweg_io::load(path, &Default::default()).unwrap().terrain;
+    let real = thalweg_io::load_terrain(path, &Default::default()).unwrap().terrain;
     let found = measured(&real);
     for (name, [from, to]) in [
         ("concavity", [0.3, 0.7]),
@@ -208,7 +210,7 @@ fn a_real_model_is_as_nature_is() {
     // The difference between a terrain and itself is 0.
     assert!(found.differences(&one).iter().all(|d| d.distance.is_none_or(|d| d == 0.0)));
     let words = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/measure.md")).unwrap();
-    for s in specs() {
+    for s in list_specs() {
         let row = format!("| {} | {} |\n", s.nature, s.source);
         assert!(words.contains(&format!("| `{}` | {} | {} |", s.name, s.title, s.unit)), "docs/measure.md: {}", s.name);
         assert!(words.contains(&row), "docs/measure.md: {row}");
@@ -219,15 +221,15 @@ fn a_real_model_is_as_nature_is() {
 /// reported as such.
 #[test]
 fn by_rows_as_in_memory() {
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
     use thalweg_core::terrain::field::Field;
     use thalweg_core::terrain::grid::Grid;
     use thalweg_core::terrain::height::Height;
     use thalweg_core::terrain::{CellRect, Terrain};
-    use thalweg_render::products::measure::{MeasureOptions, measure, measure_rows};
+    use thalweg_render::products::measure::{MeasureOptions, measure_rows, measure_terrain};
 
     for seed in 0..14u64 {
-        let number = |of: &str, n: u64| Key::new(seed, of).bits() % n;
+        let number = |of: &str, n: u64| RandomKey::new(seed, of).random_bits() % n;
         let size = match seed {
             0 => [1, 1],
             1 => [600, 1],
@@ -236,23 +238,23 @@ fn by_rows_as_in_memory() {
             4 => [257, 61],
             _ => [20 + number("rows", 700) as usize, 20 + number("cols", 120) as usize],
         };
-        let key = Key::new(seed, "rows of measures");
+        let key = RandomKey::new(seed, "rows of measures");
         let rough = [0.0, 3.0, 40.0][number("rough", 3) as usize];
-        let ground = Field::generate(size, |i, j| {
+        let ground = Field::from_fn(size, |i, j| {
             let hills = 200.0 * (i as f64 / 57.0).sin() * (j as f64 / 31.0).cos() + 0.2 * i as f64;
-            Height::saturating((hills + rough * key.cell([i as i64, j as i64]).signed()).round())
+            Height::from_metres_clamped((hills + rough * key.for_cell([i as i64, j as i64]).uniform_signed()).round())
         });
         let mut land = Terrain::from_ground(Grid::new(size, 25.0).unwrap(), ground).unwrap();
-        land.grid.sea_level = (seed % 3 == 0).then_some(Height::saturating(-50.0));
+        land.grid.sea_level = (seed % 3 == 0).then_some(Height::from_metres_clamped(-50.0));
         let hole = |i: usize, j: usize| seed == 13 || (i / 40 + j / 17).is_multiple_of(5) || (i > 300 && j == 7);
-        land.nodata = (seed % 2 == 1).then(|| Field::generate(size, hole));
+        land.nodata = (seed % 2 == 1).then(|| Field::from_fn(size, hole));
         let settings = MeasureOptions { search: [1, 3, 20][seed as usize % 3], ..MeasureOptions::default() };
-        let whole = measure(&land, &settings).unwrap();
+        let whole = measure_terrain(&land, &settings).unwrap();
         let read = &mut |rows: std::ops::Range<usize>| {
             let window = CellRect::new([rows.start, 0], [rows.len(), size[1]]);
             let grid = Grid { sea_level: land.grid.sea_level, ..Grid::new(window.size(), 25.0)? };
-            let nodata = land.nodata.as_ref().map(|mask| mask.window(window));
-            Ok(Terrain { nodata, ..Terrain::from_ground(grid, land.ground.window(window))? })
+            let nodata = land.nodata.as_ref().map(|mask| mask.copy_window(window));
+            Ok(Terrain { nodata, ..Terrain::from_ground(grid, land.ground.copy_window(window))? })
         };
         let by_rows = measure_rows(&land.grid, &settings, read).unwrap();
         assert_eq!(whole.measures.len(), by_rows.measures.len());

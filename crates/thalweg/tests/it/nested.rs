@@ -1,17 +1,17 @@
 //! Tests of the tree of depressions: against the hierarchy computed along flow directions, against the table of lakes,
 //! and on ground computed by hand.
 
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Cell, Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::depressions::{Depression, Hierarchy};
 use thalweg_flow::{FlowGraph, Land};
-use thalweg_io::atomic;
 use thalweg_io::depression_file::DepressionFile;
+use thalweg_io::write_atomically;
 use thalweg_render::products::lakes::outline_lakes;
 use thalweg_render::products::nested::{NestedDepression, nested_depressions};
 
 fn tree(terrain: &Terrain) -> Vec<NestedDepression> {
-    let land = Land::of(terrain);
+    let land = Land::from_terrain(terrain);
     let (filled, directions) = FlowGraph::new(&land).into_parts();
     nested_depressions(&land, &filled, &directions).unwrap()
 }
@@ -53,7 +53,7 @@ fn two_hollows_under_one_lake_and_a_lake_below() {
 #[test]
 fn a_flat_floor_is_one_pit() {
     let heights = [[9, 9, 9, 9, 9], [9, 1, 5, 1, 9], [9, 5, 1, 5, 9], [9, 5, 5, 5, 9], [9, 9, 9, 8, 9]];
-    let ground = Field::generate([5, 5], |i, j| Height(heights[i][j] << 16));
+    let ground = Field::from_fn([5, 5], |i, j| Height(heights[i][j] << 16));
     let rows = tree(&Terrain::from_ground(Grid::new([5, 5], 1.0).unwrap(), ground).unwrap());
     let [one] = &rows[..] else { panic!("{rows:?}") };
     assert_eq!((one.id, one.pit, one.spill, one.cells), (7, Cell::new(1, 1), Some(Cell::new(4, 3)), 9));
@@ -65,9 +65,9 @@ fn the_table_has_places_and_units() {
     let terrain = row(&[9, 2, 5, 1, 4, 8, 7, 6, 0, 3, 1]);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("depressions.csv");
-    atomic(&path, |file| {
+    write_atomically(&path, |file| {
         let mut file = DepressionFile::new(file, &path, &terrain.grid)?;
-        tree(&terrain).iter().try_for_each(|one| file.put(one))?;
+        tree(&terrain).iter().try_for_each(|one| file.write_row(one))?;
         file.finish()
     })
     .unwrap();
@@ -84,17 +84,18 @@ fn the_table_has_places_and_units() {
 
 /// Builds ground without equal heights.
 fn distinct(seed: u64, size: [usize; 2]) -> Terrain {
-    let key = Key::new(seed, "distinct");
+    let key = RandomKey::new(seed, "distinct");
     let cells = size[0] * size[1];
     let mut order: Vec<usize> = (0..cells).collect();
-    order.sort_by_key(|k| key.and(*k as u64).bits());
+    order.sort_by_key(|k| key.derive_key(*k as u64).random_bits());
     let mut heights = vec![Height(0); cells];
     order.iter().enumerate().for_each(|(rank, k)| heights[*k] = Height(7 * rank as i32 + 3));
     let mut grid = Grid::new(size, 10.0).unwrap();
     grid.edges = [0, 1, 2, 3].map(|side| if seed >> side & 3 == 3 { Edge::Closed } else { Edge::Open });
     let mut terrain = Terrain::from_ground(grid, Field::from_vec(size, heights).unwrap()).unwrap();
-    terrain.nodata =
-        seed.is_multiple_of(3).then(|| Field::generate(size, |i, j| key.cell([i as i64, j as i64]).unit() < 0.05));
+    terrain.nodata = seed
+        .is_multiple_of(3)
+        .then(|| Field::from_fn(size, |i, j| key.for_cell([i as i64, j as i64]).uniform_unit() < 0.05));
     terrain
 }
 
@@ -110,7 +111,7 @@ fn without_ties_it_is_the_hierarchy() {
             continue;
         }
         let rows = tree(&terrain);
-        let hierarchy = Hierarchy::of(&Land::of(&terrain));
+        let hierarchy = Hierarchy::from_land(&Land::from_terrain(&terrain));
         let cols = terrain.grid.cols();
         let place = |k: u32| Cell::new(k as usize / cols, k as usize % cols);
         let level = |d: u32| hierarchy.depressions[d as usize].spill.unwrap().level;
@@ -161,13 +162,13 @@ fn without_ties_it_is_the_hierarchy() {
 #[test]
 fn the_last_of_each_lake_is_the_lake() {
     for seed in 1..60u64 {
-        let key = Key::new(seed, "ties");
+        let key = RandomKey::new(seed, "ties");
         let mut terrain = distinct(seed, [20 + seed as usize % 7, 31]);
-        terrain.ground = Field::generate(terrain.ground.size(), |i, j| {
-            Height(((key.cell([i as i64, j as i64]).bits() >> 20) % (2 + seed % 9)) as i32 * 1000)
+        terrain.ground = Field::from_fn(terrain.ground.size(), |i, j| {
+            Height(((key.for_cell([i as i64, j as i64]).random_bits() >> 20) % (2 + seed % 9)) as i32 * 1000)
         });
         let rows = tree(&terrain);
-        let depths = FlowGraph::new(&Land::of(&terrain)).depths(&terrain.ground);
+        let depths = FlowGraph::new(&Land::from_terrain(&terrain)).fill_depths(&terrain.ground);
         let (lakes, numbers) = outline_lakes(&terrain, &depths).unwrap();
         let wholes: Vec<&NestedDepression> = rows.iter().filter(|one| one.parent.is_none()).collect();
         assert_eq!(wholes.len(), lakes.len());
@@ -192,9 +193,9 @@ fn the_last_of_each_lake_is_the_lake() {
 #[test]
 fn sizes_that_differ_are_refused() {
     let terrain = row(&[3, 1, 2]);
-    let land = Land::of(&terrain);
+    let land = Land::from_terrain(&terrain);
     let (filled, directions) = FlowGraph::new(&land).into_parts();
     assert!(nested_depressions(&land, &Field::new([2, 2], Height(0)), &directions).is_err());
-    let other = FlowGraph::new(&Land::of(&row(&[1, 2]))).into_parts().1;
+    let other = FlowGraph::new(&Land::from_terrain(&row(&[1, 2]))).into_parts().1;
     assert!(nested_depressions(&land, &filled, &other).unwrap_err().to_string().contains("1 × 2"));
 }

@@ -2,11 +2,11 @@
 //! changes.
 
 use crate::long;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Edge, Field, Grid, Height};
-use thalweg_flow::outlets::{LakeLimits, Outlets, drains, open_outlets};
-use thalweg_flow::{Land, Part, fill};
+use thalweg_flow::outlets::{LakeLimits, Outlets, find_draining_cells, open_outlets};
+use thalweg_flow::{CellRole, Land, fill};
 
 /// Ground with hills, depressions and roughness; some of it closed, with cells without data, sea, or standing water.
 struct Ground {
@@ -19,13 +19,13 @@ struct Ground {
 
 impl Ground {
     fn random(seed: u64) -> Self {
-        let key = Key::new(seed, "outlets");
-        let draw = |what: u64, below: u64| key.and(what).bits() % below;
+        let key = RandomKey::new(seed, "outlets");
+        let draw = |what: u64, below: u64| key.derive_key(what).random_bits() % below;
         let mut grid = Grid::new([1 + draw(1, 60) as usize, 1 + draw(2, 60) as usize], 10.0).unwrap();
         let closed = draw(3, 16);
         grid.edges = std::array::from_fn(|k| if closed >> k & 1 == 1 { Edge::Closed } else { Edge::Open });
-        grid.sea_level = (draw(4, 3) == 0).then_some(Height::saturating(-10.0));
-        let unit = |what: u64, i: usize, j: usize| key.and(what).cell([i as i64, j as i64]).unit();
+        grid.sea_level = (draw(4, 3) == 0).then_some(Height::from_metres_clamped(-10.0));
+        let unit = |what: u64, i: usize, j: usize| key.derive_key(what).for_cell([i as i64, j as i64]).uniform_unit();
         // From flats of whole metres up to 4 km, where a step of f32 is 16 units.
         let (rough, over) = ([0.0, 0.5, 8.0][draw(5, 3) as usize], [0.0, 150.0, 3900.0][draw(6, 3) as usize]);
         let whole = draw(7, 3) == 0;
@@ -34,17 +34,17 @@ impl Ground {
             let height = over + hills + rough * unit(8, i, j);
             if whole { height.floor() } else { height }
         };
-        let ground = Field::generate(grid.size, |i, j| Height::saturating(height(i, j)));
-        let nodata = (draw(9, 4) == 0).then(|| Field::generate(grid.size, |i, j| unit(10, i, j) < 0.02));
+        let ground = Field::from_fn(grid.size, |i, j| Height::from_metres_clamped(height(i, j)));
+        let nodata = (draw(9, 4) == 0).then(|| Field::from_fn(grid.size, |i, j| unit(10, i, j) < 0.02));
         // Some depressions are half full, some land is wet.
         let pools = (draw(11, 2) == 0).then(|| {
             let filled =
                 fill::fill_depressions(&Land { grid: &grid, ground: &ground, nodata: nodata.as_ref(), outlets: &[] });
-            let share = 0.3 + 0.7 * key.and(12).unit();
-            Field::generate(grid.size, |i, j| {
+            let share = 0.3 + 0.7 * key.derive_key(12).uniform_unit();
+            Field::from_fn(grid.size, |i, j| {
                 let deep = f64::from(filled[(i, j)].0 - ground[(i, j)].0) / UNITS;
                 let puddle = if unit(13, i, j) < 0.01 { 0.05 } else { 0.0 };
-                Height::saturating(if deep > 0.0 { (deep - 3.0 * (1.0 - share)).max(0.0) } else { puddle })
+                Height::from_metres_clamped(if deep > 0.0 { (deep - 3.0 * (1.0 - share)).max(0.0) } else { puddle })
             })
         });
         let least = LakeLimits {
@@ -87,34 +87,36 @@ fn all_land_drains_as_it_is_and_rounded() {
         let land = ground.land();
         let Outlets { ground: after, pools } = ground.mended();
         let lakes = is_wet(&pools);
-        let parts = land.under(&after).parts();
+        let parts = land.with_ground(&after).cell_roles();
         let all = |heights: &Field<Height>, what: &str| {
-            let drains = drains(&land.under(heights), &lakes);
-            let stuck = ground.cells().find(|at| !drains[*at] && parts[*at] != Part::Void);
+            let drains = find_draining_cells(&land.with_ground(heights), &lakes);
+            let stuck = ground.cells().find(|at| !drains[*at] && parts[*at] != CellRole::Void);
             assert_eq!(stuck, None, "seed {seed}, {what}: {:?} of {:?}", ground.least, ground.grid);
         };
         all(&after, "as it is");
         // On closed land the lowest cell receives the water; after rounding it may be another cell.
         if !ground.is_closed() {
-            all(&after.map(|h| Height::saturating(f64::from(h.metres_f32()))), "f32");
+            all(&after.map(|h| Height::from_metres_clamped(f64::from(h.metres_f32()))), "f32");
             // Sea cells stay sea.
             let sea = ground.grid.sea_level.map_or(f64::MIN, Height::metres);
             let steps = |step: f64| {
                 let round = |h: &Height| (h.metres() / step).ceil() * step;
-                after.map(|h| if h.metres() <= sea { *h } else { Height::saturating(round(h)) })
+                after.map(|h| if h.metres() <= sea { *h } else { Height::from_metres_clamped(round(h)) })
             };
             all(&steps(0.01), "centimetres");
             all(&steps(1.0), "metres");
         }
         // Away from edges and next to dry cells, every cell has a lower neighbour: there are no flats.
         let lowest = after.as_slice().iter().min().copied().filter(|_| ground.is_closed());
-        for at in ground.cells().filter(|at| parts[*at] == Part::Inside && !lakes[*at] && Some(after[*at]) != lowest) {
+        for at in
+            ground.cells().filter(|at| parts[*at] == CellRole::Inside && !lakes[*at] && Some(after[*at]) != lowest)
+        {
             let surface = |at: (usize, usize)| after[at].0 + pools[at].0;
-            let lower = |cell: Cell| parts[cell] != Part::Void && surface((cell.row, cell.col)) < after[at].0;
-            assert!(land.around(at.0, at.1).any(|(_, cell)| lower(cell)), "seed {seed}, {at:?}");
+            let lower = |cell: Cell| parts[cell] != CellRole::Void && surface((cell.row, cell.col)) < after[at].0;
+            assert!(land.neighbours(at.0, at.1).any(|(_, cell)| lower(cell)), "seed {seed}, {at:?}");
         }
-        let before = drains(&land, &Field::new(ground.grid.size, false));
-        mended += u64::from(ground.cells().any(|at| !before[at] && parts[at] != Part::Void));
+        let before = find_draining_cells(&land, &Field::new(ground.grid.size, false));
+        mended += u64::from(ground.cells().any(|at| !before[at] && parts[at] != CellRole::Void));
     }
     assert!(mended > 100, "{mended} of the grounds had pits");
 }
@@ -126,7 +128,7 @@ fn lakes_are_level_of_their_size_and_held_by_their_shores() {
         let ground = Ground::random(seed);
         let land = ground.land();
         let Outlets { ground: after, pools } = ground.mended();
-        let surface = Field::generate(pools.size(), |i, j| Height(after[(i, j)].0 + pools[(i, j)].0));
+        let surface = Field::from_fn(pools.size(), |i, j| Height(after[(i, j)].0 + pools[(i, j)].0));
         let mut seen = Field::new(pools.size(), false);
         for first in ground.cells() {
             if seen[first] || pools[first].0 == 0 {
@@ -138,7 +140,7 @@ fn lakes_are_level_of_their_size_and_held_by_their_shores() {
             while let Some(at) = lake.get(next).copied() {
                 next += 1;
                 assert_eq!(after[at], ground.ground[at], "the ground under a lake is as it was");
-                for (_, Cell { row: r, col: c }) in land.around(at.0, at.1) {
+                for (_, Cell { row: r, col: c }) in land.neighbours(at.0, at.1) {
                     let kept = ground.pools.as_ref().is_some_and(|before| before[at].0 > 0);
                     if pools[(r, c)].0 > 0 && (surface[(r, c)].0 - surface[first].0).abs() <= 256 {
                         if !seen[(r, c)] {
@@ -187,7 +189,7 @@ fn the_change_is_small_and_made_once() {
             let deepest = ground.cells().map(|at| filled[at].0 - ground.ground[at].0).max().unwrap_or(0);
             assert!(ground.cells().all(|at| ground.ground[at].0 - done.ground[at].0 <= deepest), "seed {seed}");
         }
-        let again = open_outlets(&ground.land().under(&done.ground), Some(&done.pools), &ground.least).unwrap();
+        let again = open_outlets(&ground.land().with_ground(&done.ground), Some(&done.pools), &ground.least).unwrap();
         let other =
             ground.cells().find(|at| again.ground[*at] != done.ground[*at] || again.pools[*at] != done.pools[*at]);
         let values =

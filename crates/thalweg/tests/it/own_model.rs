@@ -44,7 +44,7 @@ count = 40000
 "#;
 
 fn models() -> Models {
-    Models::default().with::<Terraces>().expect("its name is free")
+    Models::default().with_model::<Terraces>().expect("its name is free")
 }
 
 #[test]
@@ -65,9 +65,9 @@ fn a_recipe_knows_it_by_the_list_alone() {
 
 #[test]
 fn a_name_is_taken_once() {
-    let problem = models().with::<Terraces>().expect_err("twice").to_string();
+    let problem = models().with_model::<Terraces>().expect_err("twice").to_string();
     assert!(problem.contains("terraces"), "{problem}");
-    assert!(Models::default().with::<manual::Manual>().is_err());
+    assert!(Models::default().with_model::<manual::Manual>().is_err());
 }
 
 thalweg_core::params! {
@@ -90,7 +90,7 @@ impl Model for Lost {
 
 #[test]
 fn no_parameter_is_lost_behind_a_key_of_the_stage() {
-    let models = Models::default().with::<Lost>().expect("its name is free");
+    let models = Models::default().with_model::<Lost>().expect("its name is free");
     let text = "extent = [1, 1]\n[[stage]]\nmodel = \"lost\"\nmuted = true";
     let problem = Recipe::parse_with(text, &models).err().expect("it would be lost").to_string();
     assert!(problem.contains("lost.muted") && problem.contains("key of every stage"), "{problem}");
@@ -118,7 +118,7 @@ fn a_checkpoint_amid_it_goes_on_to_the_same_bits() {
     let path = folder.path().join("run.thalweg");
     let mut run = Run::new(recipe).expect("it begins");
     for _ in 0..5 {
-        run.step().expect("it steps").expect("it is not done");
+        run.take_step().expect("it steps").expect("it is not done");
         run.save(&path, &Value::Null).expect("it is saved");
         run = Run::resume_with(&path, &models()).expect("it is taken up").0;
     }
@@ -163,8 +163,8 @@ impl Model for Muddy {
 }
 
 impl Stepper for Muddy {
-    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
-        let Cells::Height(mut mud) = terrain.take(&MUD) else { unreachable!("it is declared so") };
+    fn run_step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
+        let Cells::Height(mut mud) = terrain.take_layer(&MUD) else { unreachable!("it is declared so") };
         let depth = Height::from_metres(self.depth)?.0;
         for k in 0..mud.len() {
             let ground = terrain.ground.as_slice()[k].0;
@@ -174,7 +174,7 @@ impl Stepper for Muddy {
                 mud.as_mut_slice()[k].0 += given;
             }
         }
-        terrain.insert(&MUD, Cells::Height(mud))?;
+        terrain.insert_layer(&MUD, Cells::Height(mud))?;
         Ok(MassBalance::default())
     }
 }
@@ -184,7 +184,7 @@ fn a_layer_of_its_own_is_treated_as_it_is_declared() {
     LAWS.iter().filter(|law| ["mass", "declaration"].contains(&law.name)).for_each(|law| {
         law.check(&Muddy::default()).expect(law.says);
     });
-    let models = Models::default().with::<Muddy>().expect("its name is free");
+    let models = Models::default().with_model::<Muddy>().expect("its name is free");
     let stages = ["model = \"gradient_noise\"\namplitude = 300.0", "model = \"muddy\""];
     let text = stages.map(|stage| format!("[[stage]]\n{stage}\n")).concat();
     let recipe = Recipe::parse_with(&format!("extent = [640.0, 480.0]\ncells = 32\n{text}"), &models);
@@ -198,14 +198,14 @@ fn a_layer_of_its_own_is_treated_as_it_is_declared() {
     let mut bare = run.terrain().clone();
     bare.layers.clear();
     let mud = 32_768 * (size[0] * size[1]) as i128;
-    assert_eq!(run.terrain().solid() - bare.solid(), mud);
+    assert_eq!(run.terrain().sum_solid() - bare.sum_solid(), mud);
 
     // A world folder and a checkpoint restore it if their reader knows the model.
     let folder = tempfile::tempdir().expect("a folder");
     world_folder::write_world(&run, folder.path()).expect("it is written");
     let (read, _) =
         world_folder::read_world_with_models(folder.path(), &Default::default(), &models).expect("it is read");
-    assert_eq!((&read.layers[MUD.name], read.solid()), (made, run.terrain().solid()));
+    assert_eq!((&read.layers[MUD.name], read.sum_solid()), (made, run.terrain().sum_solid()));
     let path = folder.path().join("run.thalweg");
     run.save(&path, &Value::Null).expect("it is saved");
     let (again, _) = Run::resume_with(&path, &models).expect("it is taken up");
@@ -213,13 +213,15 @@ fn a_layer_of_its_own_is_treated_as_it_is_declared() {
 
     // It is shown under its name and in the colours of its hue.
     let overlay = Overlay::find(MUD.name, &read).expect("it is shown");
-    let legend = overlay.legend(&read, &overlay.values(&read, None).expect("it has values")).expect("it has colours");
+    let legend = overlay
+        .build_legend(&read, &overlay.compute_values(&read, None).expect("it has values"))
+        .expect("it has colours");
     assert_eq!((legend.ramp, legend.unit.as_str()), (Colours::Ramp(Ramp::sediment()), MUD.unit));
-    assert_eq!(Overlay::available(&read).iter().filter(|overlay| overlay.name() == MUD.name).count(), 1);
+    assert_eq!(Overlay::list_available(&read).iter().filter(|overlay| overlay.name() == MUD.name).count(), 1);
 
     // With another declaration, it is neither counted nor shown.
     let other = MUD.mass(Mass::None).overlay(LayerOverlay::Dedicated);
-    bare.insert(&other, made.cells.clone()).expect("it fits");
-    assert_eq!(run.terrain().solid() - bare.solid(), mud);
+    bare.insert_layer(&other, made.cells.clone()).expect("it fits");
+    assert_eq!(run.terrain().sum_solid() - bare.sum_solid(), mud);
     assert!(Overlay::find(MUD.name, &bare).is_err());
 }

@@ -1,10 +1,10 @@
 //! Tests of shallow water in the pipe model: rest, balances, waves, dam breaks, rivers, and failures.
 
 use crate::support::terrain_on;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::{Cells, Column, LOOSE, RAIN, SUSPENDED, Table, WATER};
 use thalweg_core::{Edge, Field, Grid, Height, Terrain};
-use thalweg_io::{SaveOptions, save, save_layer};
+use thalweg_io::{SaveOptions, save_layer, save_terrain};
 use thalweg_models::model::{MassBalance, Model, Tick};
 use thalweg_models::models::pipes::{FlowArea, PIPE_X, Pipes, Shower, Transport, VELOCITY_X};
 use thalweg_sim::recipe::Recipe;
@@ -17,14 +17,14 @@ fn terrain(size: [usize; 2], cell: f64, edge: Edge, metres: impl Fn(usize, usize
 }
 
 fn with_water(mut terrain: Terrain, depth: impl Fn(usize, usize) -> f32 + Sync) -> Terrain {
-    let water = Field::generate(terrain.grid.size, depth);
-    terrain.insert(&WATER, Cells::Float(water)).unwrap();
+    let water = Field::from_fn(terrain.grid.size, depth);
+    terrain.insert_layer(&WATER, Cells::Float(water)).unwrap();
     terrain
 }
 
 /// Hills with depressions, with a relief of a hundred metres.
 fn hills(i: usize, j: usize) -> f64 {
-    let rough = Key::new(SEED, "hills").cell([i as i64, j as i64]).signed();
+    let rough = RandomKey::new(SEED, "hills").for_cell([i as i64, j as i64]).uniform_signed();
     30.0 * (libm::sin(i as f64 / 7.0) + libm::cos(j as f64 / 9.0 + i as f64 / 13.0)) + 4.0 * rough
 }
 
@@ -37,7 +37,7 @@ fn steps(model: &Pipes, terrain: &mut Terrain, count: u32) -> MassBalance {
     let mut stepper = model.start(&terrain.grid).unwrap();
     let mut budget = MassBalance::default();
     for step in 0..count.min(model.steps(&terrain.grid)) {
-        budget += stepper.step(terrain, Tick { key: Key::new(SEED, "pipes"), step }).unwrap();
+        budget += stepper.run_step(terrain, Tick { key: RandomKey::new(SEED, "pipes"), step }).unwrap();
     }
     budget
 }
@@ -47,11 +47,11 @@ fn run(model: &Pipes, terrain: &mut Terrain) -> MassBalance {
 }
 
 fn water(terrain: &Terrain) -> &Field<f32> {
-    terrain.float(&WATER).unwrap()
+    terrain.float_layer(&WATER).unwrap()
 }
 
 fn stored(terrain: &Terrain) -> f64 {
-    terrain.float(&WATER).map_or(0.0, |w| w.as_slice().iter().map(|w| f64::from(*w)).sum::<f64>())
+    terrain.float_layer(&WATER).map_or(0.0, |w| w.as_slice().iter().map(|w| f64::from(*w)).sum::<f64>())
         * terrain.grid.cell_area()
 }
 
@@ -68,7 +68,7 @@ fn a_lake_at_rest_stays_at_rest_to_the_bit() {
             let before = water(&lake).clone();
             steps(&Pipes { area, ..still() }, &mut lake, 200);
             assert_eq!(water(&lake), &before, "{area:?}, level {level}");
-            assert!(lake.float(&PIPE_X).unwrap().as_slice().iter().all(|flow| *flow == 0.0));
+            assert!(lake.float_layer(&PIPE_X).unwrap().as_slice().iter().all(|flow| *flow == 0.0));
         }
     }
 }
@@ -100,15 +100,15 @@ fn both_ledgers_close() {
     ] {
         let mut land = terrain([70, 80], 10.0, edge, hills);
         land.grid.sea_level = sea.map(|level| Height::from_metres(level).unwrap());
-        land.nodata = Some(Field::generate([70, 80], |i, j| (30..33).contains(&i) && (50..60).contains(&j)));
-        let solid = land.solid();
+        land.nodata = Some(Field::from_fn([70, 80], |i, j| (30..33).contains(&i) && (50..60).contains(&j)));
+        let solid = land.sum_solid();
         let model = Pipes { seconds: 200.0, ..model };
         let budget = run(&model, &mut land);
         let came = budget.rained + budget.poured;
         assert!(came > 100.0, "{budget:?}");
         let off = (budget.water_change() - stored(&land)).abs() / came;
         assert!(off < 1e-6, "{off:e} of {came}: {budget:?}");
-        assert_eq!(land.solid() - solid, budget.solid_change());
+        assert_eq!(land.sum_solid() - solid, budget.solid_change());
         assert!(budget.eroded > 0 && budget.deposited > 0);
         match model.transport {
             Transport::Donor => assert_eq!(budget.rounded, 0, "what goes with the water is not lost"),
@@ -122,13 +122,13 @@ fn both_ledgers_close() {
 fn transport_conserves_what_is_suspended() {
     let mut land = terrain([40, 40], 10.0, Edge::Closed, hills);
     let model = Pipes { deposition: 0.0, rain: 500.0, ramp: 0.01, ..Pipes::default() };
-    let before = land.solid();
+    let before = land.sum_solid();
     let budget = steps(&model, &mut land, 300);
     let Cells::Height(suspended) = &land.layers[SUSPENDED.name].cells else { panic!("heights") };
     let carried: i128 = suspended.as_slice().iter().map(|s| i128::from(s.0)).sum();
     assert!(carried > 1_000_000);
     assert_eq!(carried, budget.eroded - budget.deposited);
-    assert_eq!(land.solid(), before);
+    assert_eq!(land.sum_solid(), before);
     assert!(suspended.as_slice().iter().all(|s| s.0 >= 0));
 }
 
@@ -234,8 +234,9 @@ fn no_time_step_is_too_long() {
     // A lake with a rough surface, with a requested step of a hundred times the stable one: waves decay and do not
     // grow.
     for area in [FlowArea::Depth, FlowArea::Constant] {
-        let rough =
-            |i: usize, j: usize| 10.0 + 0.1 * Key::new(SEED, "waves").cell([i as i64, j as i64]).signed() as f32;
+        let rough = |i: usize, j: usize| {
+            10.0 + 0.1 * RandomKey::new(SEED, "waves").for_cell([i as i64, j as i64]).uniform_signed() as f32
+        };
         let mut pool = with_water(terrain([40, 40], 10.0, Edge::Closed, |_, _| 0.0), rough);
         let spread = |pool: &Terrain| {
             let water = water(pool).as_slice();
@@ -274,7 +275,7 @@ fn turned_and_mirrored_water_is_the_same_water() {
                 let (i, j) = source(i, j);
                 hills(i, j)
             });
-            land.nodata = Some(Field::generate(size, |i, j| {
+            land.nodata = Some(Field::from_fn(size, |i, j| {
                 let (i, j) = source(i, j);
                 (10..13).contains(&i) && (20..29).contains(&j)
             }));
@@ -307,8 +308,8 @@ fn springs_are_checked_and_those_of_other_windows_left() {
             unit("rate", Column::Float(vec![rate])),
         ];
         land.tables.insert("springs".into(), Table { columns });
-        let tick = Tick { key: Key::ZERO, step: 0 };
-        still().start(&land.grid).unwrap().step(&mut land, tick).map(|budget| budget.poured)
+        let tick = Tick { key: RandomKey::ZERO, step: 0 };
+        still().start(&land.grid).unwrap().run_step(&mut land, tick).map(|budget| budget.poured)
     };
     let dt = still().time_step(&Grid::new([10, 12], 10.0).unwrap());
     let poured = spring(3, 4, 2.0).unwrap();
@@ -320,15 +321,15 @@ fn springs_are_checked_and_those_of_other_windows_left() {
         assert!(error.contains(said), "{error}");
     }
     land.tables.insert("springs".into(), Table { columns: vec![("row".into(), "1".into(), Column::Int(vec![1]))] });
-    let tick = Tick { key: Key::ZERO, step: 0 };
-    let error = still().start(&land.grid).unwrap().step(&mut land, tick).unwrap_err().to_string();
+    let tick = Tick { key: RandomKey::ZERO, step: 0 };
+    let error = still().start(&land.grid).unwrap().run_step(&mut land, tick).unwrap_err().to_string();
     assert!(error.contains("rate"), "{error}");
 }
 
 #[test]
 fn rain_falls_where_and_when_it_should() {
     let mut land = terrain([20, 30], 10.0, Edge::Closed, |_, _| 5.0);
-    let mask = Field::generate([20, 30], |_, j| {
+    let mask = Field::from_fn([20, 30], |_, j| {
         if j < 10 {
             1.0
         } else if j < 20 {
@@ -337,7 +338,7 @@ fn rain_falls_where_and_when_it_should() {
             f32::NAN
         }
     });
-    land.insert(&RAIN, Cells::Float(mask)).unwrap();
+    land.insert_layer(&RAIN, Cells::Float(mask)).unwrap();
     let model = Pipes { rain: 3_600.0, evaporation: 0.0, capacity: 0.0, ..Pipes::default() };
     let dt = model.time_step(&land.grid);
     let budget = steps(&model, &mut land, 1);
@@ -411,13 +412,13 @@ fn rapid_water_digs_and_slow_water_lays_down() {
     };
     let plain = dug(&|_| {}, Pipes::default());
     let layer = |spec: &'static thalweg_core::terrain::LayerSpec, value: f32| {
-        move |land: &mut Terrain| land.insert(spec, Cells::Float(Field::new([15, 80], value))).unwrap()
+        move |land: &mut Terrain| land.insert_layer(spec, Cells::Float(Field::new([15, 80], value))).unwrap()
     };
     assert!(dug(&layer(&thalweg_core::terrain::HARDNESS, 0.8), Pipes::default()) < plain / 2);
     assert_eq!(dug(&layer(&thalweg_core::terrain::PROTECT, 1.0), Pipes::default()), 0);
     assert_eq!(dug(&|_| {}, Pipes { rock: 0.0, ..Pipes::default() }), 0);
     let deep = Cells::Height(Field::new([15, 80], Height::from_metres(100.0).unwrap()));
-    assert!(dug(&|land| land.insert(&LOOSE, deep.clone()).unwrap(), Pipes::default()) > plain);
+    assert!(dug(&|land| land.insert_layer(&LOOSE, deep.clone()).unwrap(), Pipes::default()) > plain);
 }
 
 #[test]
@@ -437,11 +438,11 @@ fn velocity_is_flow_over_depth() {
     let mut bed = with_water(bed, |_, _| 1.0);
     let model = Pipes { velocity: true, seconds: 200.0, ..still() };
     run(&model, &mut bed);
-    let u = f64::from(bed.float(&VELOCITY_X).unwrap()[(1, 600)]);
+    let u = f64::from(bed.float_layer(&VELOCITY_X).unwrap()[(1, 600)]);
     // Manning's velocity of a metre of water on a slope of 0.005, which the model approaches within minutes.
     let exact = 0.005f64.sqrt() / 0.035;
     assert!((u / exact - 1.0).abs() < 0.05, "{u} {exact}");
-    assert!(bed.float(&VELOCITY_X).unwrap().as_slice().iter().all(|u| u.to_bits() != (-0.0f32).to_bits()));
+    assert!(bed.float_layer(&VELOCITY_X).unwrap().as_slice().iter().all(|u| u.to_bits() != (-0.0f32).to_bits()));
 }
 
 #[test]
@@ -453,13 +454,13 @@ fn more_steps_than_can_be_told_are_refused() {
 #[test]
 fn water_is_never_negative_nor_nothing_whatever_the_parameters() {
     for draw in 0..60u64 {
-        let key = |k: u64| Key::new(SEED, "fuzz").and(draw).and(k);
+        let key = |k: u64| RandomKey::new(SEED, "fuzz").derive_key(draw).derive_key(k);
         // Over many powers of ten, and sometimes the end of the range.
-        let any = |k: u64, least: f64, most: f64| match key(k).bits() % 6 {
+        let any = |k: u64, least: f64, most: f64| match key(k).random_bits() % 6 {
             0 => most,
-            _ => least * libm::pow(most / least, key(k).and(1).unit()),
+            _ => least * libm::pow(most / least, key(k).derive_key(1).uniform_unit()),
         };
-        let odd = |k: u64| key(k).bits().is_multiple_of(2);
+        let odd = |k: u64| key(k).random_bits().is_multiple_of(2);
         let model = Pipes {
             seconds: 1e4,
             area: if odd(0) { FlowArea::Depth } else { FlowArea::Constant },
@@ -481,12 +482,13 @@ fn water_is_never_negative_nor_nothing_whatever_the_parameters() {
         let edge = if odd(18) { Edge::Open } else { Edge::Closed };
         let steep = any(19, 1e-3, 150.0);
         let mut land = terrain([19, 23], any(20, 0.01, 1e4), edge, |i, j| steep * hills(i, j));
-        land = with_water(land, |i, j| (10.0 * key(21).cell([i as i64, j as i64]).signed().max(0.0)) as f32);
-        let before = (land.solid(), stored(&land));
+        land =
+            with_water(land, |i, j| (10.0 * key(21).for_cell([i as i64, j as i64]).uniform_signed().max(0.0)) as f32);
+        let before = (land.sum_solid(), stored(&land));
         let budget = steps(&model, &mut land, 150);
         let said = || format!("draw {draw}: {model:?}");
         assert!(water(&land).as_slice().iter().all(|w| w.is_finite() && *w >= 0.0), "{}", said());
-        assert_eq!(land.solid() - before.0, budget.solid_change(), "{}", said());
+        assert_eq!(land.sum_solid() - before.0, budget.solid_change(), "{}", said());
         let came = before.1 + budget.rained + budget.poured;
         let off = (before.1 + budget.water_change() - stored(&land)).abs() / came;
         assert!(off < 1e-6, "{off:e}, {}", said());
@@ -507,7 +509,7 @@ fn bowl_and_lake() -> [Terrain; 2] {
 fn a_recipe_gives_pipes_their_water_from_a_file_or_an_earlier_stage() {
     let folder = tempfile::tempdir().unwrap();
     let [bowl, lake] = bowl_and_lake();
-    save(folder.path().join("bowl.tif"), &bowl, &SaveOptions::default()).unwrap();
+    save_terrain(folder.path().join("bowl.tif"), &bowl, &SaveOptions::default()).unwrap();
     save_layer(folder.path().join("lake.tif"), &lake, "water", &Cells::Float(water(&lake).clone())).unwrap();
     let built = |stages: &str| {
         let text = format!("from = \"bowl.tif\"\nedges = \"closed\"\n{stages}");
@@ -516,7 +518,7 @@ fn a_recipe_gives_pipes_their_water_from_a_file_or_an_earlier_stage() {
         // Written in full, it is the same recipe.
         assert_eq!(Recipe::parse(&recipe.to_toml()).unwrap().hash(), recipe.hash());
         let mut run = Run::new(recipe).unwrap();
-        while run.step()?.is_some() {}
+        while run.take_step()?.is_some() {}
         Ok::<_, thalweg_core::base::error::Error>(run)
     };
     let still = "[[stage]]\nmodel = \"pipes\"\nrain = 0\nevaporation = 0\ncapacity = 0\nseconds = 60\n";
@@ -535,7 +537,7 @@ fn a_recipe_gives_pipes_their_water_from_a_file_or_an_earlier_stage() {
     let pool = run.terrain().layers["pool"].cells.to_float();
     assert_eq!(water(run.terrain()), &pool);
     // Invalid values are refused, by name and cell.
-    let below = Field::generate([30, 40], |i, j| if (i, j) == (3, 5) { -0.25 } else { 0.0 });
+    let below = Field::from_fn([30, 40], |i, j| if (i, j) == (3, 5) { -0.25 } else { 0.0 });
     save_layer(folder.path().join("below.tif"), &lake, "water", &Cells::Float(below)).unwrap();
     let problem = built(&format!("{still}layers = {{ water = \"below.tif\" }}\n")).err().unwrap().to_string();
     assert!(problem.contains("`water`") && problem.contains("-0.25 m at row 3, column 5"), "{problem}");

@@ -2,12 +2,12 @@
 //! against rebuilding.
 
 use crate::support::with_threads;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Cell, Edge, Field, Grid, Height};
 use thalweg_flow::depressions::OUTSIDE;
 use thalweg_flow::pools::{Arrival, Overflow, PoolKind, PoolRules, Pools, Settled, Stock};
 use thalweg_flow::spill::fill_spill_merge;
-use thalweg_flow::{Land, Part, d8};
+use thalweg_flow::{CellRole, Land, d8};
 
 /// The data of a test terrain.
 #[derive(Clone)]
@@ -20,7 +20,7 @@ struct Ground {
 
 impl Ground {
     fn new(size: [usize; 2], height: impl Fn(usize, usize) -> i32 + Sync) -> Self {
-        let ground = Field::generate(size, |i, j| Height(height(i, j)));
+        let ground = Field::from_fn(size, |i, j| Height(height(i, j)));
         Self { grid: Grid::new(size, 10.0).unwrap(), ground, nodata: None, outlets: Vec::new() }
     }
 
@@ -33,15 +33,16 @@ impl Ground {
 
     /// A random terrain with `levels` different heights, so that few of them give flats and equal sills; some have
     /// closed edges, cells without data, a sea or an outlet.
-    fn random(key: Key, most: [usize; 2], levels: u64) -> Self {
-        let draw = |what: u64, below: u64| key.and(what).bits() % below;
+    fn random(key: RandomKey, most: [usize; 2], levels: u64) -> Self {
+        let draw = |what: u64, below: u64| key.derive_key(what).random_bits() % below;
         let size = [1 + draw(1, most[0] as u64) as usize, 1 + draw(2, most[1] as u64) as usize];
-        let at = |purpose: u64, i: usize, j: usize| key.and(purpose).cell([i as i64, j as i64]).bits();
+        let at =
+            |purpose: u64, i: usize, j: usize| key.derive_key(purpose).for_cell([i as i64, j as i64]).random_bits();
         let mut it = Self::new(size, |i, j| (at(6, i, j) % levels) as i32);
         let closed = if draw(4, 4) == 0 { 15 } else { draw(3, 16) };
         it.grid.edges = std::array::from_fn(|k| if closed >> k & 1 == 1 { Edge::Closed } else { Edge::Open });
         it.grid.sea_level = (draw(5, 4) == 0).then_some(Height(1));
-        it.nodata = (draw(7, 3) == 0).then(|| Field::generate(size, |i, j| at(8, i, j) % 8 == 0));
+        it.nodata = (draw(7, 3) == 0).then(|| Field::from_fn(size, |i, j| at(8, i, j) % 8 == 0));
         let outlet = [draw(9, size[0] as u64) as usize, draw(10, size[1] as u64) as usize];
         if draw(11, 4) == 0 && it.nodata.as_ref().is_none_or(|mask| !mask[(outlet[0], outlet[1])]) {
             it.outlets.push(outlet.into());
@@ -77,10 +78,10 @@ fn total(stock: &Stock) -> i64 {
 /// Settles, and checks everything that must hold for any settling.
 fn settle(pools: &Pools, ground: &Ground, stock: &mut Stock, arrivals: &[Arrival], rules: &PoolRules) -> Settled {
     let before = total(stock) + arrivals.iter().map(|arrival| arrival.water).sum::<i64>();
-    let settled = pools.settle(&ground.land(), stock, arrivals, rules).unwrap();
+    let settled = pools.settle_water(&ground.land(), stock, arrivals, rules).unwrap();
     let released: i64 = settled.overflow.iter().map(|overflow| overflow.water).sum();
     assert_eq!(before, total(stock) + released + settled.left + settled.evaporated, "no water is lost");
-    let (hierarchy, parts) = (pools.hierarchy(), ground.land().parts());
+    let (hierarchy, parts) = (pools.hierarchy(), ground.land().cell_roles());
     assert_eq!(settled.pools.iter().map(|pool| pool.volume).sum::<i64>(), total(stock));
     assert_eq!(
         settled.pools.iter().map(|pool| pool.held).sum::<i64>(),
@@ -116,7 +117,7 @@ fn settle(pools: &Pools, ground: &Ground, stock: &mut Stock, arrivals: &[Arrival
         let cols = ground.grid.cols();
         let far = (cell / cols).abs_diff(toward / cols).max((cell % cols).abs_diff(toward % cols));
         assert!(far <= 1 && ground.ground.as_slice()[toward] <= ground.ground.as_slice()[cell]);
-        assert!(cell != toward || parts.as_slice()[cell] != Part::Inside, "only where it leaves the land");
+        assert!(cell != toward || parts.as_slice()[cell] != CellRole::Inside, "only where it leaves the land");
     }
     settled
 }
@@ -154,7 +155,7 @@ fn bowl() -> Ground {
 #[test]
 fn a_bowl_fills_to_what_its_volume_says_and_spills_at_its_lowest_rim() {
     let ground = bowl();
-    let pools = Pools::of(&ground.land());
+    let pools = Pools::from_land(&ground.land());
     let lake = pools.hierarchy().leaf[(20, 20)];
     let spill = pools.hierarchy().depressions[lake as usize].spill.unwrap();
     // By counting: what is below a level and connected to the centre.
@@ -174,8 +175,8 @@ fn a_bowl_fills_to_what_its_volume_says_and_spills_at_its_lowest_rim() {
         assert!(holds(pool.level.0) <= water && water < holds(pool.level.0 + 1), "the highest level that it fills");
         assert_eq!((pool.volume, pool.held, pool.inflow), (water, water - holds(pool.level.0), arriving));
         assert_eq!(pool.kind(), PoolKind::Closed);
-        assert_eq!(pools.level(&ground.land(), lake, water), pool.level);
-        assert_eq!(pools.volume(&ground.land(), lake, pool.level), holds(pool.level.0));
+        assert_eq!(pools.level_at_volume(&ground.land(), lake, water), pool.level);
+        assert_eq!(pools.volume_at_level(&ground.land(), lake, pool.level), holds(pool.level.0));
     }
     // Up to the rim, and a little more.
     let settled = settle(&pools, &ground, &mut stock, &[at(20 * 41 + 20, capacity - water)], &AT_ONCE);
@@ -187,13 +188,13 @@ fn a_bowl_fills_to_what_its_volume_says_and_spills_at_its_lowest_rim() {
     assert_eq!([overflow.cell, overflow.toward], [20 * 41 + 35, 20 * 41 + 36]);
     assert_eq!(pools.hierarchy().leaf.as_slice()[overflow.toward as usize], OUTSIDE);
     assert_eq!(settled.pools[0].kind(), PoolKind::Open);
-    assert_eq!(pools.level(&ground.land(), lake, i64::MAX), spill.level);
+    assert_eq!(pools.level_at_volume(&ground.land(), lake, i64::MAX), spill.level);
 }
 
 #[test]
 fn two_bowls_merge_and_part_when_the_outer_sill_is_cut() {
     let mut ground = Ground::row(&[9, 1, 5, 0, 7, 3, -9], Edge::Closed, Edge::Open);
-    let mut pools = Pools::of(&ground.land());
+    let mut pools = Pools::from_land(&ground.land());
     let mut stock = ground.dry();
     // The eastern bowl holds 5; one more unit flows over the sill of 5 to the west.
     let settled = settle(&pools, &ground, &mut stock, &[at(3, 6)], &AT_ONCE);
@@ -209,7 +210,7 @@ fn two_bowls_merge_and_part_when_the_outer_sill_is_cut() {
     assert_eq!(depths(&stock), [0, 6, 2, 7, 0, 0, 0]);
     // Cut to 2, the rim lets the east run down to 3, over the cell behind; the west stays at its sill of 5.
     ground.ground[(0, 4)] = Height(2);
-    let changed = Field::generate(ground.grid.size, |_, j| j == 4);
+    let changed = Field::from_fn(ground.grid.size, |_, j| j == 4);
     pools.update(&ground.land(), Some(&changed));
     let left = hand_on(&pools, &ground, &mut stock, &[], &AT_ONCE);
     assert_eq!((depths(&stock), stock.held.len()), (vec![0, 4, 0, 3, 1, 0, 0], 0));
@@ -219,7 +220,7 @@ fn two_bowls_merge_and_part_when_the_outer_sill_is_cut() {
 #[test]
 fn three_lakes_hand_on_slowly_what_they_cannot_hold() {
     let ground = Ground::row(&[9, 5, 8, 3, 6, 1, 4, -1], Edge::Closed, Edge::Open);
-    let pools = Pools::of(&ground.land());
+    let pools = Pools::from_land(&ground.land());
     let mut stock = ground.dry();
     let slow = PoolRules { evaporation: 0, release: 0.25, least: 2 };
     let settled = settle(&pools, &ground, &mut stock, &[at(1, 103)], &slow);
@@ -240,13 +241,13 @@ fn three_lakes_hand_on_slowly_what_they_cannot_hold() {
 fn handed_on_it_ends_as_water_poured_at_once() {
     let (mut merged, mut many) = (0, 0);
     for case in 0..1500 {
-        let key = Key::new(case, "living pools");
+        let key = RandomKey::new(case, "living pools");
         let ground = Ground::random(key, [8, 9], [3, 5, 9, 30, 1000][case as usize % 5]);
         let land = ground.land();
-        let pools = Pools::of(&land);
+        let pools = Pools::from_land(&land);
         let most = [3, 30, 3000][case as usize % 3];
-        let water = Field::generate(ground.grid.size, |i, j| {
-            let bits = key.and(21).cell([i as i64, j as i64]).bits();
+        let water = Field::from_fn(ground.grid.size, |i, j| {
+            let bits = key.derive_key(21).for_cell([i as i64, j as i64]).random_bits();
             if bits.is_multiple_of(3) { ((bits >> 8) % most) as i64 } else { 0 }
         });
         let standing = fill_spill_merge(&land, pools.hierarchy(), &water).unwrap();
@@ -279,9 +280,9 @@ fn handed_on_it_ends_as_water_poured_at_once() {
 fn on_changing_ground_updates_equal_building_anew_and_no_water_is_lost() {
     let (mut stranded, mut wet) = (0, 0);
     for case in 0..24 {
-        let key = Key::new(case, "changing ground");
+        let key = RandomKey::new(case, "changing ground");
         let mut ground = Ground::random(key, [70, 90], [4, 40, 4000][case as usize % 3]);
-        let mut pools = Pools::of(&ground.land());
+        let mut pools = Pools::from_land(&ground.land());
         let mut stock = ground.dry();
         let rules = PoolRules {
             evaporation: (case % 4) as i32,
@@ -289,19 +290,19 @@ fn on_changing_ground_updates_equal_building_anew_and_no_water_is_lost() {
             least: [1, 7][case as usize / 2 % 2],
         };
         for round in 0..50 {
-            let key = key.and(100 + round);
-            let draw = |what: u64, below: usize| (key.and(what).bits() >> 8) as usize % below;
+            let key = key.derive_key(100 + round);
+            let draw = |what: u64, below: usize| (key.derive_key(what).random_bits() >> 8) as usize % below;
             let [rows, cols] = ground.grid.size;
             // A block, scattered cells, or a line across.
             let (i0, j0, side) = (draw(0, rows), draw(1, cols), 1 + draw(2, 12));
             let chosen = |i: usize, j: usize| match round % 3 {
                 0 => i.abs_diff(i0) < side && j.abs_diff(j0) < side,
-                1 => key.and(3).cell([i as i64, j as i64]).bits().is_multiple_of(40),
+                1 => key.derive_key(3).for_cell([i as i64, j as i64]).random_bits().is_multiple_of(40),
                 _ => i == i0 || (j == j0 && side > 6),
             };
-            let changed = Field::generate(ground.grid.size, chosen);
-            ground.ground = Field::generate(ground.grid.size, |i, j| {
-                let step = (key.and(4).cell([i as i64, j as i64]).bits() % 7) as i32 - 3;
+            let changed = Field::from_fn(ground.grid.size, chosen);
+            ground.ground = Field::from_fn(ground.grid.size, |i, j| {
+                let step = (key.derive_key(4).for_cell([i as i64, j as i64]).random_bits() % 7) as i32 - 3;
                 let flat = round % 7 == 0;
                 let height = ground.ground[(i, j)].0;
                 Height(if !changed[(i, j)] {
@@ -314,7 +315,7 @@ fn on_changing_ground_updates_equal_building_anew_and_no_water_is_lost() {
             });
             let land = ground.land();
             pools.update(&land, (round % 10 != 9).then_some(&changed));
-            let anew = Pools::of(&land);
+            let anew = Pools::from_land(&land);
             assert_eq!(pools.hierarchy(), anew.hierarchy(), "case {case}, round {round}");
             let arrivals: Vec<Arrival> = (0..ground.grid.len() / 10)
                 .map(|n| at(draw(1000 + n as u64, ground.grid.len()), draw(9000 + n as u64, 20) as i64))
@@ -342,7 +343,7 @@ fn a_closed_lake_grows_until_evaporation_takes_what_comes() {
         ((x * x + y * y).sqrt() * 3000.0) as i32
     });
     ground.grid.edges = [Edge::Closed; 4];
-    let pools = Pools::of(&ground.land());
+    let pools = Pools::from_land(&ground.land());
     let mut stock = ground.dry();
     let rules = PoolRules { evaporation: 50, release: 1.0, least: 1 };
     let inflow = 50 * 700 + 20;
@@ -364,15 +365,15 @@ fn a_closed_lake_grows_until_evaporation_takes_what_comes() {
 #[test]
 fn water_stays_when_the_ground_rises_through_it() {
     let mut ground = bowl();
-    let mut pools = Pools::of(&ground.land());
+    let mut pools = Pools::from_land(&ground.land());
     let mut stock = ground.dry();
     let water = 60_000_000;
     let before = settle(&pools, &ground, &mut stock, &[at(20 * 41 + 20, water)], &AT_ONCE).pools[0].level;
     let mut after = before;
     for round in 0..30 {
         // A delta grows from the west, and rises above the water.
-        let changed = Field::generate(ground.grid.size, |i, j| i.abs_diff(20) < 4 && (8..9 + round / 2).contains(&j));
-        ground.ground = Field::generate(ground.grid.size, |i, j| {
+        let changed = Field::from_fn(ground.grid.size, |i, j| i.abs_diff(20) < 4 && (8..9 + round / 2).contains(&j));
+        ground.ground = Field::from_fn(ground.grid.size, |i, j| {
             Height(ground.ground[(i, j)].0 + if changed[(i, j)] { 60_000 } else { 0 })
         });
         pools.update(&ground.land(), Some(&changed));
@@ -387,12 +388,12 @@ fn water_stays_when_the_ground_rises_through_it() {
 #[test]
 fn a_lake_whose_rim_is_cut_through_runs_out_from_its_lowest_cell() {
     let mut ground = Ground::row(&[9, 4, 2, 6, 0], Edge::Closed, Edge::Open);
-    let mut pools = Pools::of(&ground.land());
+    let mut pools = Pools::from_land(&ground.land());
     let mut stock = ground.dry();
     settle(&pools, &ground, &mut stock, &[at(1, 6)], &AT_ONCE);
     assert_eq!(depths(&stock), [0, 2, 4, 0, 0]);
     ground.ground[(0, 3)] = Height(1);
-    pools.update(&ground.land(), Some(&Field::generate(ground.grid.size, |_, j| j == 3)));
+    pools.update(&ground.land(), Some(&Field::from_fn(ground.grid.size, |_, j| j == 3)));
     let rules = PoolRules { evaporation: 1, release: 0.01, least: 3 };
     let settled = settle(&pools, &ground, &mut stock, &[at(2, 3), at(3, 100)], &rules);
     // Two units evaporate; four and three are seven, and six of them make two drops. Where there was no water, the
@@ -412,25 +413,28 @@ fn the_least_and_the_strangest_lands_pass() {
     basin.grid.edges = [Edge::Closed; 4];
     let tall = Ground::new([12, 1], |i, _| [5, 0, 7][i % 3]);
     for ground in [empty, sea(Ground::new([7, 5], |i, j| (i * j) as i32), 100), tall, basin.clone()] {
-        let pools = Pools::of(&ground.land());
+        let pools = Pools::from_land(&ground.land());
         let mut stock = ground.dry();
         let arrivals: Vec<Arrival> = (0..ground.grid.len()).map(|k| at(k, 10)).collect();
         let left = hand_on(&pools, &ground, &mut stock, &arrivals, &AT_ONCE);
         assert_eq!(total(&stock) + left, 10 * ground.grid.len() as i64);
         assert_eq!(left == 0, ground.grid == basin.grid);
     }
-    let pools = Pools::of(&sea(Ground::new([7, 5], |_, _| 0), 0).land());
+    let pools = Pools::from_land(&sea(Ground::new([7, 5], |_, _| 0), 0).land());
     assert!(pools.hierarchy().depressions.is_empty());
-    assert_eq!((pools.level(&basin.land(), 3, 5), pools.volume(&basin.land(), 3, Height(9))), (Height::MIN, 0));
+    assert_eq!(
+        (pools.level_at_volume(&basin.land(), 3, 5), pools.volume_at_level(&basin.land(), 3, Height(9))),
+        (Height::MIN, 0)
+    );
 }
 
 #[test]
 fn bad_water_is_refused_and_changes_nothing() {
     let ground = Ground::row(&[4, 1, 3], Edge::Closed, Edge::Closed);
-    let pools = Pools::of(&ground.land());
+    let pools = Pools::from_land(&ground.land());
     let refused = |stock: &Stock, arrivals: &[Arrival], rules: &PoolRules, names: &str| {
         let mut after = stock.clone();
-        let error = pools.settle(&ground.land(), &mut after, arrivals, rules).unwrap_err().to_string();
+        let error = pools.settle_water(&ground.land(), &mut after, arrivals, rules).unwrap_err().to_string();
         assert!(error.contains(names), "{error}");
         assert_eq!(after, *stock);
     };
@@ -451,16 +455,17 @@ fn bad_water_is_refused_and_changes_nothing() {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
-    let key = Key::new(5, "threads");
-    let heights =
-        |i: usize, j: usize| (key.cell([i as i64 / 3, j as i64 / 3]).bits() % 40) as i32 * 100 + (i * j) as i32 % 9;
+    let key = RandomKey::new(5, "threads");
+    let heights = |i: usize, j: usize| {
+        (key.for_cell([i as i64 / 3, j as i64 / 3]).random_bits() % 40) as i32 * 100 + (i * j) as i32 % 9
+    };
     let ground = Ground::new([390, 410], heights);
     let arrivals: Vec<Arrival> = (0..ground.grid.len()).map(|k| at(k, 400)).collect();
     let run = |threads: usize| {
         with_threads(threads, || {
-            let pools = Pools::of(&ground.land());
+            let pools = Pools::from_land(&ground.land());
             let mut stock = ground.dry();
-            let settled = pools.settle(&ground.land(), &mut stock, &arrivals, &AT_ONCE).unwrap();
+            let settled = pools.settle_water(&ground.land(), &mut stock, &arrivals, &AT_ONCE).unwrap();
             (d8::route_d8(&ground.land()), pools.hierarchy().clone(), settled, stock)
         })
     };

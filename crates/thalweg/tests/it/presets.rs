@@ -7,8 +7,8 @@ use thalweg_core::terrain::POOL;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Field, Height, Terrain};
 use thalweg_flow::{Land, outlets};
-use thalweg_render::products::agreement::agreement;
-use thalweg_render::products::slope::gradient;
+use thalweg_render::products::agreement::compare_terrains;
+use thalweg_render::products::slope::central_gradient;
 use thalweg_sim::recipe::{Coarsest, Recipe};
 
 /// The bound that the goal sets; docs/benchmarks.md has the figures at the goal's sizes, 512 and 1024 cells.
@@ -81,7 +81,7 @@ fn presets_in_levels_agree_and_look_like_land() {
             continue;
         }
         let (small, large) = (shared_preset(&name, 256, None), shared_preset(&name, 512, None));
-        let same = agreement(&small, &large).expect("of one extent");
+        let same = compare_terrains(&small, &large).expect("of one extent");
         let [heights, slopes, rivers] = match LESS.iter().find(|(known, _)| *known == name) {
             Some((_, least)) => *least,
             None => AGREES,
@@ -97,13 +97,13 @@ fn presets_in_levels_agree_and_look_like_land() {
 /// Returns the share of the dry land that drains, as another program would compute it from the exported files: heights
 /// rounded to `f32`, lakes where pools are, and no depressions filled.
 fn drained(terrain: &Terrain) -> f64 {
-    let rounded = terrain.ground.map(|height| Height::saturating(f64::from(height.metres_f32())));
-    let lakes = match terrain.heights(&POOL) {
+    let rounded = terrain.ground.map(|height| Height::from_metres_clamped(f64::from(height.metres_f32())));
+    let lakes = match terrain.height_layer(&POOL) {
         Some(pools) => pools.map(|depth| depth.0 > 0),
         None => Field::new(rounded.size(), false),
     };
-    let land = Land::of(terrain);
-    let drains = outlets::drains(&land.under(&rounded), &lakes);
+    let land = Land::from_terrain(terrain);
+    let drains = outlets::find_draining_cells(&land.with_ground(&rounded), &lakes);
     let [rows, cols] = rounded.size();
     let dry =
         (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))).filter(|at| land.is_dry(at.0, at.1) && !lakes[*at]);
@@ -151,7 +151,7 @@ fn unlike_land(name: &str, terrain: &Terrain) -> Vec<String> {
     let mut sums = [0.0; 4];
     let mut count = 0.0;
     for (i, j) in inner {
-        let [x, y] = gradient(terrain, *i, *j);
+        let [x, y] = central_gradient(terrain, *i, *j);
         let square = x * x + y * y;
         if square < 0.02 * 0.02 {
             continue;

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::declare::params::{ParamKind, Value, Written};
 use thalweg_core::{Edge, Error};
 use thalweg_models::{models, rocks};
 use thalweg_render::pictures::ramps::RAMPS;
 use thalweg_sim::recipe::strokes::{Stroke, Tool};
-use thalweg_sim::recipe::{self, Coarsest, From, LayerSource, Recipe, Start, When};
+use thalweg_sim::recipe::{self, Coarsest, LayerOrigin, LayerSource, Recipe, Start, When};
 
 const GOOD: &str = r#"
 name = "island"
@@ -58,10 +58,10 @@ fn every_key_is_read() {
     assert_eq!((noise.label.as_str(), rain.label.as_str()), ("gradient_noise", "rain"));
     assert_eq!(rain.model.get("inertia"), Some(Value::Number(0.25)));
     assert_eq!(rain.model.get("wear"), Some(Value::Switch(true)));
-    assert_eq!(rain.layers["hardness"], LayerSource { from: From::File("rock.tif".into()), scale: None });
-    assert_eq!(rain.layers["rain"], LayerSource { from: From::Layer("visits".into()), scale: Some([0.0, 5.5]) });
+    assert_eq!(rain.layers["hardness"], LayerSource { from: LayerOrigin::File("rock.tif".into()), scale: None });
+    assert_eq!(rain.layers["rain"], LayerSource { from: LayerOrigin::Layer("visits".into()), scale: Some([0.0, 5.5]) });
     // 2000 m in 64 cells: 31.25 m; 1000.5 m are 32 of them.
-    let grid = recipe.grid().unwrap();
+    let grid = recipe.last_grid().unwrap();
     assert_eq!((grid.cell, grid.size), (31.25, [32, 64]));
 }
 
@@ -140,8 +140,8 @@ fn a_start_has_the_settings_that_apply_to_it() {
     }
     // Only a build of such a recipe can be placed on Earth, and the recipe that it writes can be read again.
     let placed = Recipe::parse(&format!("{continents}\n{place}\n")).unwrap();
-    assert_eq!(Recipe::parse(&placed.to_toml()).unwrap().place(), placed.place());
-    assert!(placed.place().is_some());
+    assert_eq!(Recipe::parse(&placed.to_toml()).unwrap().world_place(), placed.world_place());
+    assert!(placed.world_place().is_some());
     // A setting with its default value is accepted everywhere and left out of the written text.
     let idle = "beyond = \"global\"\nlocal_from = \"auto\"\nmargin = 0.0\ncut = [0, 0]\n";
     for start in ["from = \"a.tif\"", continents, extent] {
@@ -181,12 +181,12 @@ fn every_model_comes_back_with_every_parameter() {
         }
         // The upper half of the seeds exceeds TOML's integers.
         for seed in [0, 1, u64::MAX, 1 << 63] {
-            let mut recipe = Recipe::single(models::find_model(name).unwrap(), seed);
+            let mut recipe = Recipe::with_single_stage(models::find_model(name).unwrap(), seed);
             for param in model.declared() {
                 let value = model.get(param.name).unwrap().into();
                 recipe.stages[0].model.set(name, param.name, &value).unwrap();
             }
-            (recipe.start, recipe.cells) = (Start::synthetic([10.0, 0.1 + 0.2]), 64);
+            (recipe.start, recipe.cells) = (Start::from_extent([10.0, 0.1 + 0.2]), 64);
             let back = Recipe::parse(&recipe.to_toml()).unwrap();
             assert_eq!((back.seed, back.hash(), &back.start), (seed, recipe.hash(), &recipe.start), "{name}");
             for param in model.declared() {
@@ -218,10 +218,10 @@ fn editors_are_told_of_what_is_read() {
         let refused = refusal(&format!("extent = [1, 1]\n[[stage]]\nmodel = \"{name}\"\nlabl = \"a\""));
         assert!(refused.contains("stage 1: unknown parameter `labl`; did you mean `label`"), "{refused}");
         // A stage that has every key writes no other keys, and the editor's schema has each of them.
-        let mut written = Recipe::single(model, 1);
+        let mut written = Recipe::with_single_stage(model, 1);
         let own = &mut written.stages[0];
         let about = own.model.about();
-        let source = || LayerSource { from: From::Layer("ground".into()), scale: Some([0.5, -1e-9]) };
+        let source = || LayerSource { from: LayerOrigin::Layer("ground".into()), scale: Some([0.5, -1e-9]) };
         own.label = "another".into();
         own.muted = true;
         own.when = When::Widths([0.0, 30.5]);
@@ -229,7 +229,7 @@ fn editors_are_told_of_what_is_read() {
         let numbers = own.model.declared().into_iter().filter(|param| param.is_number());
         own.finer = numbers.map(|param| (param.name.to_string(), 0.5)).collect();
         own.strokes = Tool::all().map(|tool| Stroke::new(tool, vec![[0.1, -2.5].into(); 2])).collect();
-        (written.start, written.cells) = (Start::synthetic([10.0, 20.0]), 16);
+        (written.start, written.cells) = (Start::from_extent([10.0, 20.0]), 16);
         let text = written.to_toml();
         let back = Recipe::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!(back.to_toml(), text);
@@ -250,9 +250,9 @@ fn editors_are_told_of_what_is_read() {
 fn extents_that_make_no_grid_are_refused() {
     for (extent, cells) in [("[1e8, 1e8]", 1 << 20), ("[1e8, 1e8]", 1), ("[0.01, 0.01]", 1000)] {
         let recipe = Recipe::parse(&format!("extent = {extent}\ncells = {cells}")).unwrap();
-        assert!(recipe.grid().is_err(), "{extent} in {cells} cells");
+        assert!(recipe.last_grid().is_err(), "{extent} in {cells} cells");
     }
-    let strip = Recipe::parse("extent = [100000000, 0.01]\ncells = 1048576").unwrap().grid().unwrap();
+    let strip = Recipe::parse("extent = [100000000, 0.01]\ncells = 1048576").unwrap().last_grid().unwrap();
     assert_eq!(strip.size, [1, 1 << 20]);
 }
 
@@ -273,8 +273,8 @@ fn answer(text: &str) {
         Ok(recipe) => {
             let back = Recipe::parse(&recipe.to_toml()).expect("what it writes it reads");
             assert_eq!(back.hash(), recipe.hash());
-            if let Ok(grid) = recipe.grid() {
-                recipe.memory(&grid);
+            if let Ok(grid) = recipe.last_grid() {
+                recipe.estimate_memory(&grid);
             }
         }
         Err(error) => drop(error.to_string()),
@@ -327,14 +327,14 @@ proptest! {
         finest in 0.0..=1e8f64,
         scale in prop::option::of([any::<i32>(), any::<i32>()]),
     ) {
-        let mut recipe = Recipe::single(models::find_model("droplets").unwrap(), seed);
+        let mut recipe = Recipe::with_single_stage(models::find_model("droplets").unwrap(), seed);
         let [name, about, label, path] = words;
         (recipe.name, recipe.about, recipe.stages[0].label) = (name, about, label);
         if kind[2] % 3 == 0 {
             recipe.set_dem(path.clone().into()).unwrap();
             recipe.cells = cells * (kind[3] % 2);
         } else {
-            (recipe.start, recipe.cells) = (Start::synthetic(sides), cells);
+            (recipe.start, recipe.cells) = (Start::from_extent(sides), cells);
             recipe.set_coarsest([Coarsest::None, Coarsest::Auto, Coarsest::Cells(first)][kind[0]]).unwrap();
         }
         recipe.sea_level = sea;
@@ -344,7 +344,7 @@ proptest! {
         let stage = &mut recipe.stages[0];
         stage.when = [When::All, When::First, When::Last, When::Widths([finest, 1e8])][kind[1]];
         let scale = scale.filter(|[a, b]| a != b).map(|ends| ends.map(|end| f64::from(end) / 7.0));
-        let from = if seed % 2 == 0 { From::File(path.into()) } else { From::Layer(path) };
+        let from = if seed % 2 == 0 { LayerOrigin::File(path.into()) } else { LayerOrigin::Layer(path) };
         stage.layers.insert("rain".into(), LayerSource { from, scale });
         let text = recipe.to_toml();
         let back = Recipe::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -375,6 +375,6 @@ proptest! {
 #[test]
 fn a_stage_of_strokes_draws_the_numbers_that_it_always_drew() {
     let stage = |label: &str| recipe::Stage::new(label, models::find_model("manual").unwrap());
-    assert_eq!(stage("manual").key(7), Key::new(7, "hands"));
-    assert_eq!(stage("another").key(7), Key::new(7, "another"));
+    assert_eq!(stage("manual").key(7), RandomKey::new(7, "hands"));
+    assert_eq!(stage("another").key(7), RandomKey::new(7, "another"));
 }

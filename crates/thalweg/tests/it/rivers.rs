@@ -5,21 +5,21 @@ use std::sync::LazyLock;
 
 use crate::long;
 use crate::support::{elevation_model_path, run_recipe, shared_preset, terrain_on};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::{Cells, HARDNESS, PROTECT, RAIN};
 use thalweg_core::{Cell, Edge, Field, Grid, Height, Terrain};
 use thalweg_flow::breach::BreachLimits;
 use thalweg_flow::{FlowGraph, Land};
 use thalweg_io::rivers::{read_network, save_network};
-use thalweg_io::terrain::{LoadOptions, load};
+use thalweg_io::terrain::{LoadOptions, load_terrain};
 use thalweg_models::model::{Model, Tick};
 use thalweg_models::models::river_network::{Method, RiverNetwork};
-use thalweg_noise::given::springs;
+use thalweg_noise::input_tables::springs;
 use thalweg_rivers::check::check_river_files;
-use thalweg_rivers::sampled::{self, Sampling};
+use thalweg_rivers::sampled::{self, RiverSampling};
 use thalweg_rivers::waypoints::MouthPlace;
 use thalweg_rivers::{
-    Carved, Design, Mouth, Network, Pass, ReachEnd, River, RiverKind, Site, Source, carve_rivers, plan_rivers,
+    Carved, Design, Mouth, Network, Pass, ReachEnd, River, RiverKind, RunSource, Site, carve_rivers, plan_rivers,
 };
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::recipe::tables::Tables;
@@ -28,7 +28,7 @@ const CLOSED: [Edge; 4] = [Edge::Closed; 4];
 
 /// A terrain with cells of 20 m whose heights in metres are a function of the position in cells.
 fn land(size: [usize; 2], sea: Option<f64>, height: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {
-    let grid = Grid { sea_level: sea.map(Height::saturating), ..Grid::new(size, 20.0).unwrap() };
+    let grid = Grid { sea_level: sea.map(Height::from_metres_clamped), ..Grid::new(size, 20.0).unwrap() };
     terrain_on(grid, |i, j| height(i as f64 + 0.5, j as f64 + 0.5))
 }
 
@@ -43,7 +43,7 @@ fn unbreached() -> Design {
 }
 
 fn made(terrain: &Terrain, design: &Design) -> (Network, Carved) {
-    made_for(&Site::of(Land::of(terrain)), design)
+    made_for(&Site::from_land(Land::from_terrain(terrain)), design)
 }
 
 /// Rivers of the elevation model of the presets, with a minimum catchment of 6.5, 3.25 and 1.62 km².
@@ -56,7 +56,7 @@ fn real_network(catchment: f64) -> Network {
 }
 
 fn made_for(site: &Site<'_>, design: &Design) -> (Network, Carved) {
-    let mut network = plan_rivers(site, design, Key::new(1, "rivers")).unwrap();
+    let mut network = plan_rivers(site, design, RandomKey::new(1, "rivers")).unwrap();
     let carved = carve_rivers(site, design, &mut network);
     hold(site, &network, &carved);
     for river in &network.rivers {
@@ -91,7 +91,7 @@ fn checked(terrain: &Terrain, network: &Network, carved: &Carved) -> Vec<String>
     let after = Terrain { ground: carved.ground.clone(), ..terrain.clone() };
     save_network(folder.path(), &after, network, carved, Some(-9999.0)).unwrap();
     let checks = check_river_files(&read_network(folder.path()).unwrap());
-    let bad = checks.into_iter().filter(|check| !check.holds());
+    let bad = checks.into_iter().filter(|check| !check.has_passed());
     bad.map(|check| format!("{}: {} of {}: {:?}", check.name, check.good, check.count, check.first)).collect()
 }
 
@@ -113,7 +113,7 @@ fn noise(seed: u64, more: &str) -> Terrain {
 }
 
 fn jacksboro() -> Terrain {
-    load(elevation_model_path(), &LoadOptions::default()).unwrap().terrain
+    load_terrain(elevation_model_path(), &LoadOptions::default()).unwrap().terrain
 }
 
 #[test]
@@ -207,13 +207,14 @@ fn a_basin_with_one_outlet_is_a_lake_with_one_outlet() {
     let mut terrain = land([91, 91], None, |i, j| ground(i, j).min(60.0));
     terrain.grid.edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
     let (network, carved) = made(&terrain, &unbreached());
-    let outlets: Vec<&River> = network.rivers.iter().filter(|river| matches!(river.source, Source::Lake(_))).collect();
+    let outlets: Vec<&River> =
+        network.rivers.iter().filter(|river| matches!(river.source, RunSource::Lake(_))).collect();
     let [outlet] = outlets.as_slice() else { panic!("{} outlets", outlets.len()) };
     assert_eq!(outlet.mouth, Mouth::Edge);
     assert!(outlet.vertices.iter().all(|v| (v.place[0] - 45.5).abs() < 2.0 && v.place[1] > 60.0));
     // The notch is 20 m high where it begins, 15 cells from the centre, and 18.5 m where the bowl has the same height,
     // at 19 cells.
-    let Source::Lake(lake) = outlet.source else { unreachable!() };
+    let RunSource::Lake(lake) = outlet.source else { unreachable!() };
     let level = network.lakes[lake as usize].level.metres();
     assert!((16.0..=20.0).contains(&level), "{level}");
     let inlets = network.rivers.iter().filter(|river| river.mouth == Mouth::Lake(lake)).count();
@@ -240,12 +241,13 @@ fn two_basins_over_a_pass_are_two_lakes_in_a_row() {
     let mut terrain = land([81, 151], None, ground);
     terrain.grid.edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
     let (network, carved) = made(&terrain, &unbreached());
-    let from_lake = |river: &&River| matches!(river.source, Source::Lake(_));
+    let from_lake = |river: &&River| matches!(river.source, RunSource::Lake(_));
     let between: Vec<&River> = network.rivers.iter().filter(from_lake).collect();
     assert_eq!(between.len(), 2, "two outlets");
     let last = between.iter().find(|river| river.mouth == Mouth::Edge).unwrap();
     let first = between.iter().find(|river| matches!(river.mouth, Mouth::Lake(_))).unwrap();
-    let (Source::Lake(west), Source::Lake(east), Mouth::Lake(into)) = (first.source, last.source, first.mouth) else {
+    let (RunSource::Lake(west), RunSource::Lake(east), Mouth::Lake(into)) = (first.source, last.source, first.mouth)
+    else {
         unreachable!()
     };
     assert_eq!(into, east);
@@ -278,11 +280,11 @@ fn a_great_river_parts_at_a_gentle_coast_alone() {
     let terrain = coast(0.002);
     let (network, carved) = made(&terrain, &design);
     let arms: Vec<&River> =
-        network.rivers.iter().filter(|river| matches!(river.source, Source::Parts { .. })).collect();
+        network.rivers.iter().filter(|river| matches!(river.source, RunSource::Parts { .. })).collect();
     assert_eq!(arms.len(), 2, "{}", network.rivers.len());
     let mut sides = Vec::new();
     for arm in &arms {
-        let Source::Parts { river, vertex } = arm.source else { unreachable!() };
+        let RunSource::Parts { river, vertex } = arm.source else { unreachable!() };
         let river = &network.rivers[river as usize];
         let [before, here] = [vertex - 1, vertex].map(|at| river.vertices[at as usize]);
         // A third of the water leaves, and both channels descend to the sea.
@@ -308,7 +310,7 @@ fn a_great_river_parts_at_a_gentle_coast_alone() {
     // On a steep coast, or with little water, there are none.
     for (slope, runoff) in [(0.02, 60.0), (0.002, 1.0)] {
         let (network, _) = made(&coast(slope), &Design { runoff, ..design.clone() });
-        assert!(!network.rivers.iter().any(|river| matches!(river.source, Source::Parts { .. })));
+        assert!(!network.rivers.iter().any(|river| matches!(river.source, RunSource::Parts { .. })));
     }
 }
 
@@ -318,8 +320,8 @@ fn levees_stand_beside_gentle_rivers_where_they_are_asked_for() {
     let without = Design { catchment: 1e6, runoff: 60.0, ..unbreached() };
     let with = Design { levees: 0.5, ..without.clone() };
     let (bare, plain) = made(&terrain, &without);
-    let site = Site::of(Land::of(&terrain));
-    let mut network = plan_rivers(&site, &with, Key::new(1, "rivers")).unwrap();
+    let site = Site::from_land(Land::from_terrain(&terrain));
+    let mut network = plan_rivers(&site, &with, RandomKey::new(1, "rivers")).unwrap();
     let carved = carve_rivers(&site, &with, &mut network);
     assert!(network == bare && carved.river == plain.river && carved.water == plain.water, "the same rivers");
     let stretches: Vec<_> = network.rivers.iter().flat_map(|river| river.vertices.windows(2)).collect();
@@ -349,14 +351,14 @@ fn levees_stand_beside_gentle_rivers_where_they_are_asked_for() {
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
     // Torrents and steep rivers have none.
     let steep = coast(0.05);
-    let site = Site::of(Land::of(&steep));
-    let mut network = plan_rivers(&site, &with, Key::new(1, "rivers")).unwrap();
+    let site = Site::from_land(Land::from_terrain(&steep));
+    let mut network = plan_rivers(&site, &with, RandomKey::new(1, "rivers")).unwrap();
     let carved = carve_rivers(&site, &with, &mut network);
     assert_eq!(carved, made(&steep, &without).1);
     // There are none either where the ground is protected.
     let protect = Field::new(terrain.grid.size, 1.0);
-    let site = Site { protect: Some(&protect), ..Site::of(Land::of(&terrain)) };
-    let mut network = plan_rivers(&site, &with, Key::new(1, "rivers")).unwrap();
+    let site = Site { protect: Some(&protect), ..Site::from_land(Land::from_terrain(&terrain)) };
+    let mut network = plan_rivers(&site, &with, RandomKey::new(1, "rivers")).unwrap();
     let carved = carve_rivers(&site, &with, &mut network);
     assert_eq!(carved, made_for(&site, &without).1);
 }
@@ -371,8 +373,11 @@ fn the_ledger_of_levees_closes() {
         let sum = |t: &Terrain| t.ground.as_slice().iter().map(|h| i128::from(h.0)).sum::<i128>();
         let before = sum(&terrain);
         let model = RiverNetwork { runoff, levees, ..RiverNetwork::default() };
-        let budget =
-            model.start(&terrain.grid).unwrap().step(&mut terrain, Tick { key: Key::new(1, "a"), step: 0 }).unwrap();
+        let budget = model
+            .start(&terrain.grid)
+            .unwrap()
+            .run_step(&mut terrain, Tick { key: RandomKey::new(1, "a"), step: 0 })
+            .unwrap();
         assert_eq!(sum(&terrain) - before, budget.deposited + budget.added - budget.eroded + budget.rounded);
         assert_eq!(budget.eroded + budget.added - budget.deposited, budget.exported + budget.added, "{levees}");
         assert_eq!(budget.deposited > 0, levees > 0.0 || !open);
@@ -389,7 +394,7 @@ fn every_check_holds_on_noise_of_all_sorts() {
         let mut terrain = noise(seed, more);
         if seed % 4 == 1 {
             terrain.nodata =
-                Some(Field::generate(terrain.grid.size, |i, j| (i as i64 - 50).pow(2) + (j as i64 - 60).pow(2) < 90));
+                Some(Field::from_fn(terrain.grid.size, |i, j| (i as i64 - 50).pow(2) + (j as i64 - 60).pow(2) < 90));
         }
         if seed % 4 == 2 {
             terrain.grid.edges = CLOSED;
@@ -437,8 +442,8 @@ fn every_check_holds_where_one_once_did_not() {
              amplitude = {amplitude}.0\nwavelength = {wavelength}.0\noctaves = 8\n"
         ));
         terrain.grid.edges = if closed { CLOSED } else { terrain.grid.edges };
-        let site = Site::of(Land::of(&terrain));
-        let mut network = plan_rivers(&site, &design, Key::new(1, "river_network")).unwrap();
+        let site = Site::from_land(Land::from_terrain(&terrain));
+        let mut network = plan_rivers(&site, &design, RandomKey::new(1, "river_network")).unwrap();
         let carved = carve_rivers(&site, &design, &mut network);
         hold(&site, &network, &carved);
         assert_eq!((checked(&terrain, &network, &carved), network.met), (vec![], 0), "{seed}: {what}");
@@ -481,7 +486,7 @@ fn one_surface(terrain: &Terrain, network: &Network, carved: &Carved, what: &str
     };
     let (mut under, mut count) = (0, 0);
     // Ribbons end above water.
-    let edges = thalweg_rivers::ribbon::edges(network, &carved.river, &carved.ground);
+    let edges = thalweg_rivers::ribbon::compute_water_edges(network, &carved.river, &carved.ground);
     for (river, edges) in network.rivers.iter().zip(edges) {
         for (vertex, Cell { row: y, col: x }) in
             river.vertices.iter().zip(edges).flat_map(|(vertex, sides)| sides.map(|side| (vertex, side)))
@@ -517,7 +522,8 @@ fn dense_networks_are_one_surface_and_let_the_land_drain() {
                 assert_eq!(checked(&terrain, &network, &carved), [""; 0], "{what}");
             }
             assert!(network.rivers.len() > 2, "{what}");
-            let share = thalweg_rivers::drained::of_terrain(&carved.ground, &terrain, Some(&network.lake));
+            let share =
+                thalweg_rivers::drained::draining_share_of_terrain(&carved.ground, &terrain, Some(&network.lake));
             assert!(share >= 0.99, "{what}: {share}");
         }
     }
@@ -537,7 +543,7 @@ fn the_checks_find_what_is_wrong() {
         spoil(&mut survey);
         let checks = check_river_files(&survey);
         let found = checks.iter().find(|check| check.name == name).unwrap();
-        assert!(!found.holds() && found.first.is_some() && found.percent() < 100.0, "{name}");
+        assert!(!found.has_passed() && found.first.is_some() && found.passed_percent() < 100.0, "{name}");
     };
     let long = whole.reaches.iter().position(|reach| reach.places.len() > 12).unwrap();
     // An outlet is at a requested mouth or, without any other outlet, at the lowest place.
@@ -594,7 +600,7 @@ fn wishes_are_met() {
     let free = |[i, j]: [usize; 2]| !near(&plain, [i, j], 6.0) && plain.lake[(i, j)] == 0;
     let dry = (10..90).flat_map(|i| (10..110).map(move |j| [i, j])).find(|cell| free(*cell)).unwrap();
     let springs = [springs::SpringSource { cell: dry.into(), rate: 3.0 }];
-    let site = Site { springs: &springs, ..Site::of(Land::of(&terrain)) };
+    let site = Site { springs: &springs, ..Site::from_land(Land::from_terrain(&terrain)) };
     let (network, carved) = made_for(&site, &design);
     assert!(near(&network, dry, 1.5), "a river begins at the spring");
     let sum = |network: &Network| -> f64 {
@@ -605,14 +611,16 @@ fn wishes_are_met() {
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
     // A place that a river has to pass.
     let passes = [Pass { cell: dry.into(), reach: 700.0 }];
-    let (network, carved) = made_for(&Site { passes: &passes, ..Site::of(Land::of(&terrain)) }, &design);
+    let (network, carved) =
+        made_for(&Site { passes: &passes, ..Site::from_land(Land::from_terrain(&terrain)) }, &design);
     assert!(near(&network, dry, 1.5), "a river passes there");
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
     // A single mouth for all.
     let mut closed = terrain.clone();
     closed.grid.edges = CLOSED;
     let outlets = [Cell::new(40, 119)];
-    let (network, carved) = made_for(&Site::of(Land { outlets: &outlets, ..Land::of(&closed) }), &design);
+    let (network, carved) =
+        made_for(&Site::from_land(Land { outlets: &outlets, ..Land::from_terrain(&closed) }), &design);
     let mut ends = network.rivers.iter().filter(|river| river.mouth == Mouth::Outlet).peekable();
     assert!(ends.peek().is_some());
     for river in ends {
@@ -627,8 +635,8 @@ fn wishes_are_met() {
     let (k, _) = greatest.path[greatest.path.len() / 2];
     let [y, x] = [k as usize / 120, k as usize % 120];
     let walled = |i: usize, j: usize| i.abs_diff(y) < 3 && j.abs_diff(x) < 3;
-    let protect = Field::generate(terrain.grid.size, |i, j| if walled(i, j) { 1.0 } else { 0.0 });
-    let site = Site { protect: Some(&protect), ..Site::of(Land::of(&terrain)) };
+    let protect = Field::from_fn(terrain.grid.size, |i, j| if walled(i, j) { 1.0 } else { 0.0 });
+    let site = Site { protect: Some(&protect), ..Site::from_land(Land::from_terrain(&terrain)) };
     let (network, carved) = made_for(&site, &design);
     let crossing =
         network.rivers.iter().flat_map(|river| &river.path).filter(|(k, _)| protect.as_slice()[*k as usize] > 0.0);
@@ -652,7 +660,8 @@ fn a_recipe_gives_mouths_and_passes() {
     let terrain = built(&wished);
     assert!(!terrain.tables.contains_key("mouths") && !terrain.tables.contains_key("passes"), "they go with the stage");
     let table = &terrain.tables["rivers"];
-    let (x, y, flow) = (table.floats("x").unwrap(), table.floats("y").unwrap(), table.floats("discharge").unwrap());
+    let (x, y, flow) =
+        (table.float_column("x").unwrap(), table.float_column("y").unwrap(), table.float_column("discharge").unwrap());
     let near = |at: [f32; 2], reach: f32| (0..x.len()).any(|k| (x[k] - at[0]).hypot(y[k] - at[1]) <= reach);
     assert!(near([3025.0, 3025.0], 75.0), "a river passes there");
     let greatest = (0..x.len()).max_by(|a, b| flow[*a].total_cmp(&flow[*b])).unwrap();
@@ -699,9 +708,9 @@ fn bad_input_is_refused_or_harmless() {
     }
     // Springs in the sea, places outside, values that are not numbers.
     let cone = land([40, 40], Some(0.0), |i, j| 15.0 - (i - 20.0).abs() - (j - 20.0).abs());
-    let site = Site::of(Land::of(&cone));
+    let site = Site::from_land(Land::from_terrain(&cone));
     let refused = |site: &Site<'_>, design: &Design, word: &str| {
-        let error = plan_rivers(site, design, Key::ZERO).unwrap_err().to_string();
+        let error = plan_rivers(site, design, RandomKey::ZERO).unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     };
     refused(
@@ -748,7 +757,8 @@ fn waterfalls_stay_in_hard_rock_and_water_takes_protected_banks_last() {
     let design = Design { catchment: 200.0 * 400.0, meander: 0.0, ..unbreached() };
     let steepest = |hardness: f32| {
         let field = Field::new(terrain.grid.size, hardness);
-        let (network, _) = made_for(&Site { hardness: Some(&field), ..Site::of(Land::of(&terrain)) }, &design);
+        let (network, _) =
+            made_for(&Site { hardness: Some(&field), ..Site::from_land(Land::from_terrain(&terrain)) }, &design);
         let river = network.rivers.iter().max_by_key(|river| river.path.len()).unwrap();
         let fall = |pair: &[thalweg_rivers::Vertex]| {
             let apart = (pair[1].place[0] - pair[0].place[0]).hypot(pair[1].place[1] - pair[0].place[1]) * 20.0;
@@ -765,17 +775,20 @@ fn the_model_keeps_the_ledger_and_leaves_its_layers() {
     for (seed, method) in [(1, Method::Drainage), (2, Method::Sampled), (3, Method::Drainage)] {
         let mut terrain = noise(seed, "sea_level = -20.0");
         let size = terrain.grid.size;
-        terrain.insert(&HARDNESS, Cells::Float(Field::new(size, 0.3))).unwrap();
-        terrain.insert(&RAIN, Cells::Float(Field::new(size, 0.8))).unwrap();
-        terrain.insert(&PROTECT, Cells::Float(Field::new(size, 0.1))).unwrap();
+        terrain.insert_layer(&HARDNESS, Cells::Float(Field::new(size, 0.3))).unwrap();
+        terrain.insert_layer(&RAIN, Cells::Float(Field::new(size, 0.8))).unwrap();
+        terrain.insert_layer(&PROTECT, Cells::Float(Field::new(size, 0.1))).unwrap();
         let sum = |t: &Terrain| t.ground.as_slice().iter().map(|h| i128::from(h.0)).sum::<i128>();
         let before = sum(&terrain);
         let model = RiverNetwork { catchment: 0.1, method, ..RiverNetwork::default() };
-        let budget =
-            model.start(&terrain.grid).unwrap().step(&mut terrain, Tick { key: Key::new(1, "a"), step: 0 }).unwrap();
+        let budget = model
+            .start(&terrain.grid)
+            .unwrap()
+            .run_step(&mut terrain, Tick { key: RandomKey::new(1, "a"), step: 0 })
+            .unwrap();
         assert!(budget.eroded > 0 && before - sum(&terrain) == budget.exported, "{method:?}");
         let table = &terrain.tables["rivers"];
-        assert!(table.ints("river").unwrap().len() > 50 && table.floats("bed").is_some());
+        assert!(table.int_column("river").unwrap().len() > 50 && table.float_column("bed").is_some());
         for name in ["river", "lake", "river_distance", "water", "discharge"] {
             assert!(terrain.layers.contains_key(name), "{name}");
         }
@@ -789,9 +802,9 @@ fn the_letter_runs_to_the_sea_and_never_up() {
         if seed == 4 {
             terrain.grid.edges = CLOSED;
         }
-        let site = Site::of(Land::of(&terrain));
-        let all = Sampling { spacing: 200.0, ..Sampling::default() };
-        let (network, carved) = sampled::make(&site, &all, Key::new(seed, "letter")).unwrap();
+        let site = Site::from_land(Land::from_terrain(&terrain));
+        let all = RiverSampling { spacing: 200.0, ..RiverSampling::default() };
+        let (network, carved) = sampled::make_network(&site, &all, RandomKey::new(seed, "letter")).unwrap();
         hold(&site, &network, &carved);
         assert!(network.rivers.len() > 20);
         let sea = terrain.grid.sea_level.is_some();
@@ -813,15 +826,23 @@ fn the_letter_runs_to_the_sea_and_never_up() {
         let known = ["crosses", "channel", "width", "ground", "lines", "water of", "the land"];
         assert!(bad.iter().all(|line| known.iter().any(|word| line.starts_with(word))), "{seed}: {bad:?}");
         // Three sources give at most three river heads.
-        let (few, _) = sampled::make(&site, &Sampling { sources: 3, ..all }, Key::new(seed, "letter")).unwrap();
+        let (few, _) =
+            sampled::make_network(&site, &RiverSampling { sources: 3, ..all }, RandomKey::new(seed, "letter")).unwrap();
         assert!((1..=3).contains(&few.rivers.len()));
     }
     // Land without a path to the sea has no rivers, and the sea has no points to draw.
     let drowned = land([40, 40], Some(500.0), |i, j| i + j);
-    let (network, carved) = sampled::make(&Site::of(Land::of(&drowned)), &Sampling::default(), Key::ZERO).unwrap();
+    let (network, carved) = sampled::make_network(
+        &Site::from_land(Land::from_terrain(&drowned)),
+        &RiverSampling::default(),
+        RandomKey::ZERO,
+    )
+    .unwrap();
     assert!(network.rivers.is_empty() && carved.ground == drowned.ground);
-    let wrong = Sampling { climb: 0.5, ..Sampling::default() };
-    let error = sampled::make(&Site::of(Land::of(&drowned)), &wrong, Key::ZERO).unwrap_err().to_string();
+    let wrong = RiverSampling { climb: 0.5, ..RiverSampling::default() };
+    let error = sampled::make_network(&Site::from_land(Land::from_terrain(&drowned)), &wrong, RandomKey::ZERO)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("climb") && error.contains("1 to 1000"), "{error}");
 }
 
@@ -878,13 +899,13 @@ fn a_metre_of_noise_leaves_the_great_rivers_where_they_are() {
     let design = Design { catchment: 1.62e6, ..Design::default() };
     let (mut worst, mut widths) = (1.0f64, 1.0f64);
     for seed in 0..10 {
-        let key = Key::new(seed, "noise");
+        let key = RandomKey::new(seed, "noise");
         let mut rough = terrain.clone();
         let [rows, cols] = rough.grid.size;
         for (i, j) in (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))) {
             // With a standard deviation of 1 m.
-            let by = key.cell([i as i64, j as i64]).normal();
-            rough.ground[(i, j)] = Height::saturating(rough.ground[(i, j)].metres() + by);
+            let by = key.for_cell([i as i64, j as i64]).standard_normal();
+            rough.ground[(i, j)] = Height::from_metres_clamped(rough.ground[(i, j)].metres() + by);
         }
         let [within, alike] = stays(&DENSE, &made(&rough, &design).0);
         eprintln!("noise of seed {seed}: {within:.4} within two cells, widths {alike:.4}");
@@ -931,7 +952,7 @@ fn finer(terrain: &Terrain) -> Terrain {
     let [rows, cols] = terrain.grid.size;
     let mut grid = Grid::new([2 * rows, 2 * cols], terrain.grid.cell / 2.0).unwrap();
     (grid.sea_level, grid.edges) = (terrain.grid.sea_level, terrain.grid.edges);
-    let ground = Field::generate(grid.size, |i, j| {
+    let ground = Field::from_fn(grid.size, |i, j| {
         let near = |n: usize, count: usize| {
             let at = ((n as f64 - 0.5) / 2.0).clamp(0.0, (count - 1) as f64);
             let low = (at as usize).min(count.saturating_sub(2));
@@ -940,14 +961,14 @@ fn finer(terrain: &Terrain) -> Terrain {
         let ((r, v), (c, u)) = (near(i, rows), near(j, cols));
         let at = |r: usize, c: usize| terrain.ground[(r, c)].metres();
         let row = |r: usize| at(r, c) + u * (at(r, c + 1) - at(r, c));
-        Height::saturating(row(r) + v * (row(r + 1) - row(r)))
+        Height::from_metres_clamped(row(r) + v * (row(r + 1) - row(r)))
     });
     Terrain::from_ground(grid, ground).unwrap()
 }
 
 /// Converts a network's positions to cells twice as wide.
 fn coarser(mut network: Network) -> Network {
-    network.lake = Field::generate(network.size.map(|n| n / 2), |i, j| network.lake[(2 * i, 2 * j)]);
+    network.lake = Field::from_fn(network.size.map(|n| n / 2), |i, j| network.lake[(2 * i, 2 * j)]);
     (network.size, network.cell) = (network.size.map(|n| n / 2), 2.0 * network.cell);
     for vertex in network.rivers.iter_mut().flat_map(|river| &mut river.vertices) {
         vertex.place = vertex.place.map(|x| x / 2.0);
@@ -968,11 +989,11 @@ fn cells_half_as_wide_have_the_same_great_rivers() {
 #[test]
 fn the_letters_rivers_depend_on_its_points() {
     let terrain = jacksboro();
-    let site = Site::of(Land::of(&terrain));
+    let site = Site::from_land(Land::from_terrain(&terrain));
     for spacing in [1800.0, 900.0] {
         let [coarse, fine] = [spacing, spacing / 2.0].map(|spacing| {
-            let sampling = Sampling { spacing, ..Sampling::default() };
-            sampled::make(&site, &sampling, Key::new(1, "letter")).unwrap().0
+            let sampling = RiverSampling { spacing, ..RiverSampling::default() };
+            sampled::make_network(&site, &sampling, RandomKey::new(1, "letter")).unwrap().0
         });
         let [within, alike] = stays(&coarse, &fine);
         eprintln!("letter, {spacing} m: {within:.4} within two cells, widths {alike:.4}");
@@ -986,7 +1007,7 @@ fn the_letters_rivers_depend_on_its_points() {
 fn great_rivers_are_where_water_gathers() {
     let terrain = jacksboro();
     let network = &*DENSE;
-    let gathered = FlowGraph::new(&Land::of(&terrain)).take_upstream_cells();
+    let gathered = FlowGraph::new(&Land::from_terrain(&terrain)).take_upstream_cells();
     let mut ends: Vec<(i64, u32)> = Vec::new();
     for river in &network.rivers {
         let flow = river.vertices[river.vertices.len() - 1].flow;

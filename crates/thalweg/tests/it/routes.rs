@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::f64::consts::{FRAC_PI_2, TAU};
 
 use crate::support::with_threads;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Edge, Field, Grid, Height, Terrain};
-use thalweg_flow::basins::{basins, catchment};
+use thalweg_flow::basins::{delineate_catchment, label_basins};
 use thalweg_flow::breach::{BreachLimits, breach_depressions};
-use thalweg_flow::infinity::{self, accumulate_d_infinity, route_d_infinity, share};
-use thalweg_flow::{Land, PIT, Part, VOID, d8, downstream, fill};
+use thalweg_flow::infinity::{self, accumulate_d_infinity, route_d_infinity, split_angle};
+use thalweg_flow::{CellRole, Land, PIT, VOID, d8, fill, find_receiver};
 
 /// Random ground, some of it with closed edges, cells without data, sea, or an outlet.
 struct Ground {
@@ -21,16 +21,17 @@ struct Ground {
 }
 
 impl Ground {
-    fn random(key: Key, most: u64, levels: u64) -> Self {
-        let draw = |what: u64, below: u64| key.and(what).bits() % below;
+    fn random(key: RandomKey, most: u64, levels: u64) -> Self {
+        let draw = |what: u64, below: u64| key.derive_key(what).random_bits() % below;
         let size = [1 + draw(1, most) as usize, 1 + draw(2, most) as usize];
         let mut grid = Grid::new(size, [0.1, 30.0][draw(3, 2) as usize]).unwrap();
         let closed = draw(4, 16);
         grid.edges = std::array::from_fn(|k| if closed >> k & 1 == 1 { Edge::Closed } else { Edge::Open });
-        let at = |purpose: u64, i: usize, j: usize| key.and(purpose).cell([i as i64, j as i64]).bits();
-        let ground = Field::generate(size, |i, j| Height((at(5, i, j) % levels) as i32));
+        let at =
+            |purpose: u64, i: usize, j: usize| key.derive_key(purpose).for_cell([i as i64, j as i64]).random_bits();
+        let ground = Field::from_fn(size, |i, j| Height((at(5, i, j) % levels) as i32));
         grid.sea_level = (draw(6, 4) == 0).then_some(Height((levels / 9) as i32));
-        let nodata = (draw(7, 3) == 0).then(|| Field::generate(size, |i, j| at(8, i, j) % 12 == 0));
+        let nodata = (draw(7, 3) == 0).then(|| Field::from_fn(size, |i, j| at(8, i, j) % 12 == 0));
         let outlet = [draw(9, size[0] as u64) as usize, draw(10, size[1] as u64) as usize];
         let is_void = nodata.as_ref().is_some_and(|mask| mask[(outlet[0], outlet[1])]);
         let outlets = if draw(11, 4) == 0 && !is_void { vec![Cell::from(outlet)] } else { Vec::new() };
@@ -49,7 +50,7 @@ fn sum(ground: &Field<Height>) -> i64 {
 /// Breaches depressions by trying all paths: costs are lowered along every step until none can be lowered
 /// (Bellman–Ford). The ground must have no two cells of equal height.
 fn slow_breach(land: &Land<'_>, depth: i64, cells: f64) -> (Field<Height>, usize) {
-    let parts = land.parts();
+    let parts = land.cell_roles();
     let cols = land.grid.cols();
     let directions = d8::route_d8(land);
     let mut pits: Vec<usize> = (0..directions.len()).filter(|k| directions.as_slice()[*k] == PIT).collect();
@@ -63,14 +64,14 @@ fn slow_breach(land: &Land<'_>, depth: i64, cells: f64) -> (Field<Height>, usize
         let allowed = |k: usize| {
             let away = ((k / cols).abs_diff(pit / cols) as f64).hypot((k % cols).abs_diff(pit % cols) as f64);
             let cut = i64::from((ground[k].0 - height).max(0));
-            (parts.as_slice()[k] != Part::Void && away <= cells && cut <= depth).then_some(cut)
+            (parts.as_slice()[k] != CellRole::Void && away <= cells && cut <= depth).then_some(cut)
         };
         let mut costs = vec![(i64::MAX, pit); ground.len()];
         costs[pit].0 = 0;
         let mut changed = true;
         while std::mem::take(&mut changed) {
             for k in (0..ground.len()).filter(|k| allowed(*k).is_some()) {
-                for (_, Cell { row: r, col: c }) in land.around(k / cols, k % cols) {
+                for (_, Cell { row: r, col: c }) in land.neighbours(k / cols, k % cols) {
                     let (before, _) = costs[r * cols + c];
                     if before < i64::MAX && before + allowed(k).unwrap() < costs[k].0 {
                         costs[k] = (before + allowed(k).unwrap(), r * cols + c);
@@ -80,10 +81,11 @@ fn slow_breach(land: &Land<'_>, depth: i64, cells: f64) -> (Field<Height>, usize
             }
         }
         let runs_on = |k: &usize| {
-            let mut around = land.around(*k / cols, *k % cols);
-            matches!(parts.as_slice()[*k], Part::Rim | Part::Sink)
-                || around
-                    .any(|(_, Cell { row: r, col: c })| ground[r * cols + c].0 < height && parts[(r, c)] != Part::Void)
+            let mut around = land.neighbours(*k / cols, *k % cols);
+            matches!(parts.as_slice()[*k], CellRole::Rim | CellRole::Sink)
+                || around.any(|(_, Cell { row: r, col: c })| {
+                    ground[r * cols + c].0 < height && parts[(r, c)] != CellRole::Void
+                })
         };
         let ends = (0..ground.len()).filter(|k| costs[*k].0 < i64::MAX).filter(runs_on);
         let Some(mut k) = ends.min_by_key(|k| costs[*k].0) else {
@@ -102,7 +104,7 @@ fn slow_breach(land: &Land<'_>, depth: i64, cells: f64) -> (Field<Height>, usize
 fn breaching_finds_the_least_cut() {
     let (mut cut, mut left) = (0, 0);
     for case in 0..1200 {
-        let key = Key::new(case, "breach");
+        let key = RandomKey::new(case, "breach");
         let ground = Ground::random(key, 8, 1 << 29);
         let land = ground.land();
         let depth = [f64::INFINITY, 2000.0, 500.0][case as usize % 3];
@@ -121,11 +123,11 @@ fn breaching_finds_the_least_cut() {
 #[test]
 fn breached_ground_drains() {
     for case in 0..1200 {
-        let ground = Ground::random(Key::new(case, "drains"), 12, [3, 8, 60][case as usize % 3]);
+        let ground = Ground::random(RandomKey::new(case, "drains"), 12, [3, 8, 60][case as usize % 3]);
         let land = ground.land();
         let free = breach_depressions(&land, &BreachLimits::default()).unwrap();
         // The substitute for an outlet may move when the ground is incised, but everything still drains.
-        assert_eq!(fill::fill_depressions(&land.under(&free.ground)), free.ground, "case {case}");
+        assert_eq!(fill::fill_depressions(&land.with_ground(&free.ground)), free.ground, "case {case}");
         assert_eq!(free.kept, 0, "case {case}");
         let units = 2;
         let limits = BreachLimits { depth: f64::from(units) / UNITS, length: 2.0 * ground.grid.cell };
@@ -133,16 +135,16 @@ fn breached_ground_drains() {
         for (after, before) in some.ground.as_slice().iter().zip(land.ground.as_slice()) {
             assert!(after <= before && before.0 - after.0 <= units, "case {case}");
         }
-        let under = land.under(&some.ground);
+        let under = land.with_ground(&some.ground);
         let filled = fill::fill_depressions(&under);
         assert_eq!(some.kept == 0, filled == some.ground, "case {case}");
-        assert!(!d8::route_d8(&under.under(&filled)).as_slice().contains(&PIT), "case {case}");
+        assert!(!d8::route_d8(&under.with_ground(&filled)).as_slice().contains(&PIT), "case {case}");
     }
 }
 
 #[test]
 fn breaching_with_nothing_allowed_changes_nothing() {
-    let ground = Ground::random(Key::new(3, "nothing"), 20, 50);
+    let ground = Ground::random(RandomKey::new(3, "nothing"), 20, 50);
     let none = breach_depressions(&ground.land(), &BreachLimits { depth: 0.0, length: 0.0 }).unwrap();
     assert_eq!((none.removed, &none.ground), (0, &ground.ground));
     for bad in [-1.0, f64::NAN] {
@@ -176,7 +178,7 @@ fn the_angle_of_a_plane_is_its_own() {
         // The falls are a million units a cell, so that each difference, off by at most a unit, turns the angle by at
         // most √2 · 10⁻⁶; an f32 below 2π is off by at most 2.4 · 10⁻⁷, twice here.
         let height = |i: usize, j: usize| -1e6 * (libm::cos(theta) * j as f64 - libm::sin(theta) * i as f64);
-        let ground = Field::generate(grid.size, |i, j| Height(height(i, j).round() as i32));
+        let ground = Field::from_fn(grid.size, |i, j| Height(height(i, j).round() as i32));
         let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
         let angles = route_d_infinity(&land, &d8::route_d8(&land));
         for (i, j) in [(1, 1), (2, 3), (3, 5)] {
@@ -191,7 +193,7 @@ fn a_cone_is_the_same_from_all_sides() {
     let grid = Grid::new([n, n], 10.0).unwrap();
     let half = n as i64 / 2;
     let away = |i: usize, j: usize| ((i as i64 - half) as f64, (j as i64 - half) as f64);
-    let ground = Field::generate(grid.size, |i, j| {
+    let ground = Field::from_fn(grid.size, |i, j| {
         let (y, x) = away(i, j);
         Height((-1e6 * (x * x + y * y).sqrt()).round() as i32)
     });
@@ -216,28 +218,28 @@ fn a_cone_is_the_same_from_all_sides() {
 
 #[test]
 fn shares_are_of_the_neighbours_on_either_side() {
-    assert_eq!(share(0.0), Some([(0, infinity::WHOLE), (7, 0)]));
+    assert_eq!(split_angle(0.0), Some([(0, infinity::WHOLE), (7, 0)]));
     // Halfway between north (90°) and north-west (135°); in f32 the half is off by at most a part in 2²³ · ½.
-    let [(first, north), (second, north_west)] = share(1.963_495_4).unwrap();
+    let [(first, north), (second, north_west)] = split_angle(1.963_495_4).unwrap();
     assert_eq!((first, second), (6, 5));
     assert!(north.abs_diff(north_west) < 16 && north + north_west == infinity::WHOLE);
     for none in [infinity::NONE, -1e-9, f32::NAN, 6.283_185_5, f32::INFINITY] {
-        assert_eq!(share(none), None, "{none}");
+        assert_eq!(split_angle(none), None, "{none}");
     }
 }
 
 #[test]
 fn water_by_angles_is_kept_to_the_unit() {
     for case in 0..600 {
-        let key = Key::new(case, "infinity");
+        let key = RandomKey::new(case, "infinity");
         let ground = Ground::random(key, 16, [4, 40, 1 << 28][case as usize % 3]);
         let land = ground.land();
         let surface = if case % 2 == 0 { fill::fill_depressions(&land) } else { ground.ground.clone() };
-        let land = land.under(&surface);
+        let land = land.with_ground(&surface);
         let directions = d8::route_d8(&land);
         let angles = route_d_infinity(&land, &directions);
-        let weights = Field::generate(ground.grid.size, |i, j| {
-            (key.and(30).cell([i as i64, j as i64]).bits() % (1 << 40)) as i64 - (1 << 38)
+        let weights = Field::from_fn(ground.grid.size, |i, j| {
+            (key.derive_key(30).for_cell([i as i64, j as i64]).random_bits() % (1 << 40)) as i64 - (1 << 38)
         });
         let sums = accumulate_d_infinity(&directions, &angles, &weights).unwrap();
         let (mut given, mut arrived) = (0, 0);
@@ -252,8 +254,8 @@ fn water_by_angles_is_kept_to_the_unit() {
                 arrived += sums.as_slice()[k];
             }
             let cols = directions.cols();
-            for (to, part) in share(angles.as_slice()[k]).into_iter().flatten().filter(|(_, part)| *part > 0) {
-                let n = downstream(k, to, cols).unwrap();
+            for (to, part) in split_angle(angles.as_slice()[k]).into_iter().flatten().filter(|(_, part)| *part > 0) {
+                let n = find_receiver(k, to, cols).unwrap();
                 let (here, there) = (surface.as_slice()[k], surface.as_slice()[n]);
                 let by_d8 = part == infinity::WHOLE && to == directions.as_slice()[k];
                 assert!(there < here || (there == here && by_d8), "case {case}");
@@ -266,7 +268,7 @@ fn water_by_angles_is_kept_to_the_unit() {
 #[test]
 fn sums_by_angles_equal_those_from_high_to_low() {
     for case in 0..200 {
-        let ground = Ground::random(Key::new(case, "order"), 14, 1 << 29);
+        let ground = Ground::random(RandomKey::new(case, "order"), 14, 1 << 29);
         let land = ground.land();
         let directions = d8::route_d8(&land);
         let angles = route_d_infinity(&land, &directions);
@@ -275,10 +277,10 @@ fn sums_by_angles_equal_those_from_high_to_low() {
         order.sort_by_key(|k| std::cmp::Reverse(land.ground.as_slice()[*k]));
         let mut sums: Vec<i64> = directions.as_slice().iter().map(|d| if *d == VOID { 0 } else { 1000 }).collect();
         for k in order {
-            if let Some([(first, _), (second, part)]) = share(angles.as_slice()[k]) {
+            if let Some([(first, _), (second, part)]) = split_angle(angles.as_slice()[k]) {
                 let over = i64::try_from(i128::from(sums[k]) * i128::from(part) / (1 << 24)).unwrap();
                 for (to, amount) in [(first, sums[k] - over), (second, over)].into_iter().filter(|(_, a)| *a > 0) {
-                    sums[downstream(k, to, directions.cols()).unwrap()] += amount;
+                    sums[find_receiver(k, to, directions.cols()).unwrap()] += amount;
                 }
             }
         }
@@ -304,21 +306,21 @@ fn angles_in_circles_or_to_nowhere_are_refused() {
 #[test]
 fn a_basin_is_all_that_ends_at_its_outlet() {
     for case in 0..400 {
-        let ground = Ground::random(Key::new(case, "basins"), 20, [5, 1000][case as usize % 2]);
+        let ground = Ground::random(RandomKey::new(case, "basins"), 20, [5, 1000][case as usize % 2]);
         let directions = d8::route_d8(&ground.land());
         let land = ground.land();
-        let labels = basins(&land, &directions).unwrap();
+        let labels = label_basins(&land, &directions).unwrap();
         let cols = directions.cols();
         let (mut numbers, mut seen) = (BTreeMap::new(), 0);
         let follow = |k: usize, until: usize| {
             let mut at = k;
-            while let Some(n) = downstream(at, directions.as_slice()[at], cols).filter(|_| at != until) {
+            while let Some(n) = find_receiver(at, directions.as_slice()[at], cols).filter(|_| at != until) {
                 at = n;
             }
             at
         };
         let probe = case as usize % directions.len();
-        let inside = catchment(&directions, [probe / cols, probe % cols]);
+        let inside = delineate_catchment(&directions, [probe / cols, probe % cols]);
         assert_eq!(inside.is_err(), directions.as_slice()[probe] == VOID);
         for k in 0..directions.len() {
             let number = labels.as_slice()[k];
@@ -335,7 +337,7 @@ fn a_basin_is_all_that_ends_at_its_outlet() {
             }
         }
         assert_eq!(numbers.len(), seen as usize, "another outlet, another basin");
-        assert!(catchment(&directions, [directions.rows(), 0]).is_err());
+        assert!(delineate_catchment(&directions, [directions.rows(), 0]).is_err());
     }
 }
 
@@ -343,12 +345,12 @@ fn a_basin_is_all_that_ends_at_its_outlet() {
 fn directions_in_circles_have_no_basin() {
     let directions = Field::from_vec([1, 5], vec![0, 0, 4, 8, 4]).unwrap().into();
     let terrain = Terrain::new(Grid::new([1, 5], 1.0).unwrap());
-    assert_eq!(basins(&Land::of(&terrain), &directions).unwrap().as_slice(), [0, 0, 0, 1, 1]);
+    assert_eq!(label_basins(&Land::from_terrain(&terrain), &directions).unwrap().as_slice(), [0, 0, 0, 1, 1]);
 }
 
 #[test]
 fn angles_are_the_same_on_any_number_of_threads() {
-    let ground = Ground::random(Key::new(8, "threads"), 60, 30);
+    let ground = Ground::random(RandomKey::new(8, "threads"), 60, 30);
     let land = ground.land();
     let directions = d8::route_d8(&land);
     let run = |threads: usize| {

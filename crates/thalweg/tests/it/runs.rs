@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::support::{finished, run_recipe};
 use thalweg_core::terrain::{Cells, HARDNESS};
 use thalweg_core::{Field, Georeference, Grid, Height, Terrain};
-use thalweg_io::{SaveOptions, save};
+use thalweg_io::{SaveOptions, save_terrain};
 use thalweg_models::models;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
@@ -41,9 +41,9 @@ fn busy() -> Run {
         "#,
     )
     .unwrap();
-    let mut terrain = Terrain::new(recipe.grid().unwrap());
-    terrain.nodata = Some(Field::generate(terrain.grid.size, |i, j| (7 * i + 3 * j) % 97 == 0));
-    Run::over(recipe, terrain).unwrap()
+    let mut terrain = Terrain::new(recipe.last_grid().unwrap());
+    terrain.nodata = Some(Field::from_fn(terrain.grid.size, |i, j| (7 * i + 3 * j) % 97 == 0));
+    Run::with_terrain(recipe, terrain).unwrap()
 }
 
 /// Returns a run's report with all measured times set to 0.
@@ -71,7 +71,7 @@ fn a_run_saved_after_any_step_goes_on_to_the_same_bits() {
         assert_eq!(outcome(&resumed), outcome(&run));
         droplets += run.terrain().tables.len();
         assert_eq!(outcome(&finished(resumed)), straight, "taken up after step {count}");
-        if run.step().unwrap().is_none() {
+        if run.take_step().unwrap().is_none() {
             break;
         }
         count += 1;
@@ -92,7 +92,7 @@ fn the_report_says_what_was_done() {
     assert!(!run.terrain().layers.contains_key("hardness"), "a stage's inputs go with it");
     // The mass balance closes over the whole run.
     let change: i128 = run.reports().iter().map(|stage| stage.budget.solid_change()).sum();
-    assert_eq!(run.terrain().solid(), change);
+    assert_eq!(run.terrain().sum_solid(), change);
 }
 
 #[test]
@@ -108,10 +108,10 @@ fn a_stage_without_its_layer_says_so_and_changes_nothing() {
     ] {
         let mut run = Run::new(recipe(layers)).unwrap();
         let before = run.terrain().clone();
-        let message = run.step().unwrap_err().to_string();
+        let message = run.take_step().unwrap_err().to_string();
         assert!(message.contains(words), "{message}");
         assert!(*run.terrain() == before && run.reports().is_empty());
-        assert!(run.step().is_err(), "and says so again");
+        assert!(run.take_step().is_err(), "and says so again");
     }
 }
 
@@ -121,15 +121,15 @@ fn masks_come_from_files_scaled() {
     // eastern part.
     let folder = tempfile::tempdir().unwrap();
     let grid = Grid::new([30, 40], 10.0).unwrap();
-    let mask = Field::generate([30, 40], |_, j| Height::saturating(if j < 20 { 5.0 } else { 25.0 }));
+    let mask = Field::from_fn([30, 40], |_, j| Height::from_metres_clamped(if j < 20 { 5.0 } else { 25.0 }));
     let path = folder.path().join("mask.tif");
-    save(&path, &Terrain::from_ground(grid.clone(), mask).unwrap(), &SaveOptions::default()).unwrap();
-    let mut recipe = Recipe::single(models::find_model("droplets").unwrap(), 3);
+    save_terrain(&path, &Terrain::from_ground(grid.clone(), mask).unwrap(), &SaveOptions::default()).unwrap();
+    let mut recipe = Recipe::with_single_stage(models::find_model("droplets").unwrap(), 3);
     let source = "[[stage]]\nmodel = 'droplets'\nwear = true\ncount = 2000\nlayers = { hardness = { file = 'mask.tif', scale = [10, 20] } }";
     recipe.stages = Recipe::parse(&format!("extent = [1, 1]\n{source}")).unwrap().stages;
     recipe.folder = folder.path().into();
-    let slope = Field::generate([30, 40], |i, j| Height::saturating(300.0 + 3.0 * i as f64 + j as f64));
-    let run = finished(Run::over(recipe, Terrain::from_ground(grid, slope).unwrap()).unwrap());
+    let slope = Field::from_fn([30, 40], |i, j| Height::from_metres_clamped(300.0 + 3.0 * i as f64 + j as f64));
+    let run = finished(Run::with_terrain(recipe, Terrain::from_ground(grid, slope).unwrap()).unwrap());
     let wear = run.terrain().layers["wear"].cells.to_float();
     let dug =
         |cols: std::ops::Range<usize>| (0..30).flat_map(|i| cols.clone().map(move |j| (i, j))).any(|at| wear[at] > 0.0);
@@ -140,9 +140,9 @@ fn masks_come_from_files_scaled() {
 fn a_hole_in_an_elevation_model_leaves_the_ground_alone() {
     let folder = tempfile::tempdir().unwrap();
     let grid = Grid::new([20, 20], 10.0).unwrap();
-    let mut model = Terrain::from_ground(grid, Field::new([20, 20], Height::saturating(70.0))).unwrap();
-    model.nodata = Some(Field::generate([20, 20], |i, j| i < 5 && j < 5));
-    save(folder.path().join("dem.tif"), &model, &SaveOptions::default()).unwrap();
+    let mut model = Terrain::from_ground(grid, Field::new([20, 20], Height::from_metres_clamped(70.0))).unwrap();
+    model.nodata = Some(Field::from_fn([20, 20], |i, j| i < 5 && j < 5));
+    save_terrain(folder.path().join("dem.tif"), &model, &SaveOptions::default()).unwrap();
     let text = "extent = [200, 200]\ncells = 20\n[[stage]]\nmodel = 'elevation'\nlayers = { elevation = 'dem.tif' }";
     let mut recipe = Recipe::parse(text).unwrap();
     recipe.folder = folder.path().into();
@@ -155,7 +155,7 @@ fn a_hole_in_an_elevation_model_leaves_the_ground_alone() {
 fn checkpoint(folder: &Path) -> Vec<u8> {
     let mut run = busy();
     while run.terrain().tables.is_empty() {
-        run.step().unwrap().expect("some droplets are under way at some time");
+        run.take_step().unwrap().expect("some droplets are under way at some time");
     }
     let file = folder.join("state");
     run.save(&file, &serde_json::Value::Null).unwrap();
@@ -278,7 +278,7 @@ fn whatever_the_content_a_run_goes_on_or_is_refused() {
                 content[start..start + sizes[section]].fill(byte);
             });
             let Ok(mut run) = take_up(folder.path(), &bytes) else { continue };
-            while let Ok(Some(_)) = run.step() {}
+            while let Ok(Some(_)) = run.take_step() {}
             run.report();
         }
     }
@@ -307,11 +307,11 @@ fn a_run_over_a_given_terrain_is_taken_up_without_its_source() {
     // A single model over a caller's terrain has neither extent nor file; its checkpoint contains the terrain.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("state");
-    let recipe = Recipe::single(models::find_model("droplets").unwrap(), u64::MAX);
-    let ground = Field::generate([40, 30], |i, j| Height::saturating((i * i) as f64 + 3.0 * j as f64));
+    let recipe = Recipe::with_single_stage(models::find_model("droplets").unwrap(), u64::MAX);
+    let ground = Field::from_fn([40, 30], |i, j| Height::from_metres_clamped((i * i) as f64 + 3.0 * j as f64));
     let terrain = Terrain::from_ground(Grid::new([40, 30], 5.0).unwrap(), ground).unwrap();
-    let mut run = Run::over(recipe, terrain).unwrap();
-    run.step().unwrap();
+    let mut run = Run::with_terrain(recipe, terrain).unwrap();
+    run.take_step().unwrap();
     run.save(&file, &serde_json::Value::Null).unwrap();
     let (resumed, _) = Run::resume(&file).unwrap();
     assert_eq!(resumed.recipe().seed, u64::MAX);
@@ -326,7 +326,9 @@ fn a_georeference_comes_back_to_the_bit() {
     let mut grid = Grid::new([2, 2], 30.0).unwrap();
     let transform = Some([386_813.655_454_263_5, 30.0, 0.0, 3_806_117.827_628_375_5, 0.0, -30.0]);
     grid.georeference = Some(Georeference { transform, ..Georeference::default() });
-    let run = Run::over(Recipe::single(models::find_model("thermal").unwrap(), 1), Terrain::new(grid)).unwrap();
+    let run =
+        Run::with_terrain(Recipe::with_single_stage(models::find_model("thermal").unwrap(), 1), Terrain::new(grid))
+            .unwrap();
     run.save(&file, &serde_json::Value::Null).unwrap();
     let (resumed, _) = Run::resume(&file).unwrap();
     assert_eq!(resumed.terrain().grid, run.terrain().grid);
@@ -337,13 +339,16 @@ fn factors_that_are_no_numbers_hold_nothing_back() {
     let size = [20, 20];
     for name in ["thermal", "droplets"] {
         let run = |factor: Option<f32>| {
-            let ground =
-                Field::generate(size, |i, j| Height::saturating(if (i / 4 + j / 4) % 2 == 0 { 90.0 } else { 0.0 }));
+            let ground = Field::from_fn(size, |i, j| {
+                Height::from_metres_clamped(if (i / 4 + j / 4) % 2 == 0 { 90.0 } else { 0.0 })
+            });
             let mut terrain = Terrain::from_ground(Grid::new(size, 10.0).unwrap(), ground).unwrap();
             if let Some(factor) = factor {
-                terrain.insert(&HARDNESS, Cells::Float(Field::new(size, factor))).unwrap();
+                terrain.insert_layer(&HARDNESS, Cells::Float(Field::new(size, factor))).unwrap();
             }
-            let run = finished(Run::over(Recipe::single(models::find_model(name).unwrap(), 1), terrain).unwrap());
+            let run = finished(
+                Run::with_terrain(Recipe::with_single_stage(models::find_model(name).unwrap(), 1), terrain).unwrap(),
+            );
             run.terrain().fingerprints()["ground"].clone()
         };
         assert_eq!(run(Some(f32::NAN)), run(None), "{name}");

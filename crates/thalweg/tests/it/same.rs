@@ -2,8 +2,8 @@
 //! goal.
 
 use thalweg_core::{Error, Field, Result, Terrain};
-use thalweg_render::products::resample::reduce;
-use thalweg_render::products::statistics::correlation;
+use thalweg_render::products::resample::reduce_terrain;
+use thalweg_render::products::statistics::correlate_fields;
 use thalweg_sim::presets::PRESETS;
 
 /// Returns the names and texts of the presets, sorted by name, except those whose cells come from a file.
@@ -17,11 +17,11 @@ pub fn presets() -> Vec<(String, String)> {
 /// Returns the correlation of the elevations of two builds of one recipe, both reduced to `common` cells on the longer
 /// side.
 pub fn likeness(one: &Terrain, other: &Terrain, common: usize) -> Result<f64> {
-    correlation(&reduced(one, common)?, &reduced(other, common)?)
+    correlate_fields(&reduced(one, common)?, &reduced(other, common)?)
 }
 
 fn reduced(terrain: &Terrain, common: usize) -> Result<Field<f32>> {
     let long = *terrain.grid.size.iter().max().ok_or_else(|| Error::Recipe("no cells".into()))?;
     let size = terrain.grid.size.map(|side| (side * common).div_ceil(long).max(1));
-    Ok(reduce(terrain, size)?.metres())
+    Ok(reduce_terrain(terrain, size)?.ground_metres())
 }

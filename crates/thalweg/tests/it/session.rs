@@ -111,15 +111,15 @@ fn apply(session: &mut Session, act: &Act) {
         |session: &Session| (session.run().recipe().to_toml(), session.position(), session.marks().collect::<Vec<_>>());
     let before = state(session);
     let done = match act {
-        Act::Steps(steps) => (0..*steps).try_for_each(|_| session.step().map(drop)),
+        Act::Steps(steps) => (0..*steps).try_for_each(|_| session.take_step().map(drop)),
         Act::Edit(edit) => session.edit(edited(session.run().recipe(), *edit)),
-        Act::Stroke(x, false) => session.stroke(stroke(*x)),
-        Act::Stroke(x, true) => session.drag(stroke(*x)),
+        Act::Stroke(x, false) => session.add_stroke(stroke(*x)),
+        Act::Stroke(x, true) => session.add_drag_stroke(stroke(*x)),
         Act::Undo => session.undo().map(drop),
         Act::Redo => session.redo().map(drop),
-        Act::GoTo(turn, step) => session.go_to(Position { turn: *turn, step: *step }).map(drop),
+        Act::GoTo(turn, step) => session.return_to_mark(Position { turn: *turn, step: *step }).map(drop),
         Act::Keep => {
-            session.keep();
+            session.record_mark();
             Ok(())
         }
         Act::Come => come(session),
@@ -138,7 +138,7 @@ fn apply(session: &mut Session, act: &Act) {
 /// Runs the session until it pauses by itself.
 fn come(session: &mut Session) -> thalweg_core::base::error::Result<()> {
     while session.is_going() {
-        session.step()?;
+        session.take_step()?;
     }
     Ok(())
 }
@@ -189,13 +189,13 @@ proptest! {
         let mut session = Session::new(recipe(levelled)).unwrap();
         session.set_memory(memory);
         apply(&mut session, &Act::Steps(steps));
-        made.iter().for_each(|x| session.stroke(stroke(x.floor())).unwrap());
+        made.iter().for_each(|x| session.add_stroke(stroke(x.floor())).unwrap());
         let (text, place, ground) = (session.run().recipe().to_toml(), session.position(), session.terrain().fingerprints());
         let mut done = 0;
         for act in &acts {
             let count = session.run().recipe().to_toml();
             let refused = match act {
-                Act::Stroke(x, _) => session.stroke(stroke(*x)).is_err(),
+                Act::Stroke(x, _) => session.add_stroke(stroke(*x)).is_err(),
                 Act::Edit(edit) => session.edit(edited(session.run().recipe(), *edit)).is_err(),
                 _ => unreachable!(),
             };
@@ -236,11 +236,11 @@ fn a_stroke_that_is_undone_leaves_the_run_where_it_stood() {
         for steps in 0..=length {
             let mut session = Session::new(recipe(levelled)).unwrap();
             apply(&mut session, &Act::Steps(steps));
-            session.stroke(stroke(100.0)).unwrap();
+            session.add_stroke(stroke(100.0)).unwrap();
             let (place, ground) = (session.position(), session.terrain().fingerprints());
             let text = session.run().recipe().to_toml();
-            session.stroke(stroke(210.0)).unwrap();
-            session.drag(stroke(215.0)).unwrap();
+            session.add_stroke(stroke(210.0)).unwrap();
+            session.add_drag_stroke(stroke(215.0)).unwrap();
             assert!(session.terrain().fingerprints() != ground);
             assert!(session.undo().unwrap());
             come(&mut session).unwrap();
@@ -258,7 +258,7 @@ fn what_is_undone_on_the_way_back_has_never_been_either() {
     let mut session = Session::new(recipe(false)).unwrap();
     apply(&mut session, &Act::Steps(3));
     let (place, ground) = (session.position(), session.terrain().fingerprints());
-    session.stroke(stroke(1.0)).unwrap();
+    session.add_stroke(stroke(1.0)).unwrap();
     session.edit(edited(session.run().recipe(), (1, 0, 0))).unwrap();
     assert!(session.undo().unwrap() && session.undo().unwrap());
     come(&mut session).unwrap();
@@ -266,17 +266,36 @@ fn what_is_undone_on_the_way_back_has_never_been_either() {
 }
 
 #[test]
+fn a_mark_that_is_dropped_where_the_run_is_leaves_the_order_of_the_others() {
+    // Two marks have the first position, before and after the stroke. The run returns to the second one, which the
+    // limit of memory then removes.
+    let mut session = Session::new(recipe(false)).unwrap();
+    session.add_stroke(stroke(1.0)).unwrap();
+    apply(&mut session, &Act::Steps(6));
+    session.record_mark();
+    session.return_to_mark(Position { turn: 0, step: 0 }).unwrap();
+    assert!(session.marks().len() > 3);
+    session.set_memory(13_786);
+    session.play();
+    while session.is_going() {
+        session.take_step().unwrap();
+        assert!(session.marks().is_sorted());
+    }
+    assert_eq!(session.terrain().fingerprints(), built(session.run().recipe()).fingerprints());
+}
+
+#[test]
 fn a_run_at_rest_comes_back_with_what_was_done_there() {
     let mut session = Session::new(recipe(false)).unwrap();
     apply(&mut session, &Act::Steps(7));
-    session.stroke(stroke(100.0)).unwrap();
+    session.add_stroke(stroke(100.0)).unwrap();
     let (place, ground) = (session.position(), session.terrain().fingerprints());
     let mut other = session.run().recipe().clone();
     set(&mut other, 0, "amplitude", 61.0);
     session.edit(other).unwrap();
     assert!(session.is_going() && session.position() < place);
     // However often it is changed on the way.
-    session.step().unwrap();
+    session.take_step().unwrap();
     let mut again = session.run().recipe().clone();
     set(&mut again, 0, "amplitude", 60.0);
     session.edit(again).unwrap();
@@ -289,18 +308,18 @@ fn marks_hold_what_they_may_and_are_spread_over_the_run() {
     let text = recipe(false).to_toml().replace("steps = 4", "steps = 200");
     let long = || Recipe::parse(&text).unwrap();
     let mut session = Session::new(long()).unwrap();
-    let one = session.memory();
+    let one = session.mark_bytes();
     assert!(one >= 32 * 24 * 4);
     for (bound, least) in [(u64::MAX, 400), (80 * one, 20), (0, 2)] {
         session.open(long()).unwrap();
         session.set_memory(bound);
-        while session.step().unwrap().is_some() {
-            session.keep();
-            assert!(session.memory() <= bound.max(ends(&session)) && session.marks().len() >= 2.min(least));
+        while session.take_step().unwrap().is_some() {
+            session.record_mark();
+            assert!(session.mark_bytes() <= bound.max(ends(&session)) && session.marks().len() >= 2.min(least));
         }
         let marks: Vec<Position> = session.marks().collect();
         assert!(marks.len() >= least && marks[0] == Position { turn: 0, step: 0 }, "{bound}: {marks:?}");
-        let exact = session.memory();
+        let exact = session.mark_bytes();
         if bound > one && bound < u64::MAX {
             assert!(exact <= bound, "{exact} of {bound}");
             // In every quarter of the run there is a mark.
@@ -314,7 +333,7 @@ fn marks_hold_what_they_may_and_are_spread_over_the_run() {
             }
         }
         for mark in marks {
-            assert_eq!(session.go_to(mark).unwrap(), mark);
+            assert_eq!(session.return_to_mark(mark).unwrap(), mark);
         }
         session.play();
         come(&mut session).unwrap();
@@ -363,9 +382,9 @@ fn parameters_turned_live_act_from_the_coming_step_on_and_an_edit_sets_that_righ
     session.edit_live(turned.clone()).unwrap();
     assert_eq!((session.position(), session.terrain().fingerprints()), (place, ground));
     let mut watched = Run::new(recipe(false)).unwrap();
-    (0..3).for_each(|_| drop(watched.step().unwrap()));
-    watched.set("slopes", "talus", &15.0.into()).unwrap();
-    while watched.step().unwrap().is_some() {}
+    (0..3).for_each(|_| drop(watched.take_step().unwrap()));
+    watched.set_parameter("slopes", "talus", &15.0.into()).unwrap();
+    while watched.take_step().unwrap().is_some() {}
     session.play();
     come(&mut session).unwrap();
     assert_eq!(session.terrain().fingerprints(), watched.terrain().fingerprints());
@@ -400,29 +419,29 @@ fn what_leaves_a_stage_no_steps_is_no_live_change_and_a_bad_one_none_at_all() {
     for said in [session.edit(gone.clone()).unwrap_err(), session.edit_live(gone).unwrap_err()] {
         assert!(said.to_string().contains("no such file.tif"), "{said}");
     }
-    assert!(session.stroke(Stroke::new(Tool::Raise, Vec::new())).is_err());
+    assert!(session.add_stroke(Stroke::new(Tool::Raise, Vec::new())).is_err());
     assert_eq!((session.position(), session.terrain().fingerprints(), session.run().recipe().to_toml()), before);
 }
 
 #[test]
 fn snapshots_are_of_the_ground_as_it_stands_and_before_is_as_fine() {
     let mut session = Session::new(recipe(true)).unwrap();
-    let flat = session.snapshot();
-    assert!(Arc::ptr_eq(&flat, &session.snapshot()) && session.before().is_none());
-    session.step().unwrap();
-    let hills = session.snapshot();
+    let flat = session.snapshot_terrain();
+    assert!(Arc::ptr_eq(&flat, &session.snapshot_terrain()) && session.terrain_before_erosion().is_none());
+    session.take_step().unwrap();
+    let hills = session.snapshot_terrain();
     assert!(hills.ground == session.terrain().ground && hills.ground != flat.ground);
-    while session.step().unwrap().is_some() {
-        let before = session.before().unwrap();
+    while session.take_step().unwrap().is_some() {
+        let before = session.terrain_before_erosion().unwrap();
         assert_eq!(before.grid.size, session.terrain().grid.size);
-        assert_eq!(session.snapshot().fingerprints(), session.terrain().fingerprints());
+        assert_eq!(session.snapshot_terrain().fingerprints(), session.terrain().fingerprints());
     }
     // On the first level it is the bare terrain, and it is there again after going back.
     let slopes = session.marks().find(|mark| mark.turn == 2).unwrap();
-    session.go_to(slopes).unwrap();
-    assert!(session.before().unwrap().ground == hills.ground);
-    session.go_to(Position { turn: 0, step: 0 }).unwrap();
-    assert!(session.before().is_none());
+    session.return_to_mark(slopes).unwrap();
+    assert!(session.terrain_before_erosion().unwrap().ground == hills.ground);
+    session.return_to_mark(Position { turn: 0, step: 0 }).unwrap();
+    assert!(session.terrain_before_erosion().is_none());
 }
 
 #[test]
@@ -430,19 +449,19 @@ fn marks_beyond_a_mark_that_was_gone_back_to_are_of_the_recipe_or_none() {
     let mut session = Session::new(recipe(false)).unwrap();
     session.play();
     come(&mut session).unwrap();
-    session.keep();
+    session.record_mark();
     let all: Vec<Position> = session.marks().collect();
-    let start = session.go_to(Position { turn: 0, step: 0 }).unwrap();
+    let start = session.return_to_mark(Position { turn: 0, step: 0 }).unwrap();
     // A change to the last stage keeps the marks before it, to which one can still go.
     let mut other = recipe(false);
     set(&mut other, 3, "softness", 0.2);
     session.edit(other.clone()).unwrap();
     assert_eq!((session.position(), session.marks().len()), (start, all.len() - 1));
-    assert_eq!(session.go_to(Position { turn: 3, step: 0 }).unwrap(), all[3]);
-    session.go_to(start).unwrap();
+    assert_eq!(session.return_to_mark(Position { turn: 3, step: 0 }).unwrap(), all[3]);
+    session.return_to_mark(start).unwrap();
     set(&mut other, 0, "amplitude", 50.0);
     session.edit(other.clone()).unwrap();
-    assert_eq!(session.go_to(Position { turn: 3, step: 0 }).unwrap(), start);
+    assert_eq!(session.return_to_mark(Position { turn: 3, step: 0 }).unwrap(), start);
     session.play();
     come(&mut session).unwrap();
     assert_eq!(session.terrain().fingerprints(), built(&other).fingerprints());
@@ -467,8 +486,8 @@ fn a_session_goes_as_far_as_it_is_told() {
     assert!(!session.is_going());
     session.play();
     come(&mut session).unwrap();
-    assert!(session.run().is_done() && session.step().unwrap().is_none());
-    let said = session.go_to(Position { turn: 1, step: 0 }).unwrap();
+    assert!(session.run().is_done() && session.take_step().unwrap().is_none());
+    let said = session.return_to_mark(Position { turn: 1, step: 0 }).unwrap();
     assert_eq!(said, Position { turn: 1, step: 0 });
     session.restart().unwrap();
     assert_eq!((session.position(), session.marks().len()), (Position { turn: 0, step: 0 }, 1));
@@ -479,9 +498,9 @@ fn strokes_that_an_editor_did_not_know_of_are_kept() {
     let mut session = Session::new(recipe(false)).unwrap();
     apply(&mut session, &Act::Steps(3));
     let mut theirs = session.run().recipe().clone();
-    session.stroke(stroke(100.0)).unwrap();
-    session.stroke(stroke(200.0)).unwrap();
-    assert_eq!(session.strokes(), 2);
+    session.add_stroke(stroke(100.0)).unwrap();
+    session.add_stroke(stroke(200.0)).unwrap();
+    assert_eq!(session.stroke_count(), 2);
     set(&mut theirs, 2, "erosion", 0.03);
     let both = session.with_strokes_since(0, theirs.clone()).unwrap();
     assert_eq!(both.stages[1].strokes.len(), 3);
@@ -500,15 +519,15 @@ fn a_spring_after_the_end_runs_in_a_stage_of_its_own_and_goes_with_it() {
     come(&mut session).unwrap();
     let (dry, text) = (session.terrain().fingerprints(), session.run().recipe().to_toml());
     let steps = session.run().steps()[1];
-    session.stroke(Stroke { rate: 2.0, ..Stroke::new(Tool::Spring, vec![[160.0, 120.0].into()]) }).unwrap();
+    session.add_stroke(Stroke { rate: 2.0, ..Stroke::new(Tool::Spring, vec![[160.0, 120.0].into()]) }).unwrap();
     assert!(session.is_going() && session.run().steps()[1] > steps);
-    (0..3).for_each(|_| drop(session.step().unwrap()));
+    (0..3).for_each(|_| drop(session.take_step().unwrap()));
     assert!(session.undo().unwrap());
     come(&mut session).unwrap();
     assert_eq!((session.terrain().fingerprints(), session.run().recipe().to_toml()), (dry, text));
-    let path = session.follow([160.0, 120.0]).unwrap();
+    let path = session.trace_droplet([160.0, 120.0]).unwrap();
     assert_eq!(path[0].place, [160.0, 120.0].into());
-    assert!(session.follow([-1.0, 0.0]).is_err());
+    assert!(session.trace_droplet([-1.0, 0.0]).is_err());
 }
 
 #[test]

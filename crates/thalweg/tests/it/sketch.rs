@@ -97,7 +97,7 @@ fn stops(feature: &SketchFeature) -> Vec<(Point, [f64; 2])> {
 /// Returns the greatest distance, in coarse cells, from a river's line to the flow path that begins at its head. The
 /// computation is independent of the library's measure.
 fn farthest(terrain: &Terrain, feature: &SketchFeature) -> f64 {
-    let drainage = FlowGraph::new(&Land::of(terrain));
+    let drainage = FlowGraph::new(&Land::from_terrain(terrain));
     let (size, cols) = (terrain.grid.cell, terrain.grid.cols());
     let along = |n: usize| n as f64 * size + size / 2.0;
     let middle = |k: usize| Point::new(along(k % cols), along(k / cols));
@@ -136,8 +136,8 @@ fn stands(terrain: &Terrain, feature: &SketchFeature) -> f64 {
 
 fn assert_kept(terrain: &Terrain, sketch: &str, what: &str) {
     let sketch = Sketch::parse(sketch, &WORLD).unwrap();
-    let [low, high] = terrain.range().unwrap().map(|height| height.metres());
-    for (feature, kept) in sketch.features().iter().zip(sketch.keeping(terrain, COARSE)) {
+    let [low, high] = terrain.elevation_range().unwrap().map(|height| height.metres());
+    for (feature, kept) in sketch.features().iter().zip(sketch.measure_adherence(terrain, COARSE)) {
         match feature.kind {
             SketchKind::River => {
                 let far = farthest(terrain, feature);
@@ -198,11 +198,11 @@ fn the_ledger_closes_and_a_run_taken_up_again_has_the_same_bits() {
     let file = folder.path().join("state");
     let mut steps = 0;
     loop {
-        let (cells, solid) = (run.terrain().grid.len() as i128, run.terrain().solid());
-        let Some(progress) = run.step().unwrap() else { break };
+        let (cells, solid) = (run.terrain().grid.len() as i128, run.terrain().sum_solid());
+        let Some(progress) = run.take_step().unwrap() else { break };
         // One unit of the coarser level is four of the finer.
         let times = run.terrain().grid.len() as i128 / cells;
-        assert_eq!(run.terrain().solid() - times * solid, progress.budget.solid_change(), "{}", progress.label);
+        assert_eq!(run.terrain().sum_solid() - times * solid, progress.budget.solid_change(), "{}", progress.label);
         steps += 1;
         // In the middle of the first level's rivers, whose factors are in the file.
         if steps == 30 {
@@ -234,7 +234,7 @@ fn land_and_sea_lie_where_a_coast_is_drawn() {
         let mut recipe = recipe(folder.path(), coast, stages, 2);
         recipe.sea_level = Some(0.0);
         let terrain = run_recipe(recipe).into_terrain();
-        let kept = Sketch::parse(coast, &WORLD).unwrap().keeping(&terrain, COARSE);
+        let kept = Sketch::parse(coast, &WORLD).unwrap().measure_adherence(&terrain, COARSE);
         assert!(kept.iter().all(|kept| kept.share >= 0.98), "{kept:?}");
     }
 }
@@ -343,17 +343,17 @@ fn the_recipe_knows_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let recipe = recipe(folder.path(), MASSIF, HILLS, 1);
     let file = folder.path().join("lines.geojson");
-    assert_eq!(recipe.reads(), std::slice::from_ref(&file));
+    assert_eq!(recipe.list_input_files(), std::slice::from_ref(&file));
     assert!(recipe.to_toml().contains("sketch = \"lines.geojson\""));
-    let whole = recipe.absolute().unwrap();
+    let whole = recipe.with_absolute_paths().unwrap();
     assert_eq!(whole.sketch.as_ref().and_then(SketchFrom::path), Some(&*file));
-    let inside = whole.within(folder.path()).unwrap();
+    let inside = whole.with_paths_relative_to(folder.path()).unwrap();
     assert_eq!(inside.sketch.as_ref().and_then(SketchFrom::path), Some(Path::new("lines.geojson")));
     std::fs::remove_file(&file).unwrap();
     let problem = Run::new(recipe).err().unwrap().to_string();
     assert!(problem.contains("lines.geojson") && problem.contains("cannot read"), "{problem}");
     let knobs = Knobs { size: 2.0, ..Knobs::default() };
-    let problem = knobs.turn(&mut whole.clone()).unwrap_err().to_string();
+    let problem = knobs.apply_to(&mut whole.clone()).unwrap_err().to_string();
     assert!(problem.contains("size") && problem.contains("are in metres"), "{problem}");
     let looped = Recipe::parse("extent = [100.0, 100.0]\nedges = \"looped\"\nsketch = \"a.geojson\"\n").err().unwrap();
     assert!(looped.to_string().contains("`sketch` only applies to a world without looped edges"), "{looped}");

@@ -3,13 +3,15 @@
 use std::path::Path;
 
 use crate::support::{finished, run_recipe};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::Cells;
 use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_io::terrain::save_layer;
 use thalweg_models::model::Model;
 use thalweg_models::models::soils::Soils;
-use thalweg_noise::given::soils::{Bed, Ground, SOILS, STRATA, Soil, add_soils, kinds, soil, strata};
+use thalweg_noise::input_tables::soils::{
+    Bed, SOILS, STRATA, Soil, SoilProperties, add_soils, read_soil_kinds, read_soil_numbers, read_strata,
+};
 use thalweg_sim::recipe::{self, Recipe};
 use thalweg_sim::run::{Run, tiles};
 
@@ -47,7 +49,7 @@ fn refused(text: &str, folder: &Path) -> String {
     recipe.folder = folder.into();
     let mut run = Run::new(recipe).unwrap();
     loop {
-        match run.step() {
+        match run.take_step() {
             Ok(Some(_)) => {}
             Ok(None) => panic!("accepted: {text}"),
             Err(error) => return error.to_string(),
@@ -56,7 +58,7 @@ fn refused(text: &str, folder: &Path) -> String {
 }
 
 fn numbers(terrain: &Terrain) -> &Field<u32> {
-    soil(terrain).unwrap().unwrap()
+    read_soil_numbers(terrain).unwrap().unwrap()
 }
 
 #[test]
@@ -69,8 +71,8 @@ fn a_recipe_s_tables_are_written_back_and_stay_with_the_terrain() {
     assert_eq!((&again.stages[1].tables, again.hash()), (tables, recipe.hash()));
     let run = run_recipe(recipe);
     let terrain = run.terrain();
-    assert_eq!(kinds(terrain).unwrap().len(), 8);
-    assert_eq!(Ground::of(terrain).unwrap().permeability[7], 0.0);
+    assert_eq!(read_soil_kinds(terrain).unwrap().len(), 8);
+    assert_eq!(SoilProperties::from_terrain(terrain).unwrap().permeability[7], 0.0);
     assert!(numbers(terrain).as_slice().contains(&6), "the own kind lies where nothing else does");
     assert_eq!(run.reports()[1].budget, thalweg_models::model::MassBalance::default());
 }
@@ -79,8 +81,8 @@ fn a_recipe_s_tables_are_written_back_and_stay_with_the_terrain() {
 fn beds_lie_as_the_stage_says() {
     let lean = |text: &str| {
         let run = run_recipe(Recipe::parse(text).unwrap());
-        let beds = strata(run.terrain()).unwrap().unwrap();
-        move |row, column| beds.lean(row, column)
+        let beds = read_strata(run.terrain()).unwrap().unwrap();
+        move |row, column| beds.elevation_offset(row, column)
     };
     let plain = lean(&RECIPE.replace("strata_warp = 5.0", "strata_base = 3.0"));
     let period = f64::from((4.0f64 * 65_536.0) as i32 + (f64::from(7.1f32) * 65_536.0).round() as i32);
@@ -105,7 +107,7 @@ fn a_checkpoint_between_stages_keeps_them() {
     let file = folder.path().join("state");
     let plain = run_recipe(Recipe::parse(RECIPE).unwrap());
     let mut run = Run::new(Recipe::parse(RECIPE).unwrap()).unwrap();
-    while run.step().unwrap().unwrap().label != "soils" {}
+    while run.take_step().unwrap().unwrap().label != "soils" {}
     run.save(&file, &serde_json::Value::Null).unwrap();
     let (resumed, _) = Run::resume(&file).unwrap();
     assert_eq!(resumed.terrain().fingerprints(), run.terrain().fingerprints());
@@ -121,7 +123,7 @@ fn a_map_from_a_file_is_checked_and_kept() {
     let text = RECIPE.replace("depth = 1.0", "layers = { soil = \"soil.tif\" }");
     let write = |size: [usize; 2], odd: u32| {
         let terrain = Terrain::new(Grid::new(size, 15.0).unwrap());
-        let field = Field::generate(size, |i, j| if (i, j) == (3, 7) { odd } else { ((i + j) % 8) as u32 });
+        let field = Field::from_fn(size, |i, j| if (i, j) == (3, 7) { odd } else { ((i + j) % 8) as u32 });
         save_layer(folder.path().join("soil.tif"), &terrain, "soil", &Cells::Count(field.clone())).unwrap();
         field
     };
@@ -165,20 +167,20 @@ fn tables_go_to_models_that_keep_them() {
 
 #[test]
 fn tiles_do_not_multiply_tables_without_places() {
-    let land = Field::generate([90, 120], |i, j| Height::saturating((i * 3 % 50 + j) as f64));
+    let land = Field::from_fn([90, 120], |i, j| Height::from_metres_clamped((i * 3 % 50 + j) as f64));
     let mut terrain = Terrain::from_ground(Grid::new([90, 120], 15.0).unwrap(), land).unwrap();
-    let kind = thalweg_noise::given::soils::SOIL_KINDS[2].1;
+    let kind = thalweg_noise::input_tables::soils::SOIL_KINDS[2].1;
     add_soils(&mut terrain, &[Soil { name: "ash".into(), kind }]).unwrap();
-    thalweg_noise::given::soils::strata::set_strata(
+    thalweg_noise::input_tables::soils::strata::set_strata(
         &mut terrain,
         &[Bed { thickness: 9.0, hardness: 0.5, talus: 45.0 }],
     )
     .unwrap();
     let model = Soils { basin: 300.0, depth: 2.0, ..Soils::default() };
-    let (mut whole, key) = (terrain.clone(), Key::new(1, "soils"));
+    let (mut whole, key) = (terrain.clone(), RandomKey::new(1, "soils"));
     let tick = thalweg_models::model::Tick { key, step: 0 };
-    model.start(&whole.grid).unwrap().step(&mut whole, tick).unwrap();
-    tiles::sweep(&model, &mut terrain, key, 40).unwrap();
+    model.start(&whole.grid).unwrap().run_step(&mut whole, tick).unwrap();
+    tiles::run_by_tiles(&model, &mut terrain, key, 40).unwrap();
     assert_eq!(terrain.tables[SOILS].len(), 1);
     assert_eq!(terrain.fingerprints(), whole.fingerprints());
 }

@@ -1,11 +1,11 @@
 //! Tests of stream power: against its steady states, and for outcomes that must never occur.
 
 use crate::support::terrain_on;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, RAIN};
 use thalweg_core::{Edge, Field, Grid, Height, Terrain};
-use thalweg_flow::{D8, Land, accumulate, d8, downstream, fill};
+use thalweg_flow::{D8, Land, accumulate, d8, fill, find_receiver};
 use thalweg_models::model::{MassBalance, Model, Tick};
 use thalweg_models::models::stream_power::{Area, ERODIBILITY, StreamPower, UPLIFT};
 
@@ -28,9 +28,9 @@ fn bare() -> StreamPower {
 
 /// Builds a plain with 1 m of unevenness. Only its southern edge is open, unless other `edges` are given.
 fn plain(size: [usize; 2], cell: f64, edges: [Edge; 4]) -> Terrain {
-    let key = Key::new(4, "plain");
+    let key = RandomKey::new(4, "plain");
     let grid = Grid { edges, ..Grid::new(size, cell).unwrap() };
-    terrain_on(grid, |i, j| key.cell([i as i64, j as i64]).unit())
+    terrain_on(grid, |i, j| key.for_cell([i as i64, j as i64]).uniform_unit())
 }
 
 const SOUTH: [Edge; 4] = [Edge::Closed, Edge::Closed, Edge::Open, Edge::Closed];
@@ -39,14 +39,14 @@ fn run(model: &StreamPower, terrain: &mut Terrain) -> MassBalance {
     let mut stepper = model.start(&terrain.grid).unwrap();
     let mut budget = MassBalance::default();
     for step in 0..model.steps(&terrain.grid) {
-        budget += stepper.step(terrain, Tick { key: Key::new(1, "test"), step }).unwrap();
+        budget += stepper.run_step(terrain, Tick { key: RandomKey::new(1, "test"), step }).unwrap();
     }
     budget
 }
 
 /// Returns the greatest relative error of the steady slope S = (c·U/K)^(1/n)·A^(−m/n) over all cells above base level.
 fn worst_slope(model: &StreamPower, terrain: &Terrain, c: f64) -> f64 {
-    let land = Land::of(terrain);
+    let land = Land::from_terrain(terrain);
     let filled = fill::fill_depressions(&land);
     assert_eq!(filled, terrain.ground, "a steady land has no hollows");
     let codes = d8::route_d8(&land);
@@ -56,7 +56,7 @@ fn worst_slope(model: &StreamPower, terrain: &Terrain, c: f64) -> f64 {
     let mut seen = 0;
     for k in 0..grid.len() {
         let code = codes.as_slice()[k];
-        let Some(below) = downstream(k, code, grid.cols()) else { continue };
+        let Some(below) = find_receiver(k, code, grid.cols()) else { continue };
         let i = k / grid.cols();
         if i + 1 == grid.rows() && grid.edges[2] == Edge::Open {
             continue;
@@ -117,7 +117,7 @@ fn a_knickpoint_travels_at_its_celerity() {
     // K·dt)).
     let model = StreamPower { uplift: 0.0, area_exponent: 0.0, erodibility: 0.01, years: 3e5, step: 500.0, ..bare() };
     let grid = Grid { edges: SOUTH, ..Grid::new([100, 1], 50.0).unwrap() };
-    let ground = Field::generate([100, 1], |i, _| Height::saturating(if i == 99 { 0.0 } else { 200.0 }));
+    let ground = Field::from_fn([100, 1], |i, _| Height::from_metres_clamped(if i == 99 { 0.0 } else { 200.0 }));
     let mut terrain = Terrain::from_ground(grid, ground).unwrap();
     run(&model, &mut terrain);
     let half = (0..99).rev().find(|i| terrain.ground[(*i, 0)].metres() > 100.0).unwrap();
@@ -130,12 +130,12 @@ fn a_knickpoint_travels_at_its_celerity() {
 /// Builds a plateau with depressions of all sizes above an open southern edge.
 fn hollows() -> Terrain {
     let mut terrain = plain([60, 50], 40.0, SOUTH);
-    let key = Key::new(8, "hollows");
+    let key = RandomKey::new(8, "hollows");
     for i in 0..59 {
         for j in 0..50 {
             let wave = libm::sin(i as f64 / 4.0) * libm::cos(j as f64 / 5.0);
-            let rough = key.cell([i, j]).signed();
-            terrain.ground[(i as usize, j as usize)] = Height::saturating(60.0 + 25.0 * wave + 4.0 * rough);
+            let rough = key.for_cell([i, j]).uniform_signed();
+            terrain.ground[(i as usize, j as usize)] = Height::from_metres_clamped(60.0 + 25.0 * wave + 4.0 * rough);
         }
     }
     terrain
@@ -149,9 +149,9 @@ fn a_lake_is_never_dug_and_all_land_drains_in_the_end() {
     let mut wet = Vec::new();
     for step in 0..model.steps(&terrain.grid) {
         let before = terrain.ground.clone();
-        let filled = fill::fill_depressions(&Land::of(&terrain));
-        stepper.step(&mut terrain, Tick { key: Key::new(1, "test"), step }).unwrap();
-        let after = fill::fill_depressions(&Land::of(&terrain));
+        let filled = fill::fill_depressions(&Land::from_terrain(&terrain));
+        stepper.run_step(&mut terrain, Tick { key: RandomKey::new(1, "test"), step }).unwrap();
+        let after = fill::fill_depressions(&Land::from_terrain(&terrain));
         let mut lakes = 0;
         for k in 0..before.len() {
             let (old, new) = (before.as_slice()[k], terrain.ground.as_slice()[k]);
@@ -172,10 +172,14 @@ fn sediment_fills_lakes_and_builds_a_plain_where_the_slope_breaks() {
     let model = StreamPower { uplift: 0.0, step: 1000.0, years: 2e5, deposition: 1.0, erodibility: 3e-5, ..bare() };
     // Steep land of 30 cells above a level plain of 30 cells.
     let grid = Grid { edges: SOUTH, ..Grid::new([60, 30], 100.0).unwrap() };
-    let key = Key::new(9, "scarp");
-    let ground = Field::generate([60, 30], |i, j| {
-        let rough = key.cell([i as i64, j as i64]).unit();
-        Height::saturating(if i < 30 { 20.0 * (30.0 - i as f64) + 5.0 * rough } else { 0.05 * (60.0 - i as f64) })
+    let key = RandomKey::new(9, "scarp");
+    let ground = Field::from_fn([60, 30], |i, j| {
+        let rough = key.for_cell([i as i64, j as i64]).uniform_unit();
+        Height::from_metres_clamped(if i < 30 {
+            20.0 * (30.0 - i as f64) + 5.0 * rough
+        } else {
+            0.05 * (60.0 - i as f64)
+        })
     });
     let mut terrain = Terrain::from_ground(grid, ground.clone()).unwrap();
     let budget = run(&model, &mut terrain);
@@ -192,7 +196,7 @@ fn sediment_fills_lakes_and_builds_a_plain_where_the_slope_breaks() {
     // A lake behind a bar traps all sediment that reaches it until it is full.
     let mut lakes = hollows();
     let before: f64 = lakes.ground.as_slice().iter().map(|h| h.metres()).sum();
-    let filled = fill::fill_depressions(&Land::of(&lakes));
+    let filled = fill::fill_depressions(&Land::from_terrain(&lakes));
     let room: f64 = filled.as_slice().iter().map(|h| h.metres()).sum::<f64>() - before;
     let short = StreamPower { years: 1000.0, ..model };
     let budget = run(&short, &mut lakes);
@@ -206,10 +210,10 @@ fn rise_is_booked_and_base_level_stays() {
         let model = StreamPower { stride, ..model.clone() };
         let mut terrain = plain([40, 50], 30.0, SOUTH);
         let rim = terrain.ground.row(39).to_vec();
-        let before = terrain.solid();
+        let before = terrain.sum_solid();
         let budget = run(&model, &mut terrain);
         assert_eq!(terrain.ground.row(39), &rim[..], "stride {stride}");
-        assert_eq!(terrain.solid() - before, budget.solid_change());
+        assert_eq!(terrain.sum_solid() - before, budget.solid_change());
         // 5·10⁻⁴ m a year over 100 000 years (and over a fifth of that, and so on), times a log-normal factor.
         assert!(budget.added as f64 / UNITS / 2000.0 > 20.0);
     }
@@ -221,10 +225,10 @@ fn factors_scale_and_bad_ones_are_refused() {
         let mut terrain = plain([20, 20], 50.0, SOUTH);
         let mut field = Field::new([20, 20], 1.0);
         field[(4, 7)] = value;
-        terrain.insert(spec, Cells::Float(field)).unwrap();
+        terrain.insert_layer(spec, Cells::Float(field)).unwrap();
         let before = terrain.clone();
         let model = StreamPower { years: 5e4, ..bare() };
-        let done = model.start(&terrain.grid).unwrap().step(&mut terrain, Tick { key: Key::ZERO, step: 0 });
+        let done = model.start(&terrain.grid).unwrap().run_step(&mut terrain, Tick { key: RandomKey::ZERO, step: 0 });
         (done, before, terrain)
     };
     for spec in [&UPLIFT, &ERODIBILITY] {
@@ -252,8 +256,8 @@ fn rain_is_the_water_that_cuts() {
         let grown = |rain: f64, layer: Option<&(dyn Fn(usize) -> f32 + Sync)>| {
             let mut terrain = plain([30, 40], 100.0, SOUTH);
             if let Some(share) = layer {
-                let field = Field::generate([30, 40], |_, j| share(j));
-                terrain.insert(&RAIN, Cells::Float(field)).unwrap();
+                let field = Field::from_fn([30, 40], |_, j| share(j));
+                terrain.insert_layer(&RAIN, Cells::Float(field)).unwrap();
             }
             let model = StreamPower { years: 4e5, step: 2e4, rain, area, ..bare() };
             let budget = run(&model, &mut terrain);

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use crate::support::{finish_run, with_threads};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::declare::params::Written;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, HARDNESS, PROTECT, RAIN};
 use thalweg_core::{Field, Grid, Height, Point, Terrain};
 use thalweg_models::models::droplets::Droplets;
 use thalweg_sim::recipe::Recipe;
-use thalweg_sim::recipe::strokes::{Hand, Stroke, Tool};
+use thalweg_sim::recipe::strokes::{Stroke, StrokeContext, Tool};
 use thalweg_sim::run::Run;
 
 const RECIPE: &str = r#"
@@ -47,17 +47,23 @@ strokes = [{ step = 12, tool = "smooth", x = 200, y = 200, radius = 150, strengt
 "#;
 
 /// Returns a stroke of any tool at arbitrary places in and around a world of the given size.
-fn any_stroke(key: Key, [width, height]: [f64; 2]) -> Stroke {
+fn any_stroke(key: RandomKey, [width, height]: [f64; 2]) -> Stroke {
     let tools: Vec<Tool> = Tool::all().collect();
-    let tool = tools[(key.and(0).unit() * tools.len() as f64) as usize];
+    let tool = tools[(key.derive_key(0).uniform_unit() * tools.len() as f64) as usize];
     let far = if tool == Tool::Spring { 0.0 } else { 0.2 };
-    let along = |n: u64, side: f64| side * (key.and(n).unit() * (1.0 + 2.0 * far) - far);
-    let count = if tool == Tool::Droplets && key.and(1).unit() < 0.3 { 0 } else { 1 + key.and(2).bits() % 4 };
+    let along = |n: u64, side: f64| side * (key.derive_key(n).uniform_unit() * (1.0 + 2.0 * far) - far);
+    let count = if tool == Tool::Droplets && key.derive_key(1).uniform_unit() < 0.3 {
+        0
+    } else {
+        1 + key.derive_key(2).random_bits() % 4
+    };
     let points = (0..count).map(|n| Point::new(along(10 + 2 * n, width), along(11 + 2 * n, height))).collect();
     let mut stroke = Stroke::new(tool, points);
-    for (name, value) in [("radius", 0.3 * width * key.and(3).unit()), ("strength", key.and(4).unit())] {
+    for (name, value) in
+        [("radius", 0.3 * width * key.derive_key(3).uniform_unit()), ("strength", key.derive_key(4).uniform_unit())]
+    {
         if stroke.get(name).is_some() {
-            stroke.set("stroke", name, &value.into()).unwrap();
+            stroke.set_parameter("stroke", name, &value.into()).unwrap();
         }
     }
     stroke
@@ -68,13 +74,13 @@ fn what_was_done_live_a_build_repeats_to_the_bit() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("state");
     for draw in 0..6 {
-        let key = Key::new(draw, "live");
+        let key = RandomKey::new(draw, "live");
         let mut run = Run::new(Recipe::parse(RECIPE).unwrap()).unwrap();
         let (mut made, mut refused) = (0, 0);
         for turn in 0..200 {
-            let key = key.and(turn);
-            match (key.unit() * 8.0) as u32 {
-                0..3 => match run.stroke(any_stroke(key, [600.0, 400.0])) {
+            let key = key.derive_key(turn);
+            match (key.uniform_unit() * 8.0) as u32 {
+                0..3 => match run.add_stroke(any_stroke(key, [600.0, 400.0])) {
                     Ok(_) => made += 1,
                     Err(error) => {
                         assert!(error.to_string().starts_with("stroke.tool = spring"), "{error}");
@@ -85,10 +91,10 @@ fn what_was_done_live_a_build_repeats_to_the_bit() {
                     run.save(&file, &serde_json::Value::Null).unwrap();
                     run = Run::resume(Path::new(&file)).unwrap().0;
                 }
-                _ => drop(run.step().unwrap()),
+                _ => drop(run.take_step().unwrap()),
             }
             let change: i128 = run.reports().iter().map(|report| report.budget.solid_change()).sum();
-            assert_eq!(run.terrain().solid(), change, "the ledger closes");
+            assert_eq!(run.terrain().sum_solid(), change, "the ledger closes");
         }
         assert!(
             made > 40 && refused > 1 && run.recipe().stages.len() == 5,
@@ -161,23 +167,24 @@ fn strokes_are_read_and_written_back() {
 /// Builds flat ground at 100 m that is 900 m wide.
 fn flat(cells: usize) -> Terrain {
     let grid = Grid::new([cells, cells], 900.0 / cells as f64).unwrap();
-    Terrain::from_ground(grid, Field::new([cells, cells], Height::saturating(100.0))).unwrap()
+    Terrain::from_ground(grid, Field::new([cells, cells], Height::from_metres_clamped(100.0))).unwrap()
 }
 
 fn stroke(tool: Tool, points: &[[f64; 2]], settings: &[(&str, f64)]) -> Stroke {
     let mut stroke = Stroke::new(tool, points.iter().map(|point| Point::from(*point)).collect());
     for (name, value) in settings {
         let value = if *name == "count" { Written::Whole(*value as i64) } else { Written::Number(*value) };
-        stroke.set("stroke", name, &value).unwrap();
+        stroke.set_parameter("stroke", name, &value).unwrap();
     }
     stroke
 }
 
 fn act(stroke: &Stroke, terrain: &mut Terrain) -> thalweg_models::model::MassBalance {
-    let before = terrain.solid();
+    let before = terrain.sum_solid();
     let droplets = Droplets::default();
-    let budget = stroke.act(terrain, &Hand { droplets: &droplets, key: Key::new(1, "hand") }).unwrap();
-    assert_eq!(terrain.solid() - before, budget.solid_change(), "{stroke:?}");
+    let budget =
+        stroke.apply_to(terrain, &StrokeContext { droplets: &droplets, key: RandomKey::new(1, "hand") }).unwrap();
+    assert_eq!(terrain.sum_solid() - before, budget.solid_change(), "{stroke:?}");
     budget
 }
 
@@ -206,7 +213,7 @@ fn a_hill_has_its_volume_at_any_resolution() {
 #[test]
 fn what_sinks_takes_loose_ground_first_and_what_rises_is_rock() {
     let mut terrain = flat(90);
-    terrain.loose = Some(Field::new([90, 90], Height::saturating(2.0)));
+    terrain.loose = Some(Field::new([90, 90], Height::from_metres_clamped(2.0)));
     act(&stroke(Tool::Lower, &[[450.0, 450.0]], &[("radius", 300.0), ("strength", 5.0)]), &mut terrain);
     let rock = |terrain: &Terrain, k: usize| {
         let loose = terrain.loose.as_ref().unwrap().as_slice()[k].0;
@@ -228,17 +235,17 @@ fn smoothing_keeps_planes_and_edges_and_wears_down_a_spike() {
     let smooth =
         stroke(Tool::Smooth, &[[100.0, 100.0], [0.0, 450.0], [880.0, 890.0]], &[("radius", 400.0), ("strength", 1.0)]);
     let mut plane = flat(90);
-    plane.ground = Field::generate([90, 90], |i, j| Height(1000 * i as i32 - 777 * j as i32));
+    plane.ground = Field::from_fn([90, 90], |i, j| Height(1000 * i as i32 - 777 * j as i32));
     let before = plane.clone();
     assert_eq!(act(&smooth, &mut plane).added, 0);
     assert!(plane == before, "an even slope stays, at the edges too");
     let mut spike = flat(90);
-    spike.ground[(10, 10)] = Height::saturating(200.0);
+    spike.ground[(10, 10)] = Height::from_metres_clamped(200.0);
     act(&smooth, &mut spike);
     assert!(spike.ground[(10, 10)].metres() < 102.0 && spike.ground[(13, 12)].metres() > 100.01);
     // One cell around the spike the result is the mean of nine cells, because the weight there is 1 to a thousandth.
     let mut spike = flat(90);
-    spike.ground[(45, 45)] = Height::saturating(190.0);
+    spike.ground[(45, 45)] = Height::from_metres_clamped(190.0);
     act(&stroke(Tool::Smooth, &[[455.0, 455.0]], &[("radius", 40.0), ("strength", 1.0)]), &mut spike);
     let middle = spike.ground[(45, 45)].metres();
     assert!((middle - 110.0).abs() < 80.0 * 0.02, "{middle}");
@@ -247,7 +254,7 @@ fn smoothing_keeps_planes_and_edges_and_wears_down_a_spike() {
 #[test]
 fn flattening_draws_to_the_first_point() {
     let mut terrain = flat(90);
-    terrain.ground = Field::generate([90, 90], |_, j| Height::saturating(j as f64));
+    terrain.ground = Field::from_fn([90, 90], |_, j| Height::from_metres_clamped(j as f64));
     let flatten = stroke(Tool::Flatten, &[[205.0, 305.0], [505.0, 505.0]], &[("radius", 200.0), ("strength", 1.0)]);
     act(&flatten, &mut terrain);
     // x = 205 m is the centre of column 20.
@@ -256,7 +263,7 @@ fn flattening_draws_to_the_first_point() {
     assert_eq!(terrain.ground[(80, 80)].metres(), 80.0);
     // Between centres: half way between columns 20 and 21.
     let mut terrain = flat(90);
-    terrain.ground = Field::generate([90, 90], |_, j| Height::saturating(j as f64));
+    terrain.ground = Field::from_fn([90, 90], |_, j| Height::from_metres_clamped(j as f64));
     act(
         &stroke(Tool::Flatten, &[[210.0, 300.0], [505.0, 505.0]], &[("radius", 90.0), ("strength", 1.0)]),
         &mut terrain,
@@ -270,17 +277,18 @@ fn paint_makes_layers_that_models_heed() {
         [(Tool::Hardness, HARDNESS, 0.0), (Tool::Rain, RAIN, 1.0), (Tool::Protect, PROTECT, 0.0)]
     {
         let mut terrain = flat(90);
-        terrain.nodata = Some(Field::generate([90, 90], |i, j| (i, j) == (45, 45)));
+        terrain.nodata = Some(Field::from_fn([90, 90], |i, j| (i, j) == (45, 45)));
         let paint = stroke(tool, &[[450.0, 450.0]], &[("radius", 200.0), ("strength", 0.5), ("value", 0.25)]);
         assert_eq!(act(&paint, &mut terrain), thalweg_models::model::MassBalance::default());
-        let field = terrain.float(&spec).unwrap();
+        let field = terrain.float_layer(&spec).unwrap();
         assert!((field[(44, 45)] - (neutral + 0.25) / 2.0).abs() < 0.01, "half the way");
         assert_eq!((field[(45, 45)], field[(0, 0)]), (neutral, neutral));
         assert!(field.as_slice().iter().all(|x| (0.0..=1.0).contains(x)));
         let other = Cells::Count(Field::new([90, 90], 1));
         terrain.layers.get_mut(spec.name).unwrap().cells = other;
         let droplets = Droplets::default();
-        let refused = paint.act(&mut terrain, &Hand { droplets: &droplets, key: Key::ZERO }).unwrap_err();
+        let refused =
+            paint.apply_to(&mut terrain, &StrokeContext { droplets: &droplets, key: RandomKey::ZERO }).unwrap_err();
         assert!(refused.to_string().contains(spec.name));
     }
     // Ground that the user protects before a stage is not eroded by it.
@@ -297,17 +305,18 @@ fn nothing_panics_whatever_the_ground_and_the_stroke() {
     let shapes = [[1, 1], [1, 7], [9, 1], [2, 2], [40, 33]];
     for (shape, size) in shapes.into_iter().enumerate() {
         for draw in 0..120 {
-            let key = Key::new(draw, "any").and(shape as u64);
+            let key = RandomKey::new(draw, "any").derive_key(shape as u64);
             let grid = Grid::new(size, 10.0).unwrap();
             let height = |i: usize, j: usize| match draw % 3 {
-                0 => Height::saturating(if (i + j).is_multiple_of(2) { 16_000.0 } else { -16_000.0 }),
+                0 => Height::from_metres_clamped(if (i + j).is_multiple_of(2) { 16_000.0 } else { -16_000.0 }),
                 1 => Height::MAX,
-                _ => Height::saturating((i * j % 17) as f64),
+                _ => Height::from_metres_clamped((i * j % 17) as f64),
             };
-            let mut terrain = Terrain::from_ground(grid, Field::generate(size, height)).unwrap();
+            let mut terrain = Terrain::from_ground(grid, Field::from_fn(size, height)).unwrap();
             if draw % 2 == 0 {
-                terrain.nodata = Some(Field::generate(size, |i, j| key.cell([i as i64, j as i64]).unit() < 0.3));
-                terrain.loose = Some(Field::new(size, Height::saturating(3.0)));
+                terrain.nodata =
+                    Some(Field::from_fn(size, |i, j| key.for_cell([i as i64, j as i64]).uniform_unit() < 0.3));
+                terrain.loose = Some(Field::new(size, Height::from_metres_clamped(3.0)));
             }
             if draw % 5 == 0 {
                 terrain.grid.sea_level = Some(Height::ZERO);
@@ -337,11 +346,11 @@ fn droplets_of_a_hand_start_round_their_place_and_disturb_no_others() {
                 visits = true\n[[stage]]\nmodel = 'manual'\nstrokes = [{ tool = 'droplets', x = 1500, y = 1000, radius = 200, count = 400 }]";
     let mut run = Run::new(Recipe::parse(text).unwrap()).unwrap();
     while run.reports().len() < 3 && !run.is_done() {
-        run.step().unwrap();
+        run.take_step().unwrap();
         if run.reports().len() == 2 && run.terrain().tables.contains_key("droplets") {
             // In the middle of a rain stage: active droplets stay where they are.
             let before = run.terrain().tables.clone();
-            run.stroke(Stroke { count: 100, ..Stroke::new(Tool::Droplets, Vec::new()) }).unwrap();
+            run.add_stroke(Stroke { count: 100, ..Stroke::new(Tool::Droplets, Vec::new()) }).unwrap();
             assert!(run.terrain().tables == before);
         }
     }
@@ -350,16 +359,17 @@ fn droplets_of_a_hand_start_round_their_place_and_disturb_no_others() {
     // With 30 steps of 10 m from within 200 m and a brush two cells wide, nothing farther away changes.
     let mut fresh = flat(300);
     fresh.grid.cell = 10.0;
-    fresh.ground = Field::generate([300, 300], |i, j| Height::saturating(i as f64 * 4.0 + (j % 7) as f64));
+    fresh.ground = Field::from_fn([300, 300], |i, j| Height::from_metres_clamped(i as f64 * 4.0 + (j % 7) as f64));
     let before = fresh.clone();
     let droplets = Droplets { max_steps: 30, visits: true, ..Droplets::default() };
     let pour = stroke(Tool::Droplets, &[[1500.0, 1000.0]], &[("radius", 200.0), ("count", 400.0)]);
-    let budget = pour.act(&mut fresh, &Hand { droplets: &droplets, key: Key::new(4, "x") }).unwrap();
+    let budget =
+        pour.apply_to(&mut fresh, &StrokeContext { droplets: &droplets, key: RandomKey::new(4, "x") }).unwrap();
     assert_eq!(budget.particles, 400);
     let mut changed = 0;
     for i in 0..300 {
         for j in 0..300 {
-            let away = libm::hypot(fresh.grid.y(i) - 1000.0, fresh.grid.x(j) - 1500.0);
+            let away = libm::hypot(fresh.grid.row_center_y(i) - 1000.0, fresh.grid.col_center_x(j) - 1500.0);
             if fresh.ground[(i, j)] != before.ground[(i, j)] {
                 changed += 1;
                 assert!(away < 200.0 + 300.0 + 40.0, "{away} m");
@@ -392,8 +402,8 @@ fn a_muted_stage_is_as_if_it_were_not_there() {
     assert!(with.report()["stages"][0].get("muted").is_none());
     // A live stroke is never assigned to a muted stage.
     let mut live = Run::new(recipe(text)).unwrap();
-    live.step().unwrap();
-    live.stroke(Stroke::new(Tool::Raise, vec![[250.0, 250.0].into()])).unwrap();
+    live.take_step().unwrap();
+    live.add_stroke(Stroke::new(Tool::Raise, vec![[250.0, 250.0].into()])).unwrap();
     assert_eq!(live.recipe().stages.iter().map(|stage| stage.strokes.len()).collect::<Vec<_>>(), [0, 1, 0, 1]);
 }
 
@@ -404,7 +414,7 @@ fn every_tool_is_declared() {
     let schema = thalweg_sim::recipe::recipe_schema(&thalweg_models::models::Models::default());
     let known = schema["$defs"]["strokes"]["items"]["oneOf"].as_array().unwrap();
     for (tool, schema) in tools.iter().zip(known) {
-        assert!(tool.meaning().ends_with('.') && Tool::named(tool.name()) == Some(*tool));
+        assert!(tool.meaning().ends_with('.') && Tool::from_name(tool.name()) == Some(*tool));
         assert_eq!(schema["title"], tool.name());
         let stroke = Stroke::new(*tool, vec![[1.0, 1.0].into()]);
         for setting in tool.settings() {
@@ -420,26 +430,26 @@ fn the_ledger_closes_whatever_model_is_at_work() {
     let mut models = 0;
     for model in thalweg_models::models::all_models().filter(|model| model.about().needs.is_empty()) {
         let name = model.about().name;
-        let key = Key::new(9, name);
+        let key = RandomKey::new(9, name);
         let size = [40, 50];
         let height = |i: usize, j: usize| {
             let hills = 30.0 * libm::sin(i as f64 / 5.0) + 20.0 * libm::cos(j as f64 / 7.0);
-            Height::saturating(hills + 5.0 * key.cell([i as i64, j as i64]).signed())
+            Height::from_metres_clamped(hills + 5.0 * key.for_cell([i as i64, j as i64]).uniform_signed())
         };
-        let mut terrain = Terrain::from_ground(Grid::new(size, 20.0).unwrap(), Field::generate(size, height)).unwrap();
-        terrain.loose = Some(Field::new(size, Height::saturating(1.0)));
-        let solid = terrain.solid();
-        let mut run = Run::over(Recipe::single(model, 3), terrain).unwrap();
+        let mut terrain = Terrain::from_ground(Grid::new(size, 20.0).unwrap(), Field::from_fn(size, height)).unwrap();
+        terrain.loose = Some(Field::new(size, Height::from_metres_clamped(1.0)));
+        let solid = terrain.sum_solid();
+        let mut run = Run::with_terrain(Recipe::with_single_stage(model, 3), terrain).unwrap();
         for turn in 0..6 {
-            let mut stroke = any_stroke(key.and(turn), [1000.0, 800.0]);
+            let mut stroke = any_stroke(key.derive_key(turn), [1000.0, 800.0]);
             if stroke.tool == Tool::Spring {
                 stroke =
                     Stroke { radius: 300.0, strength: 9.0, ..Stroke::new(Tool::Lower, vec![[500.0, 400.0].into()]) };
             }
-            run.stroke(stroke).unwrap();
-            run.step().unwrap();
+            run.add_stroke(stroke).unwrap();
+            run.take_step().unwrap();
             let change: i128 = run.reports().iter().map(|report| report.budget.solid_change()).sum();
-            assert_eq!(run.terrain().solid() - solid, change, "{name} after {turn}");
+            assert_eq!(run.terrain().sum_solid() - solid, change, "{name} after {turn}");
         }
         models += 1;
     }

@@ -26,13 +26,13 @@ pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) ->
 
 /// Makes a terrain on `grid` from a function that gives the elevation in metres at a row and a column.
 pub fn terrain_on(grid: Grid, elevation: impl Fn(usize, usize) -> f64 + Sync) -> Terrain {
-    let ground = Field::generate(grid.size, |i, j| Height::saturating(elevation(i, j)));
+    let ground = Field::from_fn(grid.size, |i, j| Height::from_metres_clamped(elevation(i, j)));
     Terrain::from_ground(grid, ground).unwrap()
 }
 
 /// Takes all steps that are left of a run.
 pub fn finish_run(run: &mut Run) {
-    while run.step().unwrap().is_some() {}
+    while run.take_step().unwrap().is_some() {}
 }
 
 /// Takes all steps that are left of a run, and returns it.

@@ -3,27 +3,29 @@
 
 use std::collections::BTreeSet;
 
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::{Column, LOOSE};
 use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_models::model::{Model, Tick};
 use thalweg_models::models;
 
 fn tick(step: u32) -> Tick {
-    Tick { key: Key::new(20_261_122, "tables"), step }
+    Tick { key: RandomKey::new(20_261_122, "tables"), step }
 }
 
 /// Builds hills with depressions and sediment.
 fn hills() -> Terrain {
-    let key = Key::new(3, "hills");
+    let key = RandomKey::new(3, "hills");
     let size = [70, 80];
     let height = |i: usize, j: usize| {
         let (y, x) = (i as f64 / 9.0, j as f64 / 11.0);
-        Height::saturating(60.0 * (libm::sin(y) + libm::cos(x * 1.3 + y)) + 5.0 * key.cell([i as i64, j as i64]).unit())
+        Height::from_metres_clamped(
+            60.0 * (libm::sin(y) + libm::cos(x * 1.3 + y)) + 5.0 * key.for_cell([i as i64, j as i64]).uniform_unit(),
+        )
     };
     let grid = Grid::new(size, 30.0).unwrap();
-    let mut terrain = Terrain::from_ground(grid, Field::generate(size, height)).unwrap();
-    terrain.loose = Some(Field::new(size, Height::saturating(2.0)));
+    let mut terrain = Terrain::from_ground(grid, Field::from_fn(size, height)).unwrap();
+    terrain.loose = Some(Field::new(size, Height::from_metres_clamped(2.0)));
     assert_eq!(LOOSE.unit, "m");
     terrain
 }
@@ -34,7 +36,7 @@ fn left(model: &dyn Model) -> Vec<(String, Terrain, u32)> {
     let mut stepper = model.start(&terrain.grid).unwrap();
     let mut found: Vec<(String, Terrain, u32)> = Vec::new();
     for step in 0..model.steps(&terrain.grid).min(12) {
-        stepper.step(&mut terrain, tick(step)).unwrap();
+        stepper.run_step(&mut terrain, tick(step)).unwrap();
         for (name, table) in &terrain.tables {
             if !table.is_empty() && !found.iter().any(|(known, _, _)| known == name) {
                 found.push((name.clone(), terrain.clone(), step + 1));
@@ -73,7 +75,7 @@ fn a_spoilt_column_is_named() {
                         Some(values) => columns[k] = (column.clone(), unit.clone(), values),
                         None => drop(columns.remove(k)),
                     }
-                    let stepped = model.start(&terrain.grid).unwrap().step(&mut terrain, tick(step));
+                    let stepped = model.start(&terrain.grid).unwrap().run_step(&mut terrain, tick(step));
                     let message = stepped.expect_err(&format!("{what} {name}.{column}")).to_string();
                     let named = message.contains(&format!("`{name}`")) && message.contains(&format!("`{column}`"));
                     assert!(named, "{what} {name}.{column}: {message}");

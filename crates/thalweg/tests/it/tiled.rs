@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use crate::long;
 use crate::support::elevation_model_path;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::{ChannelReach, Lake, TileGrid};
 use thalweg_core::{
     Cell, Edge, Error, Field, Georeference, Grid, Height, NoProgress, Progress, ProgressReport, Terrain,
@@ -14,7 +14,7 @@ use thalweg_export::survey::{DrainOptions, Survey};
 use thalweg_flow::streams::to_esri_codes;
 use thalweg_io::features::save_lakes;
 use thalweg_io::lake_file::LakeFile;
-use thalweg_io::{LoadOptions, Samples, atomic, load};
+use thalweg_io::{LoadOptions, Samples, load_terrain, write_atomically};
 use thalweg_render::products::lakes::outline_lakes;
 use thalweg_tiled::memory::drain_in_memory;
 use thalweg_tiled::{LayerRead, TileInput, TileLayer, drainage};
@@ -48,13 +48,13 @@ fn expected(terrain: &Terrain, survey: &Survey) -> BTreeMap<TileLayer, Samples> 
 /// Drains a terrain by tiles of each side, in a pseudo-random order, and compares all results with those in memory.
 fn compare(name: &str, terrain: &Terrain, options: &DrainOptions, sides: &[usize]) {
     let options = &DrainOptions { depressions: true, ..options.clone() };
-    let survey = Survey::of(terrain, options, &mut NoProgress).unwrap();
+    let survey = Survey::from_terrain(terrain, options, &mut NoProgress).unwrap();
     let expected = expected(terrain, &survey);
     let (known, _) = outline_lakes(terrain, &survey.lake_depth).unwrap();
     let cols = terrain.grid.cols();
     for side in sides {
-        let key = Key::new(*side as u64, name);
-        let shuffle = |tiles: &mut [usize]| tiles.sort_by_key(|tile| key.and(*tile as u64).bits());
+        let key = RandomKey::new(*side as u64, name);
+        let shuffle = |tiles: &mut [usize]| tiles.sort_by_key(|tile| key.derive_key(*tile as u64).random_bits());
         let drained = drain_in_memory(terrain, options, *side, shuffle, &mut NoProgress).unwrap();
         for (layer, samples) in &expected {
             let found = &drained.layers[layer];
@@ -90,7 +90,7 @@ fn compare(name: &str, terrain: &Terrain, options: &DrainOptions, sides: &[usize
 
 /// Builds a terrain with cells of 10 m from heights in units.
 fn land(size: [usize; 2], height: impl Fn(usize, usize) -> i32 + Sync) -> Terrain {
-    let ground = Field::generate(size, |i, j| Height(height(i, j)));
+    let ground = Field::from_fn(size, |i, j| Height(height(i, j)));
     Terrain::from_ground(Grid::new(size, 10.0).unwrap(), ground).unwrap()
 }
 
@@ -101,9 +101,9 @@ fn streams(cells: usize) -> DrainOptions {
 
 /// Returns value noise in metres: hills and depressions about 12 cells wide, with finer ones on them.
 fn hills(seed: u64, i: usize, j: usize) -> f64 {
-    let key = Key::new(seed, "hills");
+    let key = RandomKey::new(seed, "hills");
     let octave = |wide: usize, high: f64| {
-        let corner = |r: usize, c: usize| key.and(wide as u64).cell([r as i64, c as i64]).unit();
+        let corner = |r: usize, c: usize| key.derive_key(wide as u64).for_cell([r as i64, c as i64]).uniform_unit();
         let (r, c) = (i / wide, j / wide);
         let (y, x) = ((i % wide) as f64 / wide as f64, (j % wide) as f64 / wide as f64);
         let row = |r: usize| corner(r, c) * (1.0 - x) + corner(r, c + 1) * x;
@@ -119,23 +119,25 @@ fn units(metres: f64) -> i32 {
 #[test]
 fn small_lands_of_all_kinds_in_tiles_of_few_cells() {
     for n in 0..long::or(150, 4000u64) {
-        let key = Key::new(n, "small tiled");
-        let draw = |what: u64, below: u64| (key.and(what).bits() >> 20) % below;
+        let key = RandomKey::new(n, "small tiled");
+        let draw = |what: u64, below: u64| (key.derive_key(what).random_bits() >> 20) % below;
         let size = [1 + draw(0, 23) as usize, 1 + draw(1, 27) as usize];
         let heights = [1, 2, 3, 6, 40][draw(2, 5) as usize];
         let mut terrain = land(size, |i, j| {
-            let value = (key.cell([i as i64, j as i64]).bits() >> 20) % heights;
+            let value = (key.for_cell([i as i64, j as i64]).random_bits() >> 20) % heights;
             value as i32 * METRE + if heights == 40 { (i * i + j) as i32 } else { 0 }
         });
         terrain.grid.edges = [0, 1, 2, 3].map(|side| if n >> side & 1 == 0 { Edge::Open } else { Edge::Closed });
         let share = [0, 0, 8, 50, 97][draw(4, 5) as usize];
-        let void = Field::generate(size, |i, j| key.and(5).cell([i as i64, j as i64]).bits() % 100 < share);
+        let void =
+            Field::from_fn(size, |i, j| key.derive_key(5).for_cell([i as i64, j as i64]).random_bits() % 100 < share);
         terrain.nodata = (share > 0).then_some(void);
         terrain.grid.sea_level = (draw(6, 4) == 0).then(|| Height(draw(7, heights) as i32 * METRE));
         let mut options = streams(1 + draw(8, 9) as usize);
         if draw(9, 3) == 0 {
             let cells = (0..size[0]).flat_map(|i| (0..size[1]).map(move |j| [i, j]));
-            let chosen = |cell: &[usize; 2]| key.and(10).cell(cell.map(|at| at as i64)).bits() % 100 < 4;
+            let chosen =
+                |cell: &[usize; 2]| key.derive_key(10).for_cell(cell.map(|at| at as i64)).random_bits() % 100 < 4;
             let cells = cells.filter(|[i, j]| chosen(&[*i, *j]) && !terrain.is_nodata(*i, *j));
             options.outlets = cells.map(Cell::from).collect();
         }
@@ -149,7 +151,7 @@ fn noise_with_ties_and_without() {
     let sides = [64, 97, 256, 1024];
     compare(
         "white noise",
-        &land(size, |i, j| Key::new(3, "white").cell([i as i64, j as i64]).bits() as i32 >> 6),
+        &land(size, |i, j| RandomKey::new(3, "white").for_cell([i as i64, j as i64]).random_bits() as i32 >> 6),
         &streams(40),
         &sides,
     );
@@ -216,14 +218,14 @@ fn outlines_of_lakes_with_many_islands() {
     let size = [137, 151];
     let [rows, cols] = size;
     for (name, share) in [("few", 0.02), ("some", 0.3), ("most", 0.6), ("nearly all", 0.9)] {
-        let key = Key::new(17, name);
+        let key = RandomKey::new(17, name);
         let shape = |i: usize, j: usize| {
             let rim = i == 0 || j == 0 || i + 1 == rows || j + 1 == cols;
-            if rim || key.cell([i as i64, j as i64]).unit() < share { 30 } else { 10 }
+            if rim || key.for_cell([i as i64, j as i64]).uniform_unit() < share { 30 } else { 10 }
         };
         compare(name, &land(size, |i, j| shape(i, j) * METRE), &streams(30), &[3, 16, 33, 64, 97, 256]);
         let mut holed = land(size, |i, j| (if shape(i, j) == 30 && i % 3 > 0 { 30 } else { 10 }) * METRE);
-        holed.nodata = Some(Field::generate(size, |i, j| shape(i, j) == 30 && (i + j) % 2 == 0));
+        holed.nodata = Some(Field::from_fn(size, |i, j| shape(i, j) == 30 && (i + j) % 2 == 0));
         holed.grid.edges = [Edge::Closed; 4];
         // The only outlet is high up, so that everything below it is a lake.
         let options = DrainOptions { outlets: vec![Cell::new(1, 0)], ..streams(30) };
@@ -245,16 +247,16 @@ fn islands_without_data_over_borders_and_corners() {
     let size = [197, 263];
     for (name, wide, share) in [("holes", 9, 0.2), ("rags", 3, 0.5), ("crumbs", 1, 0.9)] {
         let mut terrain = land(size, |i, j| hills(11, i, j) as i32 * METRE);
-        let key = Key::new(12, name);
+        let key = RandomKey::new(12, name);
         let void = |i: usize, j: usize| {
             let corner = i.abs_diff(64) < 3 && j.abs_diff(64) < 3;
-            corner || key.cell([(i / wide) as i64, (j / wide) as i64]).unit() < share
+            corner || key.for_cell([(i / wide) as i64, (j / wide) as i64]).uniform_unit() < share
         };
-        terrain.nodata = Some(Field::generate(size, void));
+        terrain.nodata = Some(Field::from_fn(size, void));
         compare(name, &terrain, &streams(12), &[32, 64, 97]);
     }
     let mut rim = land(size, |i, j| units(hills(13, i, j)));
-    rim.nodata = Some(Field::generate(size, |i, j| i < 64 || j < 3 || i > 180 || j == 262));
+    rim.nodata = Some(Field::from_fn(size, |i, j| i < 64 || j < 3 || i > 180 || j == 262));
     rim.grid.edges = [Edge::Closed; 4];
     compare("rim", &rim, &streams(12), &[64, 97]);
 }
@@ -283,13 +285,13 @@ fn lakes_by_pieces_are_the_bytes_of_all_at_once() {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         }
         save_lakes(&whole, lakes, grid).unwrap();
-        atomic(&pieces, |file| {
+        write_atomically(&pieces, |file| {
             let mut file = LakeFile::new(file, &pieces, grid)?;
             for lake in lakes {
-                file.lake(lake)?;
+                file.begin_lake(lake)?;
                 for line in &lake.outline {
-                    file.shore(true, &line[..2])?;
-                    line[2..].chunks(3).try_for_each(|points| file.shore(false, points))?;
+                    file.add_shore_points(true, &line[..2])?;
+                    line[2..].chunks(3).try_for_each(|points| file.add_shore_points(false, points))?;
                 }
             }
             file.finish()
@@ -302,7 +304,7 @@ fn lakes_by_pieces_are_the_bytes_of_all_at_once() {
 #[test]
 fn an_elevation_model() {
     let path = elevation_model_path();
-    let terrain = load(path, &LoadOptions::default()).unwrap().terrain;
+    let terrain = load_terrain(path, &LoadOptions::default()).unwrap().terrain;
     compare("jacksboro", &terrain, &DrainOptions::default(), &[64, 97, 256, 1024]);
 }
 
@@ -326,14 +328,14 @@ fn what_cannot_be_done_is_said() {
     );
     assert!(refused(&terrain.grid, 8, &DrainOptions { threshold: Some(-1.0), ..none.clone() }).contains("threshold"));
     let mut holed = terrain.clone();
-    holed.nodata = Some(Field::generate([20, 30], |i, _| i == 7));
+    holed.nodata = Some(Field::from_fn([20, 30], |i, _| i == 7));
     let options = DrainOptions { outlets: vec![Cell::new(7, 9)], ..none.clone() };
     let error = drain_in_memory(&holed, &options, 8, |_| {}, &mut NoProgress).unwrap_err().to_string();
     assert!(error.contains("row 7, column 9"), "{error}");
     // Far more cells than a grid in memory may have.
     let huge = Grid { size: [400_000, 300_000], world: [400_000, 300_000], ..terrain.grid.clone() };
     assert!(drainage::tile_passes(&huge, 1024, &none).is_ok());
-    assert_eq!(TileGrid::new(huge.size, 1024).unwrap().count(), 391 * 293);
+    assert_eq!(TileGrid::new(huge.size, 1024).unwrap().tile_count(), 391 * 293);
 }
 
 #[test]
@@ -380,16 +382,16 @@ fn damaged_bytes_are_refused_and_never_end_the_program() {
                 other => panic!("{}", other.kind()),
             }
         };
-        passes[step].reads().iter().map(cut).collect()
+        passes[step].input_layers().iter().map(cut).collect()
     };
-    let mut answers = vec![Vec::new(); tiling.count()];
+    let mut answers = vec![Vec::new(); tiling.tile_count()];
     let run = |step: usize, tile: usize, layers: Vec<Samples>, answer: &[u8]| {
         passes[step].run_tile(TileInput { tile, layers, answer, summaries: Vec::new() })
     };
     let mut refused = 0;
     for step in 0..passes.len() {
         let mut summaries: Vec<Vec<u8>> = Vec::new();
-        for tile in 0..tiling.count() {
+        for tile in 0..tiling.tile_count() {
             summaries.push(run(step, tile, inputs(step, tile), &answers[tile]).unwrap().summary);
             for n in 0..6u64 {
                 let mut broken = answers[tile].clone();
@@ -399,23 +401,23 @@ fn damaged_bytes_are_refused_and_never_end_the_program() {
         }
         for n in 0..long::or(60, 3000u64) {
             let mut broken = summaries.clone();
-            damage(&mut broken[n as usize % tiling.count()], n);
+            damage(&mut broken[n as usize % tiling.tile_count()], n);
             refused += usize::from(passes[step].solve(&broken, &mut |_| Ok(())).is_err());
         }
         assert!(passes[step].solve(&summaries[1..].to_vec(), &mut |_| Ok(())).is_err());
-        assert!(run(step, tiling.count(), inputs(step, 0), &answers[0]).is_err());
+        assert!(run(step, tiling.tile_count(), inputs(step, 0), &answers[0]).is_err());
         assert!(run(step, 0, Vec::new(), &answers[0]).is_err());
         assert!(run(step, 0, vec![Samples::U8(vec![0; 3])], &answers[0]).is_err());
         answers = passes[step].solve(&summaries, &mut |_| Ok(())).unwrap();
-        answers.resize(tiling.count(), Vec::new());
+        answers.resize(tiling.tile_count(), Vec::new());
     }
     assert!(refused > 100, "only {refused}");
 }
 
 /// Truncates, extends or changes some bytes.
 fn damage(bytes: &mut Vec<u8>, seed: u64) {
-    let key = Key::new(seed, "damage");
-    let draw = |what: u64, below: usize| (key.and(what).bits() >> 20) as usize % below.max(1);
+    let key = RandomKey::new(seed, "damage");
+    let draw = |what: u64, below: usize| (key.derive_key(what).random_bits() >> 20) as usize % below.max(1);
     match draw(0, 4) {
         0 => bytes.truncate(draw(1, bytes.len())),
         1 => bytes.push(draw(1, 256) as u8),

@@ -168,7 +168,7 @@ fn lengths(line: &Field<bool>) -> Field<f64> {
             })
             .sum()
     };
-    Field::generate([rows, cols], |i, j| if line[(i, j)] { 0.5 * ways(around(line, i * cols + j)) } else { 0.0 })
+    Field::from_fn([rows, cols], |i, j| if line[(i, j)] { 0.5 * ways(around(line, i * cols + j)) } else { 0.0 })
 }
 
 /// Returns the cells of the line that are at most a window's number of steps along it from cell `k`.
@@ -197,7 +197,7 @@ mod tests {
     /// A strip of this width in cells through the centre of the map, with its direction in degrees from the east.
     fn strip(width: f64, degrees: f64) -> Field<f32> {
         let (sin, cos) = (degrees.to_radians().sin(), degrees.to_radians().cos());
-        Field::generate([160, 160], |i, j| {
+        Field::from_fn([160, 160], |i, j| {
             // Slightly off the centre, so that no cell is exactly on an edge.
             let off = (j as f64 - 80.13) * sin - (i as f64 - 80.21) * cos;
             if off.abs() <= 0.5 * width { 2.0 } else { 0.1 }
@@ -222,21 +222,21 @@ mod tests {
         let at = |width: f64| widths(&strip(width, 30.0), 1.0, 5.0).unwrap().median;
         assert!(at(8.0) < 0.88 * at(10.0) && at(3.0) < 0.55 * at(6.0));
         // Also by the threshold alone: the same strip, with water that decreases from the middle.
-        let bell = Field::generate([80, 80], |i, _| 10.0 / (1.0 + (i as f32 - 40.0) * (i as f32 - 40.0) / 9.0));
+        let bell = Field::from_fn([80, 80], |i, _| 10.0 / (1.0 + (i as f32 - 40.0) * (i as f32 - 40.0) / 9.0));
         let (wide, narrow) = (widths(&bell, 1.0, 1.0).unwrap(), widths(&bell, 5.0, 1.0).unwrap());
         assert!((wide.median - 19.0).abs() < 0.7 && (narrow.median - 7.0).abs() < 0.7, "{wide:?} {narrow:?}");
     }
 
     #[test]
     fn a_line_of_single_cells_is_a_cell_wide() {
-        let straight = Field::generate([9, 60], |i, _| if i == 4 { 1.0 } else { 0.0 });
+        let straight = Field::from_fn([9, 60], |i, _| if i == 4 { 1.0 } else { 0.0 });
         let found = widths(&straight, 0.5, 10.0).unwrap();
         assert!((found.median - 10.0).abs() < 0.5 && (found.length - 590.0).abs() < 15.0, "{found:?}");
     }
 
     #[test]
     fn two_channels_give_the_one_that_is_longer() {
-        let both = Field::generate([60, 100], |i, j| match (i, j) {
+        let both = Field::from_fn([60, 100], |i, j| match (i, j) {
             (10..13, _) => 1.0,
             (30..45, 0..40) => 1.0,
             _ => 0.0,
@@ -249,7 +249,7 @@ mod tests {
     fn where_nothing_runs_there_is_no_width() {
         assert_eq!(widths(&Field::new([9, 9], 0.0), 1.0, 1.0), None);
         assert_eq!(widths(&Field::new([9, 9], f32::NAN), 1.0, 1.0), None);
-        let one = Field::generate([9, 9], |i, j| if (i, j) == (4, 4) { 2.0 } else { 0.0 });
+        let one = Field::from_fn([9, 9], |i, j| if (i, j) == (4, 4) { 2.0 } else { 0.0 });
         assert_eq!(widths(&one, 1.0, 1.0), None);
         widths(&Field::new([1, 9], 2.0), 1.0, 1.0).unwrap();
         widths(&Field::new([9, 9], 2.0), 1.0, 1.0);

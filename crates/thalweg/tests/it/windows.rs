@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use thalweg_core::{Cell, CellRect};
 use thalweg_io::{
-    Format, Head, Overviews, Raster, SampleType, Samples, TiffWindows, WindowedMap as _, decode, read, write, write_cog,
+    Format, Overviews, Raster, RasterHead, SampleType, Samples, TiffWindows, WindowedMap as _, decode_raster,
+    read_raster, write_cog, write_raster,
 };
 
 /// Pseudo-random numbers (SplitMix64), seeded by the clock or by `THALWEG_SEED`; the seed is printed, so it is visible
@@ -63,7 +64,7 @@ fn every_window_is_a_cut_of_the_whole() {
     let paths = samples_of_gdal();
     assert!(paths.len() >= 16);
     for path in paths {
-        let whole = read(&path).unwrap();
+        let whole = read_raster(&path).unwrap();
         let windows = TiffWindows::open(&path).unwrap();
         let head = windows.head();
         assert_eq!((head.size, head.kind, head.nodata), (whole.size, whole.samples.kind(), whole.nodata));
@@ -74,8 +75,8 @@ fn every_window_is_a_cut_of_the_whole() {
         let drawn: Vec<_> = (0..60).map(|_| draw.window(whole.size)).collect();
         let all = [CellRect::new([0, 0], whole.size), CellRect::new([rows, 0], [0, cols])];
         for window in single.chain(drawn).chain(all) {
-            is_cut(&windows.read(window).unwrap(), &whole.samples, whole.size, window);
-            let mask = windows.mask(window).unwrap();
+            is_cut(&windows.read_window(window).unwrap(), &whole.samples, whole.size, window);
+            let mask = windows.read_mask(window).unwrap();
             assert_eq!(mask.is_some(), whole.mask.is_some(), "{}", path.display());
             for (k, own) in mask.iter().flatten().enumerate() {
                 let at = (window.start[0] + k / window.size()[1]) * cols + window.start[1] + k % window.size()[1];
@@ -83,7 +84,7 @@ fn every_window_is_a_cut_of_the_whole() {
             }
         }
         for outside in [[rows, 1], [1, cols]] {
-            assert!(windows.read(CellRect::new(outside.map(|n| n - 1), [2, 2])).is_err());
+            assert!(windows.read_window(CellRect::new(outside.map(|n| n - 1), [2, 2])).is_err());
         }
     }
 }
@@ -98,18 +99,18 @@ fn tiles_and_strips_are_read_by_many_at_once() {
     let cells = size[0] * size[1];
     let raster = Raster::new(size, Samples::F32((0..cells).map(|_| draw.below(1 << 30) as f32).collect()));
     let ours = folder.path().join("ours.tif");
-    write(&ours, &raster).unwrap();
+    write_raster(&ours, &raster).unwrap();
     let plain = folder.path().join("plain.tif");
     fs::write(&plain, one_strip(size, &raster.samples)).unwrap();
     for path in [ours, plain] {
         for kept in [0, 100_000, 1 << 30] {
-            let windows = TiffWindows::open(&path).unwrap().keep(kept);
-            assert!(windows.chunk()[0] <= 512, "a strip of {} rows is read whole", windows.chunk()[0]);
+            let windows = TiffWindows::open(&path).unwrap().with_cache_bytes(kept);
+            assert!(windows.block_size()[0] <= 512, "a strip of {} rows is read whole", windows.block_size()[0]);
             let drawn: Vec<_> = (0..4).map(|_| (0..6).map(|_| draw.window(size)).collect::<Vec<_>>()).collect();
             std::thread::scope(|scope| {
                 for list in &drawn {
                     scope.spawn(|| {
-                        list.iter().for_each(|w| is_cut(&windows.read(*w).unwrap(), &raster.samples, size, *w))
+                        list.iter().for_each(|w| is_cut(&windows.read_window(*w).unwrap(), &raster.samples, size, *w))
                     });
                 }
             });
@@ -163,12 +164,12 @@ fn broken_files_are_answered_as_by_the_whole_reader() {
                 _ => (0..4).for_each(|_| broken[draw.below(bytes.len())] = [0, 1, 0x7f, 0xff][draw.below(4)]),
             }
             fs::write(&path, &broken).unwrap();
-            let whole = decode(Format::Tiff, &broken, None);
+            let whole = decode_raster(Format::Tiff, &broken, None);
             let windows = TiffWindows::open(&path).and_then(|windows| {
                 let window = CellRect::new([0, 0], windows.head().size);
                 // A size that fits the file may be larger than a test should read.
                 (window.size()[0] * window.size()[1] < 1 << 24)
-                    .then(|| Ok((windows.read(window)?, windows.mask(window)?)))
+                    .then(|| Ok((windows.read_window(window)?, windows.read_mask(window)?)))
                     .transpose()
             });
             match (whole, windows) {
@@ -210,24 +211,24 @@ fn a_cog_holds_what_was_given_and_its_means() {
                 SampleType::F32 => Samples::F32(numbers.iter().map(|x| *x as f32 / 7.0).collect()),
                 SampleType::F64 => Samples::F64(numbers.iter().map(|x| *x as f64 / 7.0).collect()),
             };
-            let head = Head { nodata: Some(7.0), ..Head::new(size, kind) };
+            let head = RasterHead { nodata: Some(7.0), ..RasterHead::new(size, kind) };
             let mut asked = 0;
             write_cog(&path, &head, Overviews::Means, |window| {
                 assert_eq!((window.start, window.cols()), (Cell::new(asked, 0), size[1]));
                 asked += window.size()[0];
-                samples.window(size, window)
+                samples.copy_window(size, window)
             })
             .unwrap();
             assert_eq!(asked, size[0]);
-            let whole = read(&path).unwrap();
+            let whole = read_raster(&path).unwrap();
             assert!(whole.samples == samples && whole.nodata == Some(7.0) && whole.size == size);
             let windows = TiffWindows::open(&path).unwrap();
             for _ in 0..5 {
                 let window = draw.window(size);
-                is_cut(&windows.read(window).unwrap(), &samples, size, window);
+                is_cut(&windows.read_window(window).unwrap(), &samples, size, window);
             }
             let side = size[0].max(size[1]).next_multiple_of(16).min(512);
-            assert_eq!(windows.chunk(), [side, side]);
+            assert_eq!(windows.block_size(), [side, side]);
         }
     }
 }

@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::long;
 use crate::support::{preset_recipe, run_recipe, terrain_on, with_threads};
 use rayon::prelude::*;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::LakeRaster;
 use thalweg_core::{
     Cell, CellRect, Edge, Error, Field, Grid, Height, NoProgress, Point, Progress, ProgressReport, Result, Terrain,
 };
 use thalweg_refine::{Frame, LocalWindow, Rules};
 use thalweg_sim::recipe::Recipe;
-use thalweg_sim::world::{Cache, Coarse, End, World};
+use thalweg_sim::world::{CoarseLevel, PathEnd, WindowCache, World};
 
 const OPEN: [Edge; 4] = [Edge::Open; 4];
 
@@ -23,14 +23,14 @@ const OPEN: [Edge; 4] = [Edge::Open; 4];
 fn rough(size: [usize; 2], cell: f64, relief: f64, seed: u64) -> Field<f64> {
     let waves: Vec<[f64; 4]> = (0..40u64)
         .map(|wave| {
-            let key = Key::new(seed, "rough").and(wave);
+            let key = RandomKey::new(seed, "rough").derive_key(wave);
             let octave = 2f64.powi((wave / 8) as i32);
-            let [angle, phase] = key.pair().map(|x| x * std::f64::consts::TAU);
-            let rate = octave / (4.0 * cell) * (0.7 + 0.6 * key.and(1).unit());
+            let [angle, phase] = key.uniform_pair().map(|x| x * std::f64::consts::TAU);
+            let rate = octave / (4.0 * cell) * (0.7 + 0.6 * key.derive_key(1).uniform_unit());
             [angle.sin() * rate * cell, angle.cos() * rate * cell, phase, relief / octave / 8.0]
         })
         .collect();
-    Field::generate(size, |i, j| {
+    Field::from_fn(size, |i, j| {
         waves.iter().map(|[down, east, phase, high]| high * (i as f64 * down + j as f64 * east + phase).cos()).sum()
     })
 }
@@ -48,7 +48,7 @@ fn hills(side: usize, seed: u64) -> Terrain {
 fn island(side: usize, seed: u64) -> Terrain {
     let hills = rough([side, side], 30.0, 200.0, seed);
     let half = side as f64 / 2.0;
-    let ground = Field::generate([side, side], |i, j| {
+    let ground = Field::from_fn([side, side], |i, j| {
         let away = (i as f64 + 0.5 - half).abs().max((j as f64 + 0.5 - half).abs()) / half;
         400.0 * (0.7 - away) + hills[(i, j)] * (1.0 - away)
     });
@@ -62,21 +62,21 @@ fn narrow() -> Rules {
 
 /// The whole of a level, with one call of the kernel per level.
 fn whole(world: &World, seed: u64, level: u32) -> LocalWindow {
-    let mut now = world.window(0, world.frame().world(0)).unwrap();
+    let mut now = world.window(0, world.frame().world_rect(0)).unwrap();
     for finer in 1..=level {
-        let rect = world.frame().world(finer);
-        let key = Key::new(seed, "local levels");
-        now = thalweg_refine::refine(world.frame(), world.rules(), key, &now, rect).unwrap();
+        let rect = world.frame().world_rect(finer);
+        let key = RandomKey::new(seed, "local levels");
+        now = thalweg_refine::refine_window(world.frame(), world.rules(), key, &now, rect).unwrap();
     }
     now
 }
 
 /// All tiles of a level, in hashed order.
 fn shuffled(world: &World, level: u32, seed: u64) -> Vec<Cell<i64>> {
-    let all = world.frame().world(level);
-    let [first, last] = [world.tile_of(all.start), world.tile_of(all.end.map(|x| x - 1))];
+    let all = world.frame().world_rect(level);
+    let [first, last] = [world.containing_tile(all.start), world.containing_tile(all.end.map(|x| x - 1))];
     let mut tiles: Vec<_> = CellRect::from_corners(first, last.map(|x| x + 1)).cells().collect();
-    tiles.sort_by_key(|tile| Key::new(seed, "order").cell(*tile).bits());
+    tiles.sort_by_key(|tile| RandomKey::new(seed, "order").for_cell(*tile).random_bits());
     tiles
 }
 
@@ -86,13 +86,13 @@ fn a_tile_is_that_of_the_whole_whatever_was_asked_before() {
     let mut lands = vec![("an island", island(100, 3), Rules::default()), ("hills", hills(130, 4), narrow())];
     lands.push(("in walls", terrain(&rough([90, 140], 30.0, 300.0, 5), 30.0, walled, None), narrow()));
     for (kind, (name, land, rules)) in lands.into_iter().enumerate() {
-        let world = World::over(&land, rules, 9).unwrap();
+        let world = World::from_terrain(&land, rules, 9).unwrap();
         let whole = whole(&world, 9, 2);
         for (number, side) in long::or(vec![64, 97, 256], vec![64, 97, 256, 1024]).into_iter().enumerate() {
             let ways = [(1, 0), (2, u64::MAX), (7, 12 << 20)];
             let kinds = number + kind;
             for (threads, most) in long::or(vec![ways[kinds % 3], ways[(kinds + 1) % 3]], ways.to_vec()) {
-                let world = world.clone().with_tiles(side).unwrap().with_cache(Cache::new(most));
+                let world = world.clone().with_tiles(side).unwrap().with_cache(WindowCache::new(most));
                 let tiles = shuffled(&world, 2, number as u64 + threads);
                 // Without a cache every tile is computed from level 0: a few are enough in the short form.
                 let tiles = &tiles[..tiles.len().min(long::or(if most == 0 { 3 } else { 16 }, 1000))];
@@ -102,7 +102,7 @@ fn a_tile_is_that_of_the_whole_whatever_was_asked_before() {
                         let rect = CellRect::new(tile.map(|x| x * side as i64), [side; 2]);
                         let rect =
                             CellRect::from_corners(rect.start, [0, 1].map(|a| rect.end[a].min(whole.rect.end[a])));
-                        assert!(*alone == whole.part(rect).unwrap(), "{name}: {side}, {threads} threads, {tile:?}");
+                        assert!(*alone == whole.crop(rect).unwrap(), "{name}: {side}, {threads} threads, {tile:?}");
                     });
                 });
                 assert!(world.cache().bytes() <= most);
@@ -116,25 +116,26 @@ fn a_tile_is_that_of_the_whole_whatever_was_asked_before() {
 #[test]
 fn tiles_across_blocks_are_those_of_the_whole() {
     let land = hills(long::or(280, 600), 6);
-    let world = World::over(&land, narrow(), 2).unwrap();
+    let world = World::from_terrain(&land, narrow(), 2).unwrap();
     let whole = whole(&world, 2, 2);
     let few = long::or(6, 200);
     for (side, most) in [(97, u64::MAX), (200, u64::MAX), (256, 3 << 20), (640, u64::MAX)] {
-        let world = world.clone().with_tiles(side).unwrap().with_cache(Cache::new(most));
+        let world = world.clone().with_tiles(side).unwrap().with_cache(WindowCache::new(most));
         let tiles = shuffled(&world, 2, 8);
         let some = &tiles[..few.min(tiles.len())];
         // Together, then one by one from the cache.
         let together = world.tiles(2, some).unwrap();
         for (tile, alone) in some.iter().zip(together) {
-            assert!(*alone == whole.part(alone.rect).unwrap(), "{side}, {tile:?}");
+            assert!(*alone == whole.crop(alone.rect).unwrap(), "{side}, {tile:?}");
             assert!(world.tile_at(2, *tile).unwrap() == alone);
         }
     }
     for (number, size) in [[700, 900], [1, 1000], [1, 1], [513, 40]].into_iter().enumerate() {
-        let key = Key::new(number as u64, "corner");
-        let start = [0, 1].map(|a| (key.and(a as u64).unit() * (whole.size()[a] - size[a]) as f64) as i64);
+        let key = RandomKey::new(number as u64, "corner");
+        let start =
+            [0, 1].map(|a| (key.derive_key(a as u64).uniform_unit() * (whole.size()[a] - size[a]) as f64) as i64);
         let rect = CellRect::new(start, size);
-        assert!(world.window(2, rect).unwrap() == whole.part(rect).unwrap(), "{rect:?}");
+        assert!(world.window(2, rect).unwrap() == whole.crop(rect).unwrap(), "{rect:?}");
     }
     assert!(world.window(2, whole.rect).unwrap() == whole);
 }
@@ -148,32 +149,32 @@ struct Islands {
 
 impl Islands {
     fn new() -> Self {
-        let (frame, square) = LocalWindow::of(&island(64, 7)).unwrap();
+        let (frame, square) = LocalWindow::from_terrain(&island(64, 7)).unwrap();
         let frame = Frame { first: [-(1 << 29); 2].into(), cells: [1 << 30; 2], ..frame };
         Self { frame, square, asked: AtomicU64::new(0) }
     }
 }
 
-impl Coarse for Islands {
+impl CoarseLevel for Islands {
     fn frame(&self) -> &Frame {
         &self.frame
     }
 
     fn window(&self, rect: CellRect<i64>, _: &mut dyn Progress) -> Result<LocalWindow> {
-        thalweg_refine::check_window(rect, self.frame.world(0))?;
+        thalweg_refine::check_window(rect, self.frame.world_rect(0))?;
         self.asked.fetch_max(rect.size().iter().product::<usize>() as u64, Ordering::SeqCst);
         let at = |i: usize, axis: usize| (rect.start[axis] + i as i64).rem_euclid(64) as usize;
         let (ground, lakes) = (&self.square.ground, self.square.lakes.as_ref());
         let lakes = lakes.map(|lakes| LakeRaster {
-            id: Field::generate(rect.size(), |i, j| lakes.id[(at(i, 0), at(j, 1))]),
-            level: Field::generate(rect.size(), |i, j| lakes.level[(at(i, 0), at(j, 1))]),
+            id: Field::from_fn(rect.size(), |i, j| lakes.id[(at(i, 0), at(j, 1))]),
+            level: Field::from_fn(rect.size(), |i, j| lakes.level[(at(i, 0), at(j, 1))]),
         });
         Ok(LocalWindow {
             level: 0,
             rect,
-            ground: Field::generate(rect.size(), |i, j| ground[(at(i, 0), at(j, 1))]),
-            receivers: Field::generate(rect.size(), |i, j| self.square.receivers[(at(i, 0), at(j, 1))]),
-            area: Field::generate(rect.size(), |i, j| self.square.area[(at(i, 0), at(j, 1))]),
+            ground: Field::from_fn(rect.size(), |i, j| ground[(at(i, 0), at(j, 1))]),
+            receivers: Field::from_fn(rect.size(), |i, j| self.square.receivers[(at(i, 0), at(j, 1))]),
+            area: Field::from_fn(rect.size(), |i, j| self.square.area[(at(i, 0), at(j, 1))]),
             lakes: lakes.filter(|lakes| lakes.id.as_slice().iter().any(|id| *id != 0)),
             loose: None,
         })
@@ -191,23 +192,23 @@ impl Coarse for Islands {
 #[test]
 fn a_world_without_end_has_tiles_everywhere() {
     let islands = Arc::new(Islands::new());
-    let world = World::new(Arc::clone(&islands) as Arc<dyn Coarse>, narrow(), 3).unwrap().with_tiles(128).unwrap();
+    let world = World::new(Arc::clone(&islands) as Arc<dyn CoarseLevel>, narrow(), 3).unwrap().with_tiles(128).unwrap();
     let far = (1 << 29) - 2;
     let levels = long::or(vec![0, 1, 5], vec![0, 1, 2, 3, 6, 9, 12]);
     for level in levels {
         for cell in [[0, 0], [-70, 40], [far, -far], [-(1 << 29), 12_345_678]] {
             let cell = Cell::from(cell).map(|x| (x << level) + 1);
-            let tile = world.tile_at(level, world.tile_of(cell)).unwrap();
+            let tile = world.tile_at(level, world.containing_tile(cell)).unwrap();
             tile.check(world.frame()).unwrap();
             // The same cells in a window with another alignment.
             let other = CellRect::from_corners(cell.map(|x| x - 60), cell.map(|x| x + 61));
-            let other = other.grown(0, world.frame().world(level));
-            let window = world.clone().with_cache(Cache::new(0)).window(level, other).unwrap();
+            let other = other.grow_within(0, world.frame().world_rect(level));
+            let window = world.clone().with_cache(WindowCache::new(0)).window(level, other).unwrap();
             let shared = CellRect::from_corners(
                 [0, 1].map(|a| tile.rect.start[a].max(other.start[a])),
                 [0, 1].map(|a| tile.rect.end[a].min(other.end[a])),
             );
-            assert!(window.part(shared).unwrap() == tile.part(shared).unwrap(), "level {level}, {cell:?}");
+            assert!(window.crop(shared).unwrap() == tile.crop(shared).unwrap(), "level {level}, {cell:?}");
         }
     }
     // Land across the origin, and its water to the sea.
@@ -215,8 +216,8 @@ fn a_world_without_end_has_tiles_everywhere() {
     let across = world.window(level, CellRect::from_corners([-300, -300], [300, 300])).unwrap();
     across.check(world.frame()).unwrap();
     assert!(across.ground.as_slice().iter().any(|z| z.metres() > 10.0));
-    let way: Vec<_> = world.follow(level, -400.0, -900.0).unwrap().map(Result::unwrap).collect();
-    assert_eq!(way.last().unwrap().end, Some(End::Sea));
+    let way: Vec<_> = world.trace_flow_path(level, -400.0, -900.0).unwrap().map(Result::unwrap).collect();
+    assert_eq!(way.last().unwrap().end, Some(PathEnd::Sea));
     assert!(islands.asked.load(Ordering::SeqCst) < 1_000_000, "a window of level 0 at a time");
     let error = world.tile(40, 0.0, 0.0).unwrap_err().to_string();
     assert!(error.starts_with("level = 40: allowed is 0 to 14"), "{error}");
@@ -234,7 +235,7 @@ fn a_world_without_end_has_tiles_everywhere() {
 /// Means of 2 × 2 cells, for a window that begins with an even cell.
 fn halved(window: &LocalWindow) -> Field<f64> {
     let [rows, cols] = window.size();
-    Field::generate([rows / 2, cols / 2], |i, j| {
+    Field::from_fn([rows / 2, cols / 2], |i, j| {
         [[0, 0], [0, 1], [1, 0], [1, 1]]
             .iter()
             .map(|[a, b]| window.ground[(2 * i + a, 2 * j + b)].metres())
@@ -262,26 +263,27 @@ fn a_preview_is_the_build() {
             .unwrap()
             .with_tiles(128)
             .unwrap()
-            .with_cache(Cache::new(0));
-        let extent = world.frame().width(0) * cells as f64;
-        let finest = (1..).take_while(|level| world.frame().width(*level) > 0.9).last().unwrap();
+            .with_cache(WindowCache::new(0));
+        let extent = world.frame().cell_width(0) * cells as f64;
+        let finest = (1..).take_while(|level| world.frame().cell_width(*level) > 0.9).last().unwrap();
         for level in 1..=finest {
             let mut pairs = [vec![], vec![]];
             let mut add = |fine: &LocalWindow| {
-                let before = world.window(level - 1, fine.rect.coarser()).unwrap();
+                let before = world.window(level - 1, fine.rect.to_coarser_level()).unwrap();
                 pairs[0].extend(before.ground.as_slice().iter().map(|z| z.metres()));
                 pairs[1].extend(halved(fine).as_slice());
             };
             if level < 3 {
-                add(&world.window(level, world.frame().world(level)).unwrap());
+                add(&world.window(level, world.frame().world_rect(level)).unwrap());
             } else {
                 for place in 0..long::or(2, 8) {
-                    let [x, y] = Key::new(place, "place").and(level.into()).pair().map(|u| u * extent);
+                    let [x, y] =
+                        RandomKey::new(place, "place").derive_key(level.into()).uniform_pair().map(|u| u * extent);
                     add(&world.tile(level, x, y).unwrap());
                 }
             }
             let r = correlation(&pairs[0], &pairs[1]);
-            println!("{name}, level {level}, cells of {} m: {r:.5}", world.frame().width(level));
+            println!("{name}, level {level}, cells of {} m: {r:.5}", world.frame().cell_width(level));
             // Gullies of badlands are as narrow as the cells of level 0, so their shapes are not preserved as well
             // (0.996 and 0.998 on the first two levels).
             let least = if name == "badlands" { 0.995 } else { 0.999 };
@@ -294,8 +296,8 @@ fn a_preview_is_the_build() {
 /// Returns the number of tiles, and true if it began on land.
 fn follow_from(world: &World, level: u32, [x, y]: [f64; 2], what: &str) -> (usize, bool) {
     let sea = world.frame().sea.map_or(f64::MIN, Height::metres);
-    let mut way = world.follow(level, x, y).unwrap();
-    let mut before: Option<thalweg_sim::world::Footing> = None;
+    let mut way = world.trace_flow_path(level, x, y).unwrap();
+    let mut before: Option<thalweg_sim::world::FlowPathCell> = None;
     let mut is_land = false;
     for step in way.by_ref() {
         let step = step.unwrap();
@@ -309,16 +311,16 @@ fn follow_from(world: &World, level: u32, [x, y]: [f64; 2], what: &str) -> (usiz
         before = Some(step);
     }
     let last = before.unwrap();
-    let leaves = if sea > f64::MIN { last.end == Some(End::Sea) } else { last.end == Some(End::Rim) };
+    let leaves = if sea > f64::MIN { last.end == Some(PathEnd::Sea) } else { last.end == Some(PathEnd::Rim) };
     assert!(leaves, "{what}: ends at {last:?}");
-    (way.tiles(), is_land)
+    (way.tile_count(), is_land)
 }
 
 /// Random places.
 fn places(world: &World) -> impl Iterator<Item = [f64; 2]> + use<> {
-    let [rows, cols] = world.frame().cells.map(|n| n as f64 * world.frame().width(0));
+    let [rows, cols] = world.frame().cells.map(|n| n as f64 * world.frame().cell_width(0));
     (0..).map(move |lot| {
-        let [u, v] = Key::new(lot, "headwater").pair();
+        let [u, v] = RandomKey::new(lot, "headwater").uniform_pair();
         [u * cols, v * rows]
     })
 }
@@ -332,15 +334,15 @@ fn follow_down(world: &World, level: u32, count: usize, what: &str) -> usize {
 
 #[test]
 fn water_is_followed_to_where_it_leaves() {
-    let island = World::over(&island(80, 11), Rules::default(), 4).unwrap().with_tiles(256).unwrap();
+    let island = World::from_terrain(&island(80, 11), Rules::default(), 4).unwrap().with_tiles(256).unwrap();
     println!("{} tiles of an island", follow_down(&island, 3, 10, "island"));
     let hills = World::open(&preset_recipe("hills", 64, Some(5))).unwrap().with_tiles(256).unwrap();
     println!("{} tiles of hills", follow_down(&hills, 3, long::or(4, 20), "hills"));
     // One river of an island to the sea, through tiles; in the long form on cells of 12 cm, through tiles as wide as a
     // cell of level 0.
     let (side, level, cells, least) = long::or((80, 4, 64, 8), (3200, 8, 256, 1000));
-    let fine = World::over(&self::island(side, 12), Rules::default(), 4).unwrap().with_tiles(cells).unwrap();
-    let length = |place: &[f64; 2]| fine.follow(0, place[0], place[1]).unwrap().count();
+    let fine = World::from_terrain(&self::island(side, 12), Rules::default(), 4).unwrap().with_tiles(cells).unwrap();
+    let length = |place: &[f64; 2]| fine.trace_flow_path(0, place[0], place[1]).unwrap().count();
     let head = places(&fine).take(30).max_by_key(length).unwrap();
     let (tiles, is_land) = follow_from(&fine, level, head, "a river of an island");
     println!("{tiles} tiles of {cells} cells of one river at level {level}, to the sea");
@@ -349,7 +351,7 @@ fn water_is_followed_to_where_it_leaves() {
         // One river on cells of a quarter of a metre, through this number of small tiles: of thirty places the one
         // with the longest path.
         let fine = World::open(&preset_recipe("hills", 256, Some(5))).unwrap().with_tiles(16).unwrap();
-        let length = |place: &[f64; 2]| fine.follow(0, place[0], place[1]).unwrap().count();
+        let length = |place: &[f64; 2]| fine.trace_flow_path(0, place[0], place[1]).unwrap().count();
         let head = places(&fine).take(30).max_by_key(length).unwrap();
         let (tiles, _) = follow_from(&fine, 8, head, "hills at level 8");
         println!("{tiles} tiles of one river");
@@ -359,17 +361,17 @@ fn water_is_followed_to_where_it_leaves() {
 
 #[test]
 fn heights_between_centres_are_continuous_and_the_centres_own() {
-    let world = World::over(&hills(40, 8), narrow(), 1).unwrap().with_tiles(32).unwrap();
+    let world = World::from_terrain(&hills(40, 8), narrow(), 1).unwrap().with_tiles(32).unwrap();
     for level in [0, 2] {
-        let width = world.frame().width(level);
-        let whole = world.window(level, world.frame().world(level)).unwrap();
-        for world in [world.clone(), world.clone().with_cache(Cache::new(0))] {
+        let width = world.frame().cell_width(level);
+        let whole = world.window(level, world.frame().world_rect(level)).unwrap();
+        for world in [world.clone(), world.clone().with_cache(WindowCache::new(0))] {
             for (i, j) in [(0, 0), (31, 32), (32, 31), (17, 5), (39, 39)] {
                 let [y, x] = [i, j].map(|k| (k as f64 + 0.5) * width);
                 assert_eq!(world.height_at(x, y, level).unwrap(), whole.ground[(i, j)].metres());
             }
             // Halfway between four centres, across the corner of four tiles.
-            let mean = halved(&whole.part(CellRect::new([31, 31], [2, 2])).unwrap())[(0, 0)];
+            let mean = halved(&whole.crop(CellRect::new([31, 31], [2, 2])).unwrap())[(0, 0)];
             let corner = 32.0 * width;
             assert!((world.height_at(corner, corner, level).unwrap() - mean).abs() < 1e-9);
             let [a, b] = [corner - 1e-9, corner + 1e-9].map(|x| world.height_at(x, 100.3, level).unwrap());
@@ -406,7 +408,8 @@ fn level_0_is_solved_once_tells_how_far_it_is_and_can_be_stopped() {
     assert_eq!(world.bytes(), 9 * 64 * 64);
     world.solve(2, rect, &mut |_: &ProgressReport<'_>| panic!("nothing is left to solve")).unwrap();
     // The same as the build that a caller steps.
-    let stepped = World::over(run_recipe(recipe.clone()).terrain(), world.rules().clone(), recipe.seed).unwrap();
+    let stepped =
+        World::from_terrain(run_recipe(recipe.clone()).terrain(), world.rules().clone(), recipe.seed).unwrap();
     assert!(stepped.window(2, rect).unwrap() == world.window(2, rect).unwrap());
     // It can also be stopped at the first report.
     let mut count = 0;
@@ -430,7 +433,7 @@ fn level_0_is_solved_once_tells_how_far_it_is_and_can_be_stopped() {
 
 #[test]
 fn a_changed_recipe_finds_nothing_of_the_old_one_in_a_cache() {
-    let cache = Cache::new(u64::MAX);
+    let cache = WindowCache::new(u64::MAX);
     let open = |recipe: &Recipe| World::open(recipe).unwrap().with_tiles(64).unwrap().with_cache(Arc::clone(&cache));
     let mut recipe = preset_recipe("hills", 32, Some(2));
     let place = |world: &World| world.tile(1, 4000.0, 4000.0).unwrap();
@@ -468,14 +471,14 @@ fn a_changed_recipe_finds_nothing_of_the_old_one_in_a_cache() {
 fn what_cannot_be_is_refused() {
     fn shared<T: Send + Sync>() {}
     shared::<World>();
-    let world = World::over(&hills(32, 1), Rules::default(), 1).unwrap();
+    let world = World::from_terrain(&hills(32, 1), Rules::default(), 1).unwrap();
     let told = |result: Result<Arc<LocalWindow>>| result.unwrap_err().to_string();
     assert!(told(world.tile(40, 0.0, 0.0)).starts_with("level = 40: allowed is 0 to 14: cells of 0.001 m"));
     let outside = told(world.tile(2, -0.1, 5.0));
     assert_eq!(outside, "place = -0.1 m, 5 m: allowed is 0 to 960 m eastward, 0 to 960 m southward");
     for bad in [f64::NAN, f64::INFINITY, 1e300, -1.0] {
         assert!(world.tile(1, bad, 3.0).is_err() && world.height_at(3.0, bad, 1).is_err());
-        assert!(world.follow(1, bad, 3.0).is_err());
+        assert!(world.trace_flow_path(1, bad, 3.0).is_err());
     }
     let error = told(world.tile_at(6, Cell::new(4, 0)));
     assert_eq!(error, "tile = row 4, column 0 of level 6: allowed is rows 0 to 3, columns 0 to 3");
@@ -489,7 +492,7 @@ fn what_cannot_be_is_refused() {
     for side in [0, 15, 5000] {
         assert!(world.clone().with_tiles(side).is_err());
     }
-    assert!(World::over(&hills(8, 1), Rules { river: 0, ..Rules::default() }, 1).is_err());
+    assert!(World::from_terrain(&hills(8, 1), Rules { river: 0, ..Rules::default() }, 1).is_err());
     assert!(World::open(&Recipe::parse("extent = [1000.0, 1000.0]\ncells = 8\n").unwrap()).is_ok());
 }
 
@@ -497,7 +500,7 @@ fn what_cannot_be_is_refused() {
 fn odd_worlds_have_tiles_too() {
     let flat = |high: f64, sea| terrain(&Field::new([20, 20], high), 30.0, OPEN, sea);
     let one = |edges| terrain(&Field::new([1, 1], 5.0), 30.0, edges, None);
-    let ridges = Field::generate([20, 20], |i, _| if i % 2 == 0 { 100.0 } else { 0.0 });
+    let ridges = Field::from_fn([20, 20], |i, _| if i % 2 == 0 { 100.0 } else { 0.0 });
     for (name, land) in [
         ("one cell", one(OPEN)),
         ("one cell in walls", one([Edge::Closed; 4])),
@@ -507,18 +510,18 @@ fn odd_worlds_have_tiles_too() {
         ("a plain", flat(7.0, None)),
     ] {
         for most in [0, 1, u64::MAX] {
-            let world = World::over(&land, Rules::default(), 1).unwrap().with_cache(Cache::new(most));
+            let world = World::from_terrain(&land, Rules::default(), 1).unwrap().with_cache(WindowCache::new(most));
             for level in [0, 1, 5] {
                 let [rows, cols]: [f64; 2] =
-                    world.frame().world(level).end.map(|n| n as f64 * world.frame().width(level)).into();
+                    world.frame().world_rect(level).end.map(|n| n as f64 * world.frame().cell_width(level)).into();
                 let tile = world.tile(level, cols, rows / 2.0).unwrap();
                 tile.check(world.frame()).unwrap();
                 assert!(world.height_at(cols / 2.0, rows, level).unwrap().is_finite(), "{name}");
-                let end = world.follow(level, cols / 2.0, rows / 2.0).unwrap().last().unwrap().unwrap().end;
+                let end = world.trace_flow_path(level, cols / 2.0, rows / 2.0).unwrap().last().unwrap().unwrap().end;
                 let expected = match name {
-                    "all sea" => End::Sea,
-                    "one cell in walls" => End::Inland,
-                    _ => End::Rim,
+                    "all sea" => PathEnd::Sea,
+                    "one cell in walls" => PathEnd::Inland,
+                    _ => PathEnd::Rim,
                 };
                 assert_eq!(end, Some(expected), "{name}, level {level}");
             }
@@ -529,16 +532,17 @@ fn odd_worlds_have_tiles_too() {
 /// Rivers of two adjacent tiles meet in the same vertex under the same number, and a finer level keeps the number.
 #[test]
 fn rivers_join_across_tiles_and_keep_their_numbers_on_finer_levels() {
-    let world = World::over(&island(long::or(80, 200), 21), Rules::default(), 4).unwrap().with_tiles(128).unwrap();
+    let world =
+        World::from_terrain(&island(long::or(80, 200), 21), Rules::default(), 4).unwrap().with_tiles(128).unwrap();
     let level = 2;
-    let least = 2.0 * world.least_river(1);
+    let least = 2.0 * world.min_river_area(1);
     let tiles = shuffled(&world, level, 1);
     let mut lines: Vec<(CellRect<i64>, Vec<thalweg_sim::world::RiverLine>)> = vec![];
     for tile in &tiles {
-        let rect = world.rect_of(level, *tile);
+        let rect = world.tile_rect(level, *tile);
         lines.push((rect, world.rivers(level, rect, least).unwrap()));
     }
-    let whole = world.window(level, world.frame().world(level)).unwrap();
+    let whole = world.window(level, world.frame().world_rect(level)).unwrap();
     whole.check(world.frame()).unwrap();
     let all = world.rivers(level, whole.rect, least).unwrap();
     let place = |v: &thalweg_sim::world::RiverVertex| [v.place.x, v.place.y].map(f64::to_bits);
@@ -577,16 +581,16 @@ fn rivers_join_across_tiles_and_keep_their_numbers_on_finer_levels() {
     // In lakes, where paths of several rivers share cells, a few lines are split: 8 of 287.
     assert!(twice * 25 <= all.len(), "{twice} of {} lines have the number of another", all.len());
     // On the next level there are the same numbers, each within the width of a coarse cell of its earlier position.
-    let finer = world.rivers(level + 1, world.frame().world(level + 1), least).unwrap();
+    let finer = world.rivers(level + 1, world.frame().world_rect(level + 1), least).unwrap();
     let finer_numbers: BTreeSet<u64> = finer.iter().map(|river| river.id).collect();
     let lost = numbers.difference(&finer_numbers).count();
     assert!(lost * 50 <= numbers.len(), "{lost} of {} rivers lost their numbers", numbers.len());
-    let width = world.frame().width(level);
+    let width = world.frame().cell_width(level);
     let (mut near, mut count) = (0, 0);
     for vertex in finer.iter().flat_map(|river| river.vertices.iter().map(move |v| (river.id, v))) {
         let coarse = all.iter().filter(|river| river.id == vertex.0).flat_map(|river| &river.vertices);
         let is_near = |v: &thalweg_sim::world::RiverVertex| {
-            (0..2).all(|a| (v.place.along(a) - vertex.1.place.along(a)).abs() <= 2.0 * width)
+            (0..2).all(|a| (v.place.axis_coordinate(a) - vertex.1.place.axis_coordinate(a)).abs() <= 2.0 * width)
         };
         count += 1;
         near += usize::from(coarse.into_iter().any(is_near));
@@ -597,14 +601,14 @@ fn rivers_join_across_tiles_and_keep_their_numbers_on_finer_levels() {
 
 #[test]
 fn tiles_by_distance_cover_the_land_once() {
-    let world = World::over(&hills(100, 1), narrow(), 1).unwrap().with_tiles(32).unwrap();
+    let world = World::from_terrain(&hills(100, 1), narrow(), 1).unwrap().with_tiles(32).unwrap();
     let extent = 3000.0;
     for (camera, detail) in [([700.0, 2100.0], 1.0), ([-5000.0, 100.0], 0.5), ([2999.0, 3000.0], 3.0)] {
-        let wanted = world.around(Point::from(camera), 1e5, 4, detail).unwrap();
+        let wanted = world.select_tiles_around(Point::from(camera), 1e5, 4, detail).unwrap();
         let mut area = 0.0;
         for (number, one) in wanted.iter().enumerate() {
-            let metres = |w: &thalweg_sim::world::Wanted| {
-                let (rect, width) = (world.rect_of(w.level, w.tile), world.frame().width(w.level));
+            let metres = |w: &thalweg_sim::world::SelectedTile| {
+                let (rect, width) = (world.tile_rect(w.level, w.tile), world.frame().cell_width(w.level));
                 [rect.start, rect.end].map(|cell| cell.map(|x| x as f64 * width))
             };
             let [a, b] = metres(one);
@@ -613,7 +617,7 @@ fn tiles_by_distance_cover_the_land_once() {
                 let [c, d] = metres(other);
                 assert!((0..2).any(|axis| b[axis] <= c[axis] || d[axis] <= a[axis]), "{one:?} {other:?}");
             }
-            let side = 32.0 * world.frame().width(one.level);
+            let side = 32.0 * world.frame().cell_width(one.level);
             assert!(one.level == 4 || one.distance >= detail * side, "{one:?} is too coarse");
             assert!(one.level == 0 || one.distance < 4.0 * detail * side + 2.0 * side, "{one:?} is too fine");
         }
@@ -622,11 +626,13 @@ fn tiles_by_distance_cover_the_land_once() {
     }
     // In an unbounded world, only what is near.
     let world = World::new(Arc::new(Islands::new()), narrow(), 3).unwrap();
-    let near = world.around(Point::default(), 20_000.0, 6, 1.0).unwrap();
+    let near = world.select_tiles_around(Point::default(), 20_000.0, 6, 1.0).unwrap();
     assert!(near.len() < 400 && near.iter().any(|w| w.tile.row < 0 && w.tile.col < 0));
-    assert!(world.around(Point::default(), 1e14, 6, 1.0).unwrap_err().to_string().contains("100000 tiles"));
+    assert!(
+        world.select_tiles_around(Point::default(), 1e14, 6, 1.0).unwrap_err().to_string().contains("100000 tiles")
+    );
     for (far, detail) in [(f64::NAN, 1.0), (-1.0, 1.0), (1.0, f64::INFINITY)] {
-        assert!(world.around(Point::default(), far, 6, detail).is_err());
+        assert!(world.select_tiles_around(Point::default(), far, 6, detail).is_err());
     }
-    assert!(world.around(Point::new(f64::NAN, 0.0), 10.0, 6, 1.0).is_err());
+    assert!(world.select_tiles_around(Point::new(f64::NAN, 0.0), 10.0, 6, 1.0).is_err());
 }

@@ -59,7 +59,7 @@ fn in_levels(path: &Path) -> Option<Recipe> {
         return None;
     }
     // No cell may be wider than 100 km.
-    let side = recipe.extent().map_or(0.0, |extent| extent.longer());
+    let side = recipe.extent().map_or(0.0, |extent| extent.longer_side());
     let coarsest = (0..).map(|k| COARSEST << k).find(|cells| side <= 1e5 * *cells as f64).unwrap();
     let cells = CELLS.max(2 * coarsest);
     let wider = recipe.cells as f64 / cells as f64;
@@ -99,17 +99,17 @@ struct FinishedWorld {
 impl FinishedWorld {
     fn run(recipe: Recipe) -> Result<Self> {
         let mut run = Run::new(recipe)?;
-        let idle = run.idle().into_iter().map(String::from).collect();
+        let idle = run.idle_stages().into_iter().map(String::from).collect();
         let last = run.grids().len() - 1;
-        let before = run.terrain().solid() << (2 * last);
-        while run.step()?.is_some() {}
+        let before = run.terrain().sum_solid() << (2 * last);
+        while run.take_step()?.is_some() {}
         // A report counts cells of its own level.
         let changes = run.reports().iter().map(|report| report.budget.solid_change() << (2 * (last - report.level)));
         Ok(Self {
             idle,
-            solid_change: run.terrain().solid() - before,
+            solid_change: run.terrain().sum_solid() - before,
             reported_change: changes.sum(),
-            range: run.terrain().range(),
+            range: run.terrain().elevation_range(),
             fingerprint: run.terrain().fingerprints()["ground"].clone(),
         })
     }

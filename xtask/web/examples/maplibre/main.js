@@ -32,6 +32,7 @@ maplibregl.addProtocol("thalweg", async ({ url }, { signal }) => {
   const [zoom, column, row] = url.split("/").slice(-3).map(Number);
   const tile = ask({ zoom, column, row });
   const lost = number;
+  // MapLibre cancels tiles that have left the view; those that wait are then not computed.
   signal.addEventListener("abort", () => {
     worker.postMessage({ lost });
     asked.delete(lost);

@@ -29,6 +29,7 @@ function show({ rows, cols, cellSize, heights, albedo, range, fingerprint, secon
   const [wide, deep] = [cols * cellSize, rows * cellSize];
   const geometry = new THREE.PlaneGeometry(wide, deep, cols - 1, rows - 1).rotateX(-Math.PI / 2);
   const places = geometry.attributes.position;
+  // Cells without data get the lowest height, because a mesh has no holes.
   for (let k = 0; k < heights.length; k++) places.setY(k, Number.isNaN(heights[k]) ? range[0] : heights[k]);
   geometry.computeVertexNormals();
   const colour = new THREE.DataTexture(albedo, cols, rows, THREE.RGBAFormat);
@@ -50,6 +51,7 @@ function show({ rows, cols, cellSize, heights, albedo, range, fingerprint, secon
   words.textContent = `${preset}, ${cols} × ${rows} cells, built in ${seconds.toFixed(1)} s; ground ${fingerprint}`;
   document.body.dataset.fingerprint = fingerprint;
   renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+  // Visitors who ask for less motion see a view that does not turn.
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   renderer.setAnimationLoop((time) => {
     const { clientWidth, clientHeight } = canvas;

@@ -14,6 +14,7 @@ onmessage = async ({ data: { preset, cells } }) => {
     const seconds = (performance.now() - start) / 1000;
     land.free();
     const message = { rows, cols, cellSize, range, heights, albedo: new Uint8Array(albedo.buffer), fingerprint, seconds };
+    // The buffers are transferred instead of copied.
     postMessage({ land: message }, [heights.buffer, albedo.buffer]);
   } catch (problem) {
     postMessage({ problem: problem.message });

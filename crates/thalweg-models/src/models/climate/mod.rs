@@ -6,9 +6,9 @@ mod belts;
 use rayon::prelude::*;
 
 use crate::model::{About, Family, MassBalance, Model, StepReach, Stepper, Tick};
-use crate::models::climate::air::Air;
-use crate::process::between::between;
+use crate::models::climate::air::MoistureTransport;
 use crate::process::coarse;
+use crate::process::interpolation::interpolate_bilinear;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, RAIN};
 use thalweg_core::{Field, Grid, Result, Terrain, choice, params};
@@ -81,33 +81,35 @@ params! {
 }
 
 /// Maximum number of cells a side of the grid on which moisture is computed.
-const MOST: usize = 512;
+const MAX_COARSE_CELLS_PER_SIDE: usize = 512;
 
 impl Climate {
     /// Returns the number of grid cells per side of a cell of the coarser grid on which moisture is computed.
-    fn factor(&self, grid: &Grid) -> usize {
+    fn coarsening_factor(&self, grid: &Grid) -> usize {
         let longest = grid.rows().max(grid.cols());
+        // The blocks become larger than `stride` where the coarse grid would have more than 512 cells a side.
         let wanted = (self.stride / grid.cell).round().clamp(1.0, longest as f64) as usize;
-        wanted.max(longest.div_ceil(MOST))
+        wanted.max(longest.div_ceil(MAX_COARSE_CELLS_PER_SIDE))
     }
 
     /// Returns the constants of moisture transport on cells of `cell` metres.
-    fn air(&self, cell: f64) -> Air {
+    fn moisture_transport(&self, cell: f64) -> MoistureTransport {
         let Self { reach, least, fill, rise, returned, mixing, .. } = *self;
-        Air { cell, reach, least, fill, rise, returned, mixing }
+        MoistureTransport { cell, reach, least, fill, rise, returned, mixing }
     }
 
     /// Returns the latitude at `y` metres southward in the world.
     fn latitude_at(&self, grid: &Grid, y: f64) -> f64 {
-        belts::folded(self.latitude + belts::degrees(y - 0.5 * grid.map_extent().height))
+        belts::normalize_latitude(self.latitude + belts::southing_to_degrees(y - 0.5 * grid.map_extent().height))
     }
 
     /// Returns the wind at a latitude, eastward and southward.
     fn wind_at(&self, latitude: f64) -> [f64; 2] {
         match self.winds {
-            Winds::Belts => belts::wind(latitude),
+            Winds::Belts => belts::zonal_mean_wind(latitude),
             Winds::From => {
                 let (sin, cos) = libm::sincos(self.azimuth.to_radians());
+                // `azimuth` is where the wind comes from: a wind from the north (0°) blows southward.
                 [-sin, cos]
             }
         }
@@ -130,8 +132,8 @@ impl Model for Climate {
         }
     }
 
-    fn moved(&mut self, [_, south]: [f64; 2]) {
-        self.latitude = belts::folded(self.latitude + belts::degrees(south));
+    fn shift_map_origin(&mut self, [_, south]: [f64; 2]) {
+        self.latitude = belts::normalize_latitude(self.latitude + belts::southing_to_degrees(south));
     }
 
     fn steps(&self, _grid: &Grid) -> u32 {
@@ -144,42 +146,44 @@ impl Model for Climate {
 
     fn scratch(&self, grid: &Grid) -> u64 {
         // The rain, and on the coarser grid the ground, sea, rates, moisture and rain.
-        4 * grid.len() as u64 + 40 * (coarse::grid(grid, self.factor(grid)).len() as u64)
+        4 * grid.len() as u64 + 40 * (coarse::coarsen_grid(grid, self.coarsening_factor(grid)).len() as u64)
     }
 
     fn start(&self, _grid: &Grid) -> Result<Box<dyn Stepper>> {
-        Ok(Box::new(Look(self.clone())))
+        Ok(Box::new(ClimateStepper(self.clone())))
     }
 }
 
-struct Look(Climate);
+struct ClimateStepper(Climate);
 
-impl Stepper for Look {
-    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
+impl Stepper for ClimateStepper {
+    fn run_step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<MassBalance> {
         let (model, fine) = (&self.0, &terrain.grid);
-        let factor = model.factor(fine);
-        let small = coarse::grid(fine, factor);
-        let (ground, sea) = blocks(terrain, &small, factor);
-        let latitudes: Vec<f64> = (0..small.rows()).map(|i| model.latitude_at(fine, small.y(i))).collect();
+        let factor = model.coarsening_factor(fine);
+        let small = coarse::coarsen_grid(fine, factor);
+        // The equation is solved on the coarse cells; only the shares of rain are interpolated to the fine ones.
+        let (ground, sea) = average_blocks(terrain, &small, factor);
+        let latitudes: Vec<f64> = (0..small.rows()).map(|i| model.latitude_at(fine, small.row_center_y(i))).collect();
         let wind: Vec<[f64; 2]> = latitudes.iter().map(|latitude| model.wind_at(*latitude)).collect();
-        let over_sea = model.air(small.cell).rain(&ground, &sea, &wind);
+        let over_sea = model.moisture_transport(small.cell).compute_relative_rain(&ground, &sea, &wind);
         let share = |i: usize, j: usize| {
-            (model.amount * belts::rain(latitudes[i]) * over_sea[(i, j)] / model.most).clamp(0.0, 1.0) as f32
+            (model.amount * belts::zonal_mean_rain(latitudes[i]) * over_sea[(i, j)] / model.most).clamp(0.0, 1.0) as f32
         };
-        let shares = Field::generate(small.size, share);
-        let rain = between(&shares, &small, fine);
-        terrain.insert(&RAIN, Cells::Float(rain))?;
+        let shares = Field::from_fn(small.size, share);
+        let rain = interpolate_bilinear(&shares, &small, fine);
+        terrain.insert_layer(&RAIN, Cells::Float(rain))?;
         Ok(MassBalance::default())
     }
 }
 
 /// Returns the mean ground of each block, in metres above the sea (or above zero if there is none), and which blocks
 /// are mostly sea.
-fn blocks(terrain: &Terrain, small: &Grid, factor: usize) -> (Field<f64>, Field<bool>) {
+fn average_blocks(terrain: &Terrain, small: &Grid, factor: usize) -> (Field<f64>, Field<bool>) {
     let fine = &terrain.grid;
     let sea = fine.sea_level;
     let side = factor as i64;
     let span = |block: usize, axis: usize| {
+        // Blocks are anchored to world cells, so that those at a window's rim are cut off.
         let from = (small.origin[axis] + block as i64) * side - fine.origin[axis];
         let bound = |x: i64| x.clamp(0, fine.size[axis] as i64) as usize;
         bound(from)..bound(from + side)
@@ -193,6 +197,8 @@ fn blocks(terrain: &Terrain, small: &Grid, factor: usize) -> (Field<f64>, Field<
                     let height = terrain.ground[(r, c)];
                     let is_wet = sea.is_some_and(|sea| height <= sea);
                     let base = sea.map_or(0, |sea| sea.0);
+                    // Heights are summed in whole units. The sea's surface counts as 0, whatever its depth: the wind
+                    // blows over it.
                     sum += if is_wet { 0 } else { i64::from(height.0) - i64::from(base) };
                     wet += i64::from(is_wet);
                     count += 1;

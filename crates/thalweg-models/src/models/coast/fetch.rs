@@ -10,22 +10,22 @@ use thalweg_core::{Edge, Field, Terrain};
 const DIRECTIONS: usize = 16;
 
 /// Number of sweeps computed in parallel.
-pub(super) const TOGETHER: usize = 4;
+pub(super) const PARALLEL_SWEEPS: usize = 4;
 
 /// Minimum depth of water in metres that lets waves pass. Shallower water breaks them as land does.
 const SHOAL: f64 = 0.5;
 
 /// Returns the share of full waves that arrives at each cell, 0 to 1. Over land it fades.
-pub(super) fn exposure(model: &Coast, terrain: &Terrain, level: i32) -> Field<f32> {
+pub(super) fn compute_wave_exposure(model: &Coast, terrain: &Terrain, level: i32) -> Field<f32> {
     let grid = &terrain.grid;
     let shoal = level.saturating_sub((SHOAL * UNITS) as i32);
-    let deep = Field::generate(grid.size, |i, j| !terrain.is_nodata(i, j) && terrain.ground[(i, j)].0 < shoal);
+    let deep = Field::from_fn(grid.size, |i, j| !terrain.is_nodata(i, j) && terrain.ground[(i, j)].0 < shoal);
     // Directions closer to rows than to columns use the transposed sea.
     let [rows, cols] = grid.size;
-    let deep = [deep.turned(), deep];
+    let deep = [deep.transposed(), deep];
     let mut sums = [Field::new([cols, rows], 0.0f32), Field::new([rows, cols], 0.0f32)];
-    for first in (0..DIRECTIONS).step_by(TOGETHER) {
-        let parts: Vec<(bool, f32, Field<f32>)> = (first..first + TOGETHER)
+    for first in (0..DIRECTIONS).step_by(PARALLEL_SWEEPS) {
+        let parts: Vec<(bool, f32, Field<f32>)> = (first..first + PARALLEL_SWEEPS)
             .into_par_iter()
             .map(|n| {
                 // Half a step off the axes, so that no direction is parallel to the grid.
@@ -33,13 +33,15 @@ pub(super) fn exposure(model: &Coast, terrain: &Terrain, level: i32) -> Field<f3
                 let [down, along] = [libm::sin(turn), libm::cos(turn)];
                 let is_turned = along.abs() > down.abs();
                 let deep = if is_turned { &deep[0] } else { &deep[1] };
-                // Cosine of the angle between the direction that these waves come from and that of the swell.
+                // `facing` is the cosine of the angle between the direction that these waves come from and that of the
+                // swell.
                 let from = model.swell_from.to_radians();
                 let facing = down * libm::cos(from) - along * libm::sin(from);
                 let weight = ((1.0 + model.swell * facing) / DIRECTIONS as f64) as f32;
-                (is_turned, weight, sweep(model, terrain, deep, [down, along]))
+                (is_turned, weight, sweep_fetch(model, terrain, deep, [down, along]))
             })
             .collect();
+        // The sweeps are added in the order of their directions, so the sums of floats do not depend on the threads.
         for (sum, is_turned) in sums.iter_mut().zip([true, false]) {
             sum.par_rows_mut().for_each(|(i, row)| {
                 for (_, weight, part) in parts.iter().filter(|part| part.0 == is_turned) {
@@ -51,7 +53,7 @@ pub(super) fn exposure(model: &Coast, terrain: &Terrain, level: i32) -> Field<f3
         }
     }
     let [along, mut down] = sums;
-    let along = along.turned();
+    let along = along.transposed();
     for (sum, more) in down.as_mut_slice().iter_mut().zip(along.as_slice()) {
         *sum += more;
     }
@@ -62,7 +64,7 @@ pub(super) fn exposure(model: &Coast, terrain: &Terrain, level: i32) -> Field<f3
 /// by `way`. The sweep proceeds by rows across the waves; the value upwind of a cell is interpolated between the two
 /// nearest cells of the previous row. Where waves run more along rows than along columns, `deep` and the result are
 /// transposed.
-fn sweep(model: &Coast, terrain: &Terrain, deep: &Field<bool>, way: [f64; 2]) -> Field<f32> {
+fn sweep_fetch(model: &Coast, terrain: &Terrain, deep: &Field<bool>, way: [f64; 2]) -> Field<f32> {
     let grid = &terrain.grid;
     let turned = way[1].abs() > way[0].abs();
     let [ahead, aside] = if turned { [way[1], way[0]] } else { way };
@@ -84,6 +86,7 @@ fn sweep(model: &Coast, terrain: &Terrain, deep: &Field<bool>, way: [f64; 2]) ->
     let part = (aside / ahead).abs() as f32;
     let step = grid.cell / ahead.abs();
     let grows = (step / model.fetch) as f32;
+    // The factor of a step compounds to a third over the distance `shelter`.
     let keeps = libm::exp(-step / model.shelter * libm::log(3.0)) as f32;
     let mut open = Field::new([rows, cols], 0.0);
     // The sea continues beyond an open edge where it reaches the edge.

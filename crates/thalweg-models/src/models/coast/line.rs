@@ -14,10 +14,18 @@ use thalweg_rivers::distance;
 ///
 /// The line is where the high share of each cell, blurred over `smooth` metres, is a half. It therefore has no steps,
 /// and islets and spurs much narrower than `smooth` have no effect.
-pub(super) fn distance(terrain: &Terrain, level: impl Fn(usize, usize) -> f64 + Sync, smooth: f64) -> Field<f32> {
-    let high = blur::means(&parts(terrain, level), blur::half(smooth / terrain.grid.cell, 1));
-    let points = crossings(&high);
-    let nearest = distance::nearest(&points.map(|point| !point[0].is_nan()));
+pub(super) fn signed_contour_distance(
+    terrain: &Terrain,
+    level: impl Fn(usize, usize) -> f64 + Sync,
+    smooth: f64,
+) -> Field<f32> {
+    let high = blur::smooth_normalized(
+        &compute_high_shares(terrain, level),
+        blur::gaussian_half_width(smooth / terrain.grid.cell, 1),
+    );
+    let points = find_line_crossings(&high);
+    // The nearest crossing of each cell is found by whole cells; the points within them refine the distance.
+    let nearest = distance::find_nearest_cells(&points.map(|point| !point[0].is_nan()));
     let [rows, cols] = high.size();
     let cell = terrain.grid.cell as f32;
     let mut out = Field::new([rows, cols], 0.0);
@@ -39,10 +47,10 @@ pub(super) fn distance(terrain: &Terrain, level: impl Fn(usize, usize) -> f64 + 
 }
 
 /// Returns the share of each cell that is high, as if the cell were a plane with the slope of its neighbours.
-fn parts(terrain: &Terrain, level: impl Fn(usize, usize) -> f64 + Sync) -> Field<f32> {
+fn compute_high_shares(terrain: &Terrain, level: impl Fn(usize, usize) -> f64 + Sync) -> Field<f32> {
     let (grid, ground) = (&terrain.grid, &terrain.ground);
     let [rows, cols] = grid.size;
-    Field::generate(grid.size, |i, j| {
+    Field::from_fn(grid.size, |i, j| {
         if terrain.is_nodata(i, j) {
             return 1.0;
         }
@@ -52,6 +60,7 @@ fn parts(terrain: &Terrain, level: impl Fn(usize, usize) -> f64 + Sync) -> Field
         let rise = 0.5 * ((south - north) * (south - north) + (east - west) * (east - west)).sqrt();
         let over = z(ground[(i, j)]) - level(i, j);
         // A flat cell is entirely high or entirely low.
+        // The lower bound of the rise is 1 mm; it avoids a division by zero on level ground.
         (0.5 + over / rise.max(1e-3 * UNITS)).clamp(0.0, 1.0) as f32
     })
 }
@@ -61,9 +70,9 @@ const NONE: [f32; 2] = [f32::NAN; 2];
 
 /// Returns, for cells with the line between them and a neighbour, the offset from the cell's centre to the nearest
 /// point of the line, in rows and columns; [`NONE`] for others.
-fn crossings(high: &Field<f32>) -> Field<[f32; 2]> {
+fn find_line_crossings(high: &Field<f32>) -> Field<[f32; 2]> {
     let [rows, cols] = high.size();
-    Field::generate([rows, cols], |i, j| {
+    Field::from_fn([rows, cols], |i, j| {
         let here = high[(i, j)];
         let [n, s] = [i.saturating_sub(1), (i + 1).min(rows - 1)].map(|r| high[(r, j)]);
         let [w, e] = [j.saturating_sub(1), (j + 1).min(cols - 1)].map(|c| high[(i, c)]);
@@ -72,7 +81,7 @@ fn crossings(high: &Field<f32>) -> Field<[f32; 2]> {
         }
         let [y, x] = [0.5 * (s - n), 0.5 * (e - w)];
         let square = (y * y + x * x).max(1e-9);
-        // Along the gradient to the line, at most to the centre of the next cell.
+        // The offset leads along the gradient to the line, at most to the centre of the next cell.
         let way = (0.5 - here) / square;
         let long = way.abs() * square.sqrt();
         let way = if long > 1.0 { way / long } else { way };
@@ -87,16 +96,17 @@ mod tests {
 
     fn world(size: [usize; 2], z: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {
         let grid = Grid::new(size, 10.0).unwrap();
-        let ground = Field::generate(size, |i, j| Height::saturating(z(grid.y(i), grid.x(j))));
+        let ground =
+            Field::from_fn(size, |i, j| Height::from_metres_clamped(z(grid.row_center_y(i), grid.col_center_x(j))));
         Terrain::from_ground(grid, ground).unwrap()
     }
 
     #[test]
     fn distances_from_a_round_island_and_a_slanting_shore_are_those_of_geometry() {
         let island = world([100, 120], |y, x| 0.2 * (320.0 - (y - 500.0).hypot(x - 600.0)));
-        let found = distance(&island, |_, _| 0.0, 15.0);
+        let found = signed_contour_distance(&island, |_, _| 0.0, 15.0);
         for (i, j) in (0..100).flat_map(|i| (0..120).map(move |j| (i, j))) {
-            let far = 320.0 - (island.grid.y(i) - 500.0).hypot(island.grid.x(j) - 600.0);
+            let far = 320.0 - (island.grid.row_center_y(i) - 500.0).hypot(island.grid.col_center_x(j) - 600.0);
             // A blurred disc is smaller by σ²/2R, less than a metre. From a cell's centre the line is extrapolated
             // with the slope there, which is less than nearer the line: up to half a cell too far.
             assert!((f64::from(found[(i, j)]) - far).abs() < 5.0, "({i}, {j}): {} for {far}", found[(i, j)]);
@@ -104,9 +114,9 @@ mod tests {
         // A cliff above a shoal: the cells locate the line only to within a cell, since the shoal next to the cliff
         // may be half land.
         let cliff = world([100, 120], |y, x| if x + 0.3 * y > 750.0 { 40.0 } else { -1.0 });
-        let found = distance(&cliff, |_, _| 0.0, 15.0);
+        let found = signed_contour_distance(&cliff, |_, _| 0.0, 15.0);
         for (i, j) in (10..90).flat_map(|i| (10..110).map(move |j| (i, j))) {
-            let far = (cliff.grid.x(j) + 0.3 * cliff.grid.y(i) - 750.0) / 1.09f64.sqrt();
+            let far = (cliff.grid.col_center_x(j) + 0.3 * cliff.grid.row_center_y(i) - 750.0) / 1.09f64.sqrt();
             assert!((f64::from(found[(i, j)]) - far).abs() < 10.0, "({i}, {j}): {} for {far}", found[(i, j)]);
         }
     }
@@ -118,7 +128,7 @@ mod tests {
             let tooth = if (y / 10.0) as i64 % 2 == 0 { 20.0 } else { 0.0 };
             if x > 600.0 - tooth || ((y - 505.0).abs() < 5.0 && (x - 305.0).abs() < 5.0) { 9.0 } else { -9.0 }
         };
-        let found = distance(&world([100, 120], z), |_, _| 0.0, 25.0);
+        let found = signed_contour_distance(&world([100, 120], z), |_, _| 0.0, 25.0);
         for (i, j) in (10..90).flat_map(|i| (0..119).map(move |j| (i, j))) {
             let far = (j as f64 + 0.5) * 10.0 - 590.0;
             assert!((f64::from(found[(i, j)]) - far).abs() < 3.0, "({i}, {j}): {} for {far}", found[(i, j)]);

@@ -2,7 +2,7 @@
 
 mod beach;
 mod blur;
-mod cut;
+mod cliff_erosion;
 mod fetch;
 mod foot;
 mod line;
@@ -10,7 +10,7 @@ mod reef;
 
 use crate::model::{About, Family, Local, MassBalance, Model, Stepper, Tick};
 use crate::models::coast::foot::Foot;
-use crate::process::slopes::carry_off;
+use crate::process::slopes::export_eroded;
 use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
 use thalweg_core::{Field, Grid, Height, Result, Terrain, params};
 
@@ -112,37 +112,37 @@ impl Model for Coast {
     }
 
     fn steps(&self, _grid: &Grid) -> u32 {
-        // One step for waves, and one for corals.
+        // Waves take one step, and corals another one.
         if self.reef > 0.0 { 2 } else { 1 }
     }
 
-    fn years(&self, _grid: &Grid, step: u32) -> Option<f64> {
+    fn simulated_years(&self, _grid: &Grid, step: u32) -> Option<f64> {
         Some(if step == 0 { 0.0 } else { self.years })
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
         // Exposure and the sweeps in progress, the previous ground, distances with their crossings, and the fields
         // used to distribute sand.
-        (4 + 4 * fetch::TOGETHER as u64 + 8 + 24 + 24) * grid.len() as u64
+        (4 + 4 * fetch::PARALLEL_SWEEPS as u64 + 8 + 24 + 24) * grid.len() as u64
     }
 
-    fn local(&self, local: &mut Local) -> Option<&'static str> {
+    fn define_refinement(&self, local: &mut Local) -> Option<&'static str> {
         Foot::new(self, local.cell).map(|foot| {
-            local.join(foot);
+            local.add_refinement_operator(foot);
             "feet of cliffs, and the platforms before them, as far as they lie over the sea"
         })
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
         self.check(grid)?;
-        Ok(Box::new(Waves(self.clone())))
+        Ok(Box::new(CoastStepper(self.clone())))
     }
 }
 
 impl Coast {
     /// Returns the function that converts the retreat in metres that waves would cause without a platform to the
     /// actual one: a platform attenuates waves as it widens.
-    fn hold_back(&self) -> impl Fn(f64) -> f64 + Sync {
+    fn limit_retreat_by_platform(&self) -> impl Fn(f64) -> f64 + Sync {
         // Width at which the platform is as deep as the wave base, and attenuates all waves.
         let wide = self.wave_base.max(1e-3) / libm::tan(self.platform.to_radians()).max(1e-9);
         move |due| wide * libm::log1p(due / wide)
@@ -150,30 +150,32 @@ impl Coast {
 }
 
 /// Interpolates smoothly from 0 to 1 for `x` from 0 to 1 (smoothstep).
-fn smooth(x: f64) -> f64 {
+fn smoothstep(x: f64) -> f64 {
     let x = x.clamp(0.0, 1.0);
     x * x * (3.0 - 2.0 * x)
 }
 
-struct Waves(Coast);
+struct CoastStepper(Coast);
 
-impl Stepper for Waves {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+impl Stepper for CoastStepper {
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let model = &self.0;
         let size = terrain.grid.size;
         terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
+        // Without a sea there is no coast, so nothing changes.
         let Some(Height(level)) = terrain.grid.sea_level else { return Ok(MassBalance::default()) };
-        let exposure = fetch::exposure(model, terrain, level);
+        let exposure = fetch::compute_wave_exposure(model, terrain, level);
         let mut budget = MassBalance::default();
         if tick.step == 0 {
-            let (cut, inland) = cut::cut(model, terrain, level, &exposure)?;
-            let laid = beach::lay(model, terrain, level, &inland, &exposure, &cut);
+            let (cut, inland) = cliff_erosion::erode_shores(model, terrain, level, &exposure)?;
+            // The eroded material becomes beaches first; what finds no place there is carried off.
+            let laid = beach::deposit_beaches(model, terrain, level, &inland, &exposure, &cut);
             budget.eroded = laid.into();
             budget.deposited = laid.into();
-            budget += carry_off(terrain, cut.rock + cut.sand - laid)?;
+            budget += export_eroded(terrain, cut.rock + cut.sand - laid)?;
         } else {
-            let inland = line::distance(terrain, |_, _| level.into(), SMOOTH);
-            budget.added = reef::grow(model, terrain, level, &inland, &exposure, tick.key)?;
+            let inland = line::signed_contour_distance(terrain, |_, _| level.into(), SMOOTH);
+            budget.added = reef::grow_corals(model, terrain, level, &inland, &exposure, tick.key)?;
         }
         Ok(budget)
     }

@@ -1,7 +1,7 @@
 //! Tests of the coast on shores where the effect of waves is known.
 
 use super::*;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 
 const CELL: f64 = 10.0;
@@ -10,7 +10,7 @@ const CELL: f64 = 10.0;
 fn world(z: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {
     let edges = [Edge::Closed, Edge::Closed, Edge::Closed, Edge::Open];
     let grid = Grid { edges, sea_level: Some(Height::ZERO), ..Grid::new([120, 160], CELL).unwrap() };
-    let ground = Field::generate(grid.size, |i, j| Height::saturating(z(i as f64 * CELL, j as f64 * CELL)));
+    let ground = Field::from_fn(grid.size, |i, j| Height::from_metres_clamped(z(i as f64 * CELL, j as f64 * CELL)));
     Terrain::from_ground(grid, ground).unwrap()
 }
 
@@ -18,7 +18,7 @@ fn run(model: &Coast, terrain: &mut Terrain) -> MassBalance {
     let mut stepper = model.start(&terrain.grid).unwrap();
     let mut budget = MassBalance::default();
     for step in 0..model.steps(&terrain.grid) {
-        budget += stepper.step(terrain, Tick { key: Key::new(1, "coast"), step }).unwrap();
+        budget += stepper.run_step(terrain, Tick { key: RandomKey::new(1, "coast"), step }).unwrap();
     }
     budget
 }
@@ -33,7 +33,7 @@ fn the_open_sea_is_exposed_a_straight_shore_half_and_a_lake_hardly() {
     let mut open = world(|_, _| -50.0);
     open.grid.edges = [Edge::Open; 4];
     let model = Coast::default();
-    let exposure = fetch::exposure(&model, &open, 0);
+    let exposure = fetch::compute_wave_exposure(&model, &open, 0);
     assert!(exposure.as_slice().iter().all(|e| (e - 1.0).abs() < 1e-5));
 
     // Of 16 directions, 8 face the open sea. The others have only the cell's own water in front of them, a thousandth
@@ -41,11 +41,11 @@ fn the_open_sea_is_exposed_a_straight_shore_half_and_a_lake_hardly() {
     let mut shore = world(|_, x| if x < 800.0 { -50.0 } else { 50.0 });
     shore.grid.edges[0] = Edge::Open;
     shore.grid.edges[2] = Edge::Open;
-    let at = fetch::exposure(&model, &shore, 0)[(60, 79)];
+    let at = fetch::compute_wave_exposure(&model, &shore, 0)[(60, 79)];
     assert!((0.5..0.532).contains(&at), "{at}");
 
     let lake = world(|y, x| if (y - 600.0).hypot(x - 800.0) < 200.0 { -50.0 } else { 50.0 });
-    let at = fetch::exposure(&model, &lake, 0)[(60, 80)];
+    let at = fetch::compute_wave_exposure(&model, &lake, 0)[(60, 80)];
     // About 200 m of water in each direction: the square root of a fiftieth.
     assert!(at < 0.17, "{at}");
 }
@@ -57,14 +57,14 @@ fn a_plane_coast_moves_back_by_the_rate_and_leaves_a_platform() {
     terrain.grid.edges[0] = Edge::Open;
     terrain.grid.edges[2] = Edge::Open;
     let model = Coast { years: 4000.0, retreat: 0.1, sandy: 0.0, ..Coast::default() };
-    let exposure = fetch::exposure(&model, &terrain, 0);
+    let exposure = fetch::compute_wave_exposure(&model, &terrain, 0);
     // The mean over the water in front of the shore: half of the sea, and a little for the water in between.
     let waves =
         (20..100).flat_map(|i| (54..60).map(move |j| (i, j))).map(|at| f64::from(exposure[at])).sum::<f64>() / 480.0;
     assert!((0.5..0.56).contains(&waves), "{waves}");
-    let before = terrain.solid();
+    let before = terrain.sum_solid();
     let budget = run(&model, &mut terrain);
-    assert_eq!(terrain.solid() - before, budget.solid_change());
+    assert_eq!(terrain.sum_solid() - before, budget.solid_change());
     // About 200 m of retreat in deep water; a platform of 8 m at 1.5° attenuates waves as it widens.
     let wide = 8.0 / model.platform.to_radians().tan();
     let due = wide * (waves * 400.0 / wide).ln_1p();
@@ -90,7 +90,7 @@ fn a_plane_coast_moves_back_by_the_rate_and_leaves_a_platform() {
 /// Returns the sizes in cells of the connected parts of land, or of sea.
 fn parts(terrain: &Terrain, land: bool) -> Vec<usize> {
     let [rows, cols] = terrain.grid.size;
-    let mut left = Field::generate(terrain.grid.size, |i, j| (terrain.ground[(i, j)].0 >= 0) == land);
+    let mut left = Field::from_fn(terrain.grid.size, |i, j| (terrain.ground[(i, j)].0 >= 0) == land);
     let mut sizes = Vec::new();
     for first in (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))) {
         let mut size = 0;
@@ -110,8 +110,8 @@ fn parts(terrain: &Terrain, land: bool) -> Vec<usize> {
 fn no_specks_of_land_or_sea_are_left_of_a_rough_low_coast() {
     // A coast that rises by a fiftieth, with bumps up to 3 m high of one cell and of a few cells: the sea is full of
     // islets at first.
-    let key = Key::new(7, "bumps");
-    let bump = |y: f64, x: f64, wide: f64| key.cell([(y / wide) as i64, (x / wide) as i64]).unit() - 0.5;
+    let key = RandomKey::new(7, "bumps");
+    let bump = |y: f64, x: f64, wide: f64| key.for_cell([(y / wide) as i64, (x / wide) as i64]).uniform_unit() - 0.5;
     let mut terrain = world(|y, x| 0.02 * (x - 600.0) + 4.0 * bump(y, x, 10.0) + 2.0 * bump(y, x, 40.0));
     terrain.grid.edges[0] = Edge::Open;
     terrain.grid.edges[2] = Edge::Open;
@@ -131,7 +131,7 @@ fn waves_come_from_where_the_swell_does() {
     let mut island = world(|y, x| 0.3 * (150.0 - (y - 600.0).hypot(x - 800.0)));
     island.grid.edges = [Edge::Open; 4];
     let model = Coast { swell: 0.8, swell_from: 90.0, shelter: 1.0, ..Coast::default() };
-    let exposure = fetch::exposure(&model, &island, 0);
+    let exposure = fetch::compute_wave_exposure(&model, &island, 0);
     let [west, east] = [exposure[(60, 64)], exposure[(60, 96)]];
     // 10 m off a round island of 150 m, directions up to 180° − asin(150/160) = 110° from the seaward one are open.
     // With the weight 1 ± 0.8·cos α they add up to 0.613 ± 0.8·sin 110°/π.
@@ -148,7 +148,7 @@ fn exposure_is_that_of_rays_from_every_cell() {
     let mut terrain = world(z);
     terrain.grid.edges = [Edge::Open; 4];
     let model = Coast { fetch: 1000.0, shelter: 1.0, ..Coast::default() };
-    let found = fetch::exposure(&model, &terrain, 0);
+    let found = fetch::compute_wave_exposure(&model, &terrain, 0);
     let ray = |i: usize, j: usize, way: [f64; 2]| {
         let mut metres = 0.0;
         loop {
@@ -188,7 +188,7 @@ fn hard_or_protected_rock_and_land_without_a_sea_stay() {
     for spec in [&HARDNESS, &PROTECT] {
         let mut terrain = world(plane);
         let size = terrain.grid.size;
-        terrain.insert(spec, thalweg_core::terrain::Cells::Float(Field::new(size, 1.0))).unwrap();
+        terrain.insert_layer(spec, thalweg_core::terrain::Cells::Float(Field::new(size, 1.0))).unwrap();
         let before = terrain.ground.clone();
         run(&Coast::default(), &mut terrain);
         assert_eq!(terrain.ground, before, "{}", spec.name);
@@ -244,10 +244,10 @@ fn corals_build_a_reef_with_a_lagoon_behind() {
     // A shelf that slopes gently down to 40 m.
     let mut terrain = world(|_, x| 0.03 * (x - 1300.0) - 0.5);
     let model = Coast { reef: 0.1, lagoon: 300.0, retreat: 0.0, ..Coast::default() };
-    let before = terrain.solid();
+    let before = terrain.sum_solid();
     let budget = run(&model, &mut terrain);
     assert!(budget.added > 0);
-    assert_eq!(terrain.solid() - before, budget.solid_change());
+    assert_eq!(terrain.sum_solid() - before, budget.solid_change());
     let row: Vec<f64> = (0..160).map(|j| terrain.ground[(60, j)].metres()).collect();
     let reef = (0..110).filter(|j| row[*j] > -1.0).count();
     assert!(reef > 3, "{reef} cells of reef near the sea's level");

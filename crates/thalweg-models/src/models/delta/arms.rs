@@ -62,7 +62,8 @@ impl Arms {
     }
 
     /// Returns each arm's share of the river's discharge.
-    pub fn shares(&self) -> Vec<f64> {
+    pub fn discharge_shares(&self) -> Vec<f64> {
+        // A parent has a smaller number than its branches, so that its share is known when theirs are computed.
         let mut shares = vec![1.0; self.0.len()];
         for (k, arm) in self.0.iter().enumerate() {
             let Some(parent) = arm.parent else { continue };
@@ -74,29 +75,33 @@ impl Arms {
 
     /// Returns the distances in metres to the sea from the end and from the beginning of each arm. Over several paths
     /// it is the mean weighted by discharge.
-    pub fn distances(&self, shares: &[f64]) -> Vec<[f64; 2]> {
+    pub fn distances_to_sea(&self, shares: &[f64]) -> Vec<[f64; 2]> {
         let mut far = vec![[0.0; 2]; self.0.len()];
+        // Branches come after their parents: backwards, all distances of the branches are known.
         for k in (0..self.0.len()).rev() {
             let (sum, all) =
                 self.children(k).fold((0.0, 0.0), |(sum, all), n| (sum + shares[n] * far[n][1], all + shares[n]));
             let end = if all > 0.0 { sum / all } else { 0.0 };
-            far[k] = [end, end + course::length(&self.0[k].line)];
+            far[k] = [end, end + course::line_length(&self.0[k].line)];
         }
         far
     }
 
     /// Returns the channels as segments. The water is at sea level at the mouths and rises by `slope` along the stem.
     /// An arm that is longer than its sisters is flatter in proportion, so that all meet at the same level at a fork.
-    pub fn segments(&self, discharge: f64, slope: f64) -> Vec<Segment> {
-        let shares = self.shares();
-        let far = self.distances(&shares);
+    pub fn to_segments(&self, discharge: f64, slope: f64) -> Vec<Segment> {
+        let shares = self.discharge_shares();
+        let far = self.distances_to_sea(&shares);
         let mut heads = vec![0.0; self.0.len()];
         let mut segments = Vec::new();
         for (k, arm) in self.0.iter().enumerate() {
             let [end, start] = far[k];
+            // `heads` are levels at the ends of arms, in metres of path along the stem's slope. An arm begins at its
+            // parent's level and ends, at a mouth, at 0.
             let head = arm.parent.map_or(start, |parent| heads[parent]);
             let flat = if start > 0.0 { head / start } else { 0.0 };
             heads[k] = end * flat;
+            // The width changes over the first vertices of an arm, so that no fork has a step in its banks.
             let above = arm.parent.map_or(1.0, |parent| shares[parent]);
             let flow = |n: usize| {
                 let t = (n as f64 / BLEND as f64).min(1.0);
@@ -104,7 +109,7 @@ impl Arms {
             };
             let mut left = start;
             for (n, pair) in arm.line.windows(2).enumerate() {
-                let next = (left - pair[0].distance(pair[1])).max(0.0);
+                let next = (left - pair[0].distance_to(pair[1])).max(0.0);
                 let flow = [flow(n), flow(n + 1)];
                 segments.push(Segment {
                     ends: [pair[0], pair[1]],
@@ -120,7 +125,7 @@ impl Arms {
 
     /// Lets the weights of arms approach their goals over some years, with the time constants `quick` for arms that
     /// stay and `slow` for arms that silt up. Removes arms with less than the share `least` of the river.
-    pub fn share_out(&mut self, years: f64, [quick, slow]: [f64; 2], least: f64) {
+    pub fn adjust_weights(&mut self, years: f64, [quick, slow]: [f64; 2], least: f64) {
         for k in 0..self.0.len() {
             let sisters: Vec<usize> = self.children(k).collect();
             // At least one arm of a fork has to stay: the one with the most water.
@@ -132,20 +137,22 @@ impl Arms {
                 }
             }
         }
+        // This is the exact solution of a decay towards the goal: it does not depend on the length of the steps.
         let [rise, fall] = [quick, slow].map(|time| libm::exp(-years / time.max(1e-9)));
         for arm in &mut self.0 {
             let lag = if arm.goal > 0.0 { rise } else { fall };
             arm.weight = arm.goal + (arm.weight - arm.goal) * lag;
         }
-        let shares = self.shares();
+        let shares = self.discharge_shares();
         let goes: Vec<bool> =
             self.0.iter().zip(&shares).map(|(arm, share)| arm.parent.is_some() && *share < least).collect();
-        self.without(&goes);
+        self.remove_arms(&goes);
     }
 
     /// Removes the given arms and all that branch from them. Where only one arm is left at a fork, it is joined to its
     /// parent.
-    pub fn without(&mut self, goes: &[bool]) {
+    pub fn remove_arms(&mut self, goes: &[bool]) {
+        // One pass suffices, since parents come before their branches.
         let mut gone = goes.to_vec();
         for (k, arm) in self.0.iter().enumerate() {
             gone[k] |= arm.parent.is_some_and(|parent| gone[parent]);
@@ -162,6 +169,7 @@ impl Arms {
             let mut last = k;
             loop {
                 let left: Vec<usize> = self.children(last).filter(|n| !gone[*n]).collect();
+                // A single remaining branch continues this arm; its first vertex is the arm's last.
                 if let [only] = left[..] {
                     arm.line.extend(self.0[only].line.iter().skip(1));
                     arm.run = self.0[only].run;
@@ -172,6 +180,7 @@ impl Arms {
                 if left.is_empty() && had[last] {
                     arm.run = 0.0;
                 }
+                // The stack returns the last entry first: branches are put on it in reverse and keep their order.
                 next.extend(left.into_iter().rev().map(|n| (n, Some(tree.len()))));
                 break;
             }
@@ -181,9 +190,10 @@ impl Arms {
     }
 
     /// Splits arm `k` at its vertex `n`: the part below becomes an arm of its own, and `new` branches off there.
-    pub fn part(&mut self, k: usize, n: usize, goal: f64, new: Arm) {
+    pub fn split_arm(&mut self, k: usize, n: usize, goal: f64, new: Arm) {
         let below = Arm { parent: Some(k), line: self.0[k].line.split_off(n), weight: 1.0, goal, run: self.0[k].run };
         let Some(place) = below.line.first() else { return };
+        // Both parts share the vertex of the split.
         self.0[k].line.push(*place);
         let number = self.0.len();
         for arm in &mut self.0 {
@@ -192,11 +202,12 @@ impl Arms {
             }
         }
         self.0.extend([below, Arm { parent: Some(k), ..new }]);
-        self.order();
+        self.renumber_arms();
     }
 
     /// Renumbers arms so that each comes after its parent.
-    fn order(&mut self) {
+    fn renumber_arms(&mut self) {
+        // The queue holds arms in the order of their distance in forks from the stem.
         let mut order = vec![0];
         let mut done = 0;
         while done < order.len() {
@@ -217,21 +228,22 @@ impl Arms {
     /// valid.
     ///
     /// # Errors
-    /// The table does not have the columns of arms.
-    pub fn load(terrain: &Terrain, river: i64) -> Result<Option<Self>> {
+    /// Returns an error if the table does not have the columns of arms.
+    pub fn read_table(terrain: &Terrain, river: i64) -> Result<Option<Self>> {
         let table = terrain.tables.get(ARMS).filter(|table| table.len() <= MAX_POINTS);
-        let points = table.map(|table| ArmVertex::of(table, |of| of == river)).transpose()?;
+        let points = table.map(|table| ArmVertex::read_selected_rivers(table, |of| of == river)).transpose()?;
         let extent = terrain.grid.size.map(|count| count as f64 * terrain.grid.cell);
-        Ok(points.and_then(|points| Self::through(&points, extent)))
+        Ok(points.and_then(|points| Self::from_vertices(&points, extent)))
     }
 
     /// Builds arms from their vertices. Returns `None` if these are out of order or outside the extent.
-    fn through(points: &[ArmVertex], [high, wide]: [f64; 2]) -> Option<Self> {
+    fn from_vertices(points: &[ArmVertex], [high, wide]: [f64; 2]) -> Option<Self> {
         let mut arms: Vec<Arm> = Vec::new();
         for point in points {
             let number = usize::try_from(point.arm).ok()?;
             if number == arms.len() {
                 let parent = usize::try_from(point.parent).ok();
+                // Only the stem has no parent, and every other arm has one that comes before it.
                 if parent.is_some_and(|parent| parent >= number) || parent.is_some() != (number > 0) {
                     return None;
                 }
@@ -253,9 +265,9 @@ impl Arms {
     /// Writes the arms of a river to the terrain's table; the arms of other rivers are kept.
     ///
     /// # Errors
-    /// The terrain has a table of that name without the columns of arms.
-    pub fn store(&self, terrain: &mut Terrain, river: i64, discharge: f64) -> Result<()> {
-        let shares = self.shares();
+    /// Returns an error if the terrain has a table of that name without the columns of arms.
+    pub fn write_table(&self, terrain: &mut Terrain, river: i64, discharge: f64) -> Result<()> {
+        let shares = self.discharge_shares();
         let point = |number: usize, arm: &Arm, place: &Point| ArmVertex {
             river,
             arm: number as i64,
@@ -271,7 +283,7 @@ impl Arms {
         let own = arms.flat_map(|(number, arm)| arm.line.iter().map(move |place| (number, arm, place)));
         let mut points: Vec<ArmVertex> = own.map(|(number, arm, place)| point(number, arm, place)).collect();
         if let Some(table) = terrain.tables.get(ARMS) {
-            points.extend(ArmVertex::of(table, |of| of != river)?);
+            points.extend(ArmVertex::read_selected_rivers(table, |of| of != river)?);
         }
         terrain.tables.insert(ARMS.to_string(), ArmVertex::pack(points.into_iter()));
         Ok(())
@@ -293,7 +305,7 @@ struct ArmVertex {
 }
 
 impl Row for ArmVertex {
-    const THING: &'static str = "point of an arm";
+    const ITEM_NAME: &'static str = "point of an arm";
 
     columns! {
         ArmVertex {
@@ -312,7 +324,7 @@ impl Row for ArmVertex {
 
 impl ArmVertex {
     /// Returns the vertices of the rivers that `wanted` accepts.
-    fn of(table: &Table, wanted: impl Fn(i64) -> bool) -> Result<Vec<Self>> {
+    fn read_selected_rivers(table: &Table, wanted: impl Fn(i64) -> bool) -> Result<Vec<Self>> {
         let points = Self::unpack(ARMS, table)?;
         points.filter(|point| point.as_ref().map_or(true, |point| wanted(point.river))).collect()
     }
@@ -342,10 +354,10 @@ mod tests {
     #[test]
     fn arms_share_the_water_and_meet_at_one_level() {
         let arms = forked();
-        assert_eq!(arms.shares(), [1.0, 0.25, 0.75]);
+        assert_eq!(arms.discharge_shares(), [1.0, 0.25, 0.75]);
         // At the fork a quarter of the water has 500 m to go and the rest 1000 m: 875 m on average.
-        assert_eq!(arms.distances(&arms.shares())[0], [875.0, 1875.0]);
-        let segments = arms.segments(400.0, 1e-3);
+        assert_eq!(arms.distances_to_sea(&arms.discharge_shares())[0], [875.0, 1875.0]);
+        let segments = arms.to_segments(400.0, 1e-3);
         let levels: Vec<[f64; 2]> = segments.iter().map(|s| s.level).collect();
         assert_eq!(levels, [[1.875, 0.875], [0.875, 0.0], [0.875, 0.0]]);
         assert!((segments[0].half[0] - 72.0).abs() < 0.01);
@@ -354,13 +366,13 @@ mod tests {
     #[test]
     fn an_arm_that_is_left_alone_goes_on_from_its_stem() {
         let mut arms = forked();
-        arms.without(&[false, false, true]);
+        arms.remove_arms(&[false, false, true]);
         assert_eq!(arms.0.len(), 1);
         assert_eq!(arms.0[0].line, line(&[[1000.0, 0.0], [1000.0, 1000.0], [1000.0, 1500.0]]));
         let mut fading = forked();
         fading.0[1].goal = 0.0;
         for _ in 0..100 {
-            fading.share_out(10.0, [50.0, 200.0], 0.02);
+            fading.adjust_weights(10.0, [50.0, 200.0], 0.02);
         }
         assert_eq!(fading.0.len(), 1);
         assert_eq!(fading.0[0].line.last(), Some(&Point::new(2000.0, 1000.0)));
@@ -370,7 +382,7 @@ mod tests {
     fn a_parted_arm_keeps_what_leaves_it_and_comes_back_from_its_table() {
         let mut arms = forked();
         arms.0[0].line.insert(1, Point::new(1000.0, 400.0));
-        arms.part(0, 1, 0.0, arm(None, &[[1000.0, 400.0], [100.0, 500.0]], 0.1));
+        arms.split_arm(0, 1, 0.0, arm(None, &[[1000.0, 400.0], [100.0, 500.0]], 0.1));
         assert_eq!(arms.0.len(), 5);
         assert_eq!(arms.0[0].line, line(&[[1000.0, 0.0], [1000.0, 400.0]]));
         let below = arms.children(0).find(|k| arms.0[*k].goal <= 0.0).unwrap();
@@ -378,20 +390,20 @@ mod tests {
         let mut terrain = Terrain::new(Grid::new([30, 30], 100.0).unwrap());
         let mut other = forked();
         other.0[1].weight = 0.5;
-        other.store(&mut terrain, 7, 10.0).unwrap();
-        arms.store(&mut terrain, 8, 10.0).unwrap();
-        arms.store(&mut terrain, 8, 10.0).unwrap();
-        assert_eq!(Arms::load(&terrain, 7).unwrap(), Some(other));
-        let back = Arms::load(&terrain, 8).unwrap().unwrap();
+        other.write_table(&mut terrain, 7, 10.0).unwrap();
+        arms.write_table(&mut terrain, 8, 10.0).unwrap();
+        arms.write_table(&mut terrain, 8, 10.0).unwrap();
+        assert_eq!(Arms::read_table(&terrain, 7).unwrap(), Some(other));
+        let back = Arms::read_table(&terrain, 8).unwrap().unwrap();
         assert_eq!(
             back.0.iter().map(|arm| arm.parent).collect::<Vec<_>>(),
             arms.0.iter().map(|arm| arm.parent).collect::<Vec<_>>()
         );
-        assert_eq!(Arms::load(&terrain, 9).unwrap(), None);
+        assert_eq!(Arms::read_table(&terrain, 9).unwrap(), None);
         terrain.tables.get_mut(ARMS).unwrap().columns[2].2 =
             thalweg_core::terrain::Column::Int(vec![3; terrain.tables[ARMS].len()]);
-        assert_eq!(Arms::load(&terrain, 7).unwrap(), None);
+        assert_eq!(Arms::read_table(&terrain, 7).unwrap(), None);
         terrain.tables.get_mut(ARMS).unwrap().columns.remove(5);
-        assert!(Arms::load(&terrain, 7).unwrap_err().to_string().contains("`weight`"));
+        assert!(Arms::read_table(&terrain, 7).unwrap_err().to_string().contains("`weight`"));
     }
 }

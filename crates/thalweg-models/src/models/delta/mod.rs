@@ -10,11 +10,11 @@ mod tests;
 
 use crate::model::{About, Family, MassBalance, Model, Stepper, Tick};
 use crate::models::delta::arms::{ARMS, Arm, Arms, Segment};
-use crate::models::delta::bed::Nearest;
-use crate::models::delta::course::{Bends, Lines};
-use crate::models::delta::route::{Choice, Ways};
-use crate::process::slopes::carry_off;
-use thalweg_core::base::rng::Key;
+use crate::models::delta::bed::NearestChannel;
+use crate::models::delta::course::{Lines, MeanderMigration};
+use crate::models::delta::route::{PathParameters, PathSearchMap};
+use crate::process::slopes::export_eroded;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, DISCHARGE, LOOSE};
 use thalweg_core::{Field, Grid, Height, Point, Result, Terrain, params};
@@ -94,35 +94,35 @@ params! {
 }
 
 /// Share of the river below which an arm is removed.
-const FORGOTTEN: f64 = 0.02;
+const MIN_ARM_SHARE: f64 = 0.02;
 /// Cell width of the path search, and distance between the vertices of an arm, in widths of the river.
 const WIDTHS: [f64; 2] = [2.0, 0.75];
 /// Maximum number of river widths along the longer side of the world: narrower rivers use the resolution that this
 /// gives.
-const MOST_WIDTHS: f64 = 300.0;
+const MAX_WIDTHS_PER_SIDE: f64 = 300.0;
 /// Time constants of the growth of new arms and of the silting up of old ones, in multiples of the avulsion interval.
-const TIMES: [f64; 2] = [0.35, 2.0];
+const ARM_TIME_CONSTANTS: [f64; 2] = [0.35, 2.0];
 /// Weight of a new arm at first.
-const FIRST: f64 = 0.12;
+const NEW_ARM_WEIGHT: f64 = 0.12;
 /// Share of the avulsions after which the old arm stays open.
-const STAYS: f64 = 0.45;
+const OLD_ARM_OPEN_SHARE: f64 = 0.45;
 /// Position of an avulsion upstream of the mouth, in backwater lengths (or whole river lengths where these are
 /// shorter): minimum, and range above it.
-const BREAKS: [f64; 2] = [0.12, 0.53];
+const AVULSION_POSITION: [f64; 2] = [0.12, 0.53];
 /// Years of meandering before a river first appears. The second value, for the path of an avulsion, is not used.
-const BENT: [f64; 2] = [1500.0, 150.0];
+const INITIAL_MEANDER_YEARS: [f64; 2] = [1500.0, 150.0];
 /// Maximum number of steps.
 const MAX_STEPS: f64 = 1e6;
 
 impl Delta {
     /// Returns the number of steps.
-    fn count(&self) -> u32 {
+    fn total_steps(&self) -> u32 {
         (self.years / self.step).ceil().clamp(1.0, MAX_STEPS) as u32
     }
 
     /// Returns the years of a step.
-    fn span(&self) -> f64 {
-        self.years / f64::from(self.count())
+    fn step_years(&self) -> f64 {
+        self.years / f64::from(self.total_steps())
     }
 }
 
@@ -140,11 +140,11 @@ impl Model for Delta {
     }
 
     fn steps(&self, _grid: &Grid) -> u32 {
-        self.count()
+        self.total_steps()
     }
 
-    fn years(&self, _grid: &Grid, step: u32) -> Option<f64> {
-        Some(f64::from(step) * self.span())
+    fn simulated_years(&self, _grid: &Grid, step: u32) -> Option<f64> {
+        Some(f64::from(step) * self.step_years())
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
@@ -153,25 +153,25 @@ impl Model for Delta {
     }
 
     fn start(&self, _grid: &Grid) -> Result<Box<dyn Stepper>> {
-        Ok(Box::new(River(self.clone())))
+        Ok(Box::new(DeltaStepper(self.clone())))
     }
 }
 
-struct River(Delta);
+struct DeltaStepper(Delta);
 
-impl Stepper for River {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+impl Stepper for DeltaStepper {
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let model = &self.0;
         let Some(sea) = terrain.grid.sea_level else { return Ok(MassBalance::default()) };
-        let years = model.span();
-        let scale = model.scale(&terrain.grid);
-        let river = tick.key.bits() as i64;
+        let years = model.step_years();
+        let scale = model.path_resolution(&terrain.grid);
+        let river = tick.key.random_bits() as i64;
         // Every resolution level counts its steps from 0. The cell size in the key gives each level its own random
         // numbers.
-        let key = tick.key.and(terrain.grid.cell.to_bits()).and(tick.step.into());
-        let mut arms = match Arms::load(terrain, river)? {
+        let key = tick.key.derive_key(terrain.grid.cell.to_bits()).derive_key(tick.step.into());
+        let mut arms = match Arms::read_table(terrain, river)? {
             Some(arms) => arms,
-            None => match model.begin(terrain, sea, scale, tick.key) {
+            None => match model.create_river(terrain, sea, scale, tick.key) {
                 Some(arms) => arms,
                 None => return Ok(MassBalance::default()),
             },
@@ -179,30 +179,37 @@ impl Stepper for River {
         if terrain.loose.is_none() {
             terrain.loose = Some(Field::new(terrain.grid.size, Height::ZERO));
         }
-        arms.share_out(years, TIMES.map(|times| times * model.avulsion), FORGOTTEN);
+        // The network of arms changes first: shares of the water, then an avulsion when an interval has ended, then
+        // meanders.
+        arms.adjust_weights(years, ARM_TIME_CONSTANTS.map(|times| times * model.avulsion), MIN_ARM_SHARE);
+        // An avulsion is due in the step in which another whole interval has passed, whatever the length of a step.
         let epoch = |step: u32| (f64::from(step) * years / model.avulsion).floor();
         if tick.step > 0 && epoch(tick.step) > epoch(tick.step - 1) {
-            model.break_out(&mut arms, terrain, sea, scale, key.and(1));
+            model.try_avulsion(&mut arms, terrain, sea, scale, key.derive_key(1));
         }
-        model.wander(&mut arms, terrain, scale, f64::from(tick.step) * years, tick.key);
+        model.migrate_all_meanders(&mut arms, terrain, scale, f64::from(tick.step) * years, tick.key);
+        // This is the sediment of a step in whole units × cells.
         let brought = (model.sediment * years * UNITS / terrain.grid.cell_area()).round() as i64;
-        let segments = arms.segments(model.discharge, model.slope);
-        let near = Nearest::of(&terrain.grid, &segments, model.reach, model.discharge);
-        let moved = bed::work(terrain, model, sea, &segments, &near, brought);
+        // Now the arms change the ground: beds, bars and levees take from the load first, and mouths share the rest.
+        let segments = arms.to_segments(model.discharge, model.slope);
+        let near = NearestChannel::from_segments(&terrain.grid, &segments, model.reach, model.discharge);
+        let moved = bed::build_channels_and_levees(terrain, model, sea, &segments, &near, brought);
         let mut left = brought + moved.dug - moved.laid;
         let mut laid = moved.laid;
-        let shares = arms.shares();
+        let shares = arms.discharge_shares();
+        // Every mouth gets its share of one and the same load, so that the order of the mouths does not matter for it.
         let load = left;
         for k in (0..arms.0.len()).filter(|k| arms.is_mouth(*k)) {
-            let bar = model.bar(terrain, sea, &arms.0[k], (load as f64 * shares[k]) as i64);
+            let bar = model.deposit_mouth_bar(terrain, sea, &arms.0[k], (load as f64 * shares[k]) as i64);
             left -= bar;
             laid += bar;
         }
         // Sediment that found no place drifts out to sea; in a closed world it settles on the deepest ground.
-        let drift = carry_off(terrain, left)?;
-        model.mouths(&mut arms, terrain, sea, scale[1], key.and(2));
-        model.flow(terrain, &segments, &near)?;
-        arms.store(terrain, river, model.discharge)?;
+        let drift = export_eroded(terrain, left)?;
+        // Mouths advance after their bars have grown, on the new ground.
+        model.advance_mouths(&mut arms, terrain, sea, scale[1], key.derive_key(2));
+        model.write_discharge(terrain, &segments, &near)?;
+        arms.write_table(terrain, river, model.discharge)?;
         Ok(MassBalance {
             added: brought.into(),
             eroded: moved.dug.into(),
@@ -215,38 +222,44 @@ impl Stepper for River {
 
 impl Delta {
     /// Returns the cell width of the path search and the distance between the vertices of lines, in metres.
-    fn scale(&self, grid: &Grid) -> [f64; 2] {
+    fn path_resolution(&self, grid: &Grid) -> [f64; 2] {
         let longest = grid.size[0].max(grid.size[1]) as f64 * grid.cell;
-        WIDTHS.map(|widths| widths * self.width().max(longest / MOST_WIDTHS))
+        WIDTHS.map(|widths| widths * self.river_width().max(longest / MAX_WIDTHS_PER_SIDE))
     }
 
     /// Returns the length of the backwater, over which the sea affects the river's water level, in metres.
-    fn backwater(&self) -> f64 {
+    fn backwater_length(&self) -> f64 {
+        // On a level plain (slope 0) the backwater is practically endless.
         f64::from(hydraulic::channel_depth(self.discharge as f32)) / self.slope.max(1e-9)
     }
 
     /// Returns the parameters of the path search.
-    fn choice(&self) -> Choice {
+    fn path_parameters(&self) -> PathParameters {
         let [slope, levee, wander, wavelength] = [self.slope, self.levee, self.wander, self.wavelength];
-        Choice { slope, levee, wander, wavelength }
+        PathParameters { slope, levee, wander, wavelength }
     }
 
     /// Creates the river as it enters: a single arm with fully developed meanders. Returns `None` if no path to the
     /// sea exists.
-    fn begin(&self, terrain: &Terrain, sea: Height, scale: [f64; 2], key: Key) -> Option<Arms> {
+    fn create_river(&self, terrain: &Terrain, sea: Height, scale: [f64; 2], key: RandomKey) -> Option<Arms> {
         let extent = terrain.grid.size.map(|count| count as f64 * terrain.grid.cell);
         let inlet = Point { x: self.inlet_x * extent[1], y: self.inlet_y * extent[0] };
-        let way = Ways::new(terrain, sea, scale[0]).way(inlet, &[], &self.choice(), key)?;
-        let line = lined(&way, scale);
+        let way =
+            PathSearchMap::new(terrain, sea, scale[0]).find_path_to_sea(inlet, &[], &self.path_parameters(), key)?;
+        let line = smooth_path(&way, scale);
         let mut arms = Arms(vec![Arm { parent: None, line, weight: 1.0, goal: 1.0, run: 0.0 }]);
+        // Thirty rounds of 50 years are run: the entering bend changes over time, and necks are cut off between rounds.
         for round in 0..30 {
-            self.bent(
+            self.migrate_arm_meanders(
                 &mut arms,
                 0,
                 terrain,
                 scale,
-                BENT[0] / 30.0,
-                self.phase(f64::from(round) * BENT[0] / 30.0 - BENT[0], key),
+                INITIAL_MEANDER_YEARS[0] / 30.0,
+                self.entry_curvature(
+                    f64::from(round) * INITIAL_MEANDER_YEARS[0] / 30.0 - INITIAL_MEANDER_YEARS[0],
+                    key,
+                ),
             );
         }
         Some(arms)
@@ -254,43 +267,58 @@ impl Delta {
 
     /// Returns the curvature that enters over the edge, as width over radius. It oscillates in time, as bends enter
     /// one after another.
-    fn phase(&self, time: f64, key: Key) -> f64 {
+    fn entry_curvature(&self, time: f64, key: RandomKey) -> f64 {
         // Bends migrate downstream by about this many metres per year.
-        let pace = 6.0 * self.migration * self.width() / self.wavelength;
-        let turns = time * pace / self.wavelength + key.unit();
+        let pace = 6.0 * self.migration * self.river_width() / self.wavelength;
+        // Each river has a random phase. Only the fraction of a turn goes into the sine, which keeps its precision.
+        let turns = time * pace / self.wavelength + key.uniform_unit();
         0.15 * libm::sin(std::f64::consts::TAU * (turns - turns.floor()))
     }
 
     /// Lets the meanders of all arms migrate for a step.
-    fn wander(&self, arms: &mut Arms, terrain: &Terrain, scale: [f64; 2], time: f64, key: Key) {
-        let entry = self.phase(time, key);
+    fn migrate_all_meanders(&self, arms: &mut Arms, terrain: &Terrain, scale: [f64; 2], time: f64, key: RandomKey) {
+        let entry = self.entry_curvature(time, key);
         for k in 0..arms.0.len() {
-            self.bent(arms, k, terrain, scale, self.span(), if k == 0 { entry } else { 0.0 });
+            self.migrate_arm_meanders(arms, k, terrain, scale, self.step_years(), if k == 0 { entry } else { 0.0 });
         }
     }
 
     /// Lets the meanders of arm `k` migrate for some years: less near the sea, the world's edge and other arms.
-    fn bent(&self, arms: &mut Arms, k: usize, terrain: &Terrain, scale: [f64; 2], years: f64, entry: f64) {
-        let shares = arms.shares();
+    fn migrate_arm_meanders(
+        &self,
+        arms: &mut Arms,
+        k: usize,
+        terrain: &Terrain,
+        scale: [f64; 2],
+        years: f64,
+        entry: f64,
+    ) {
+        let shares = arms.discharge_shares();
         let Some(share) = shares.get(k).copied() else { return };
-        let [end, start] = arms.distances(&shares)[k];
-        let others = Lines::of((0..arms.0.len()).filter(|n| *n != k).map(|n| &arms.0[n].line[..]));
-        let width = self.width() * share.sqrt();
+        let [end, start] = arms.distances_to_sea(&shares)[k];
+        let others = Lines::new((0..arms.0.len()).filter(|n| *n != k).map(|n| &arms.0[n].line[..]));
+        // Widths grow with the square root of the discharge.
+        let width = self.river_width() * share.sqrt();
         let extent = terrain.grid.size.map(|count| count as f64 * terrain.grid.cell);
-        let within =
-            |place: Point| (0..2).map(|a| place.along(a).min(extent[a] - place.along(a))).fold(f64::INFINITY, f64::min);
+        let within = |place: Point| {
+            (0..2)
+                .map(|a| place.axis_coordinate(a).min(extent[a] - place.axis_coordinate(a)))
+                .fold(f64::INFINITY, f64::min)
+        };
         let free = |from: Point, to: Point| {
             // Movement slows down within four widths of another arm and stops at two.
-            let apart = others.apart(to, 4.0 * self.width()) / self.width();
+            let apart = others.distance_to_nearest(to, 4.0 * self.river_width()) / self.river_width();
             let mut free = (apart / 2.0 - 1.0).clamp(0.0, 1.0);
+            // Near the world's edge only movement toward it is slowed down: a river may always move away.
             let edge = within(to);
             if edge < within(from) {
-                free *= ((edge / self.width() - 1.0) / 2.0).clamp(0.0, 1.0);
+                free *= ((edge / self.river_width() - 1.0) / 2.0).clamp(0.0, 1.0);
             }
             free
         };
-        let tide = ((0.5 * (end + start)) / (0.3 * self.backwater()).max(1e-9)).clamp(0.3, 1.0);
-        let bends = Bends {
+        // Within 0.3 backwater lengths of the sea the migration falls in proportion to the distance, to 0.3 at least.
+        let tide = ((0.5 * (end + start)) / (0.3 * self.backwater_length()).max(1e-9)).clamp(0.3, 1.0);
+        let bends = MeanderMigration {
             by: self.migration * years * share.sqrt() * tide,
             width,
             // Vertices cannot resolve shorter bends.
@@ -298,69 +326,87 @@ impl Delta {
             entry,
         };
         let mut line = arms.0[k].line.clone();
-        course::bend(&mut line, &bends, free);
-        if course::cut_off(&mut line, 1.3 * width.max(scale[1])) {
-            course::smooth(&mut line, 2);
+        course::migrate_bends(&mut line, &bends, free);
+        // A neck narrower than 1.3 widths is cut through. The new corners are smoothed, as they would be the sharpest
+        // bends.
+        if course::cut_off_bends(&mut line, 1.3 * width.max(scale[1])) {
+            course::smooth_line(&mut line, 2);
         }
-        arms.0[k].line = course::spaced(&line, scale[1]);
+        arms.0[k].line = course::resample_line(&line, scale[1]);
     }
 
     /// Tries an avulsion: it succeeds where the river then has a shorter path to the sea. Up to six places are tried.
-    fn break_out(&self, arms: &mut Arms, terrain: &Terrain, sea: Height, scale: [f64; 2], key: Key) {
-        let shares = arms.shares();
-        let far = arms.distances(&shares);
-        let ways = Ways::new(terrain, sea, scale[0]);
+    fn try_avulsion(&self, arms: &mut Arms, terrain: &Terrain, sea: Height, scale: [f64; 2], key: RandomKey) {
+        let shares = arms.discharge_shares();
+        let far = arms.distances_to_sea(&shares);
+        let ways = PathSearchMap::new(terrain, sea, scale[0]);
         for attempt in 0..6 {
-            let key = key.and(attempt);
+            let key = key.derive_key(attempt);
             // Choose a mouth with a probability equal to its share of the water, and a place upstream of it.
-            let mut chance = key.and(1).unit();
+            let mut chance = key.derive_key(1).uniform_unit();
             let mouths = (0..arms.0.len()).filter(|k| arms.is_mouth(*k));
             let mouth = mouths.reduce(|a, b| {
                 chance -= shares[a];
                 if chance > 0.0 { b } else { a }
             });
             let Some(mut k) = mouth else { return };
-            let place = self.backwater().min(far[0][1]) * (BREAKS[0] + BREAKS[1] * key.and(2).unit());
+            // The break is 0.12 to 0.65 backwater lengths above the mouth; a river shorter than that counts with its
+            // whole length.
+            let place = self.backwater_length().min(far[0][1])
+                * (AVULSION_POSITION[0] + AVULSION_POSITION[1] * key.derive_key(2).uniform_unit());
             let mut down = 0.0;
-            while let Some(parent) = arms.0[k].parent.filter(|_| down + course::length(&arms.0[k].line) < place) {
-                down += course::length(&arms.0[k].line);
+            // Whole arms are passed first, and then the vertices of the arm that contains the place.
+            while let Some(parent) = arms.0[k].parent.filter(|_| down + course::line_length(&arms.0[k].line) < place) {
+                down += course::line_length(&arms.0[k].line);
                 k = parent;
             }
             let line = &arms.0[k].line;
             let mut n = line.len() - 1;
             while n > 1 && down < place {
                 n -= 1;
-                down += line[n].distance(line[n + 1]);
+                down += line[n].distance_to(line[n + 1]);
             }
+            // An arm needs two vertices on either side of the break. Small arms, with less than a quarter of the water,
+            // do not break out.
             if n < 2 || n + 3 > line.len() || shares[k] < 0.25 {
                 continue;
             }
             let others: Vec<&[Point]> = arms.0.iter().map(|arm| &arm.line[..]).collect();
-            let Some(way) = ways.way(line[n], &others, &self.choice(), key.and(3)) else { continue };
-            let line = lined(&way, scale);
-            let left = far[k][0] + course::length(&arms.0[k].line[n..]);
-            if course::length(&line) > left + scale[0] {
+            let Some(way) = ways.find_path_to_sea(line[n], &others, &self.path_parameters(), key.derive_key(3)) else {
+                continue;
+            };
+            let line = smooth_path(&way, scale);
+            // `left` is the old path from the break to the sea. The new one may be longer by one cell of the search,
+            // which is its precision.
+            let left = far[k][0] + course::line_length(&arms.0[k].line[n..]);
+            if course::line_length(&line) > left + scale[0] {
                 continue;
             }
-            let goal = if key.and(4).unit() < STAYS { 0.5 + 0.5 * key.and(5).unit() } else { 0.0 };
-            arms.part(k, n, goal, Arm { parent: None, line, weight: FIRST, goal: 1.0, run: 0.0 });
+            // Either the old arm stays open with half of a new arm's weight or more, or it silts up.
+            let goal = if key.derive_key(4).uniform_unit() < OLD_ARM_OPEN_SHARE {
+                0.5 + 0.5 * key.derive_key(5).uniform_unit()
+            } else {
+                0.0
+            };
+            arms.split_arm(k, n, goal, Arm { parent: None, line, weight: NEW_ARM_WEIGHT, goal: 1.0, run: 0.0 });
             return;
         }
     }
 
     /// Writes the discharge of the arms to its layer.
-    fn flow(&self, terrain: &mut Terrain, segments: &[Segment], near: &Nearest) -> Result<()> {
-        let flow = Field::generate(terrain.grid.size, |i, j| {
-            near.flow(&terrain.grid, segments, i * terrain.grid.size[1] + j) as f32
+    fn write_discharge(&self, terrain: &mut Terrain, segments: &[Segment], near: &NearestChannel) -> Result<()> {
+        let flow = Field::from_fn(terrain.grid.size, |i, j| {
+            near.discharge_at_cell(&terrain.grid, segments, i * terrain.grid.size[1] + j) as f32
         });
-        terrain.insert(&DISCHARGE, Cells::Float(flow))
+        terrain.insert_layer(&DISCHARGE, Cells::Float(flow))
     }
 }
 
 /// Converts a path of cells to a smooth line of vertices.
-fn lined(way: &[Point], [cell, spacing]: [f64; 2]) -> Vec<Point> {
-    let mut line = course::spaced(way, spacing);
+fn smooth_path(way: &[Point], [cell, spacing]: [f64; 2]) -> Vec<Point> {
+    let mut line = course::resample_line(way, spacing);
+    // A pass spreads a vertex by √½ spacings, and n passes by √(n/2): the line is smoothed over about one cell.
     let times = (cell / spacing) * (cell / spacing);
-    course::smooth(&mut line, (2.0 * times).ceil() as usize);
-    course::spaced(&line, spacing)
+    course::smooth_line(&mut line, (2.0 * times).ceil() as usize);
+    course::resample_line(&line, spacing)
 }

@@ -2,24 +2,24 @@
 
 use crate::models::delta::Delta;
 use crate::models::delta::arms::{Arm, Arms};
-use crate::models::delta::bed::raise;
-use crate::models::delta::course::{Lines, heading};
-use thalweg_core::base::rng::Key;
+use crate::models::delta::bed::raise_cell;
+use crate::models::delta::course::{Lines, end_heading};
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Height, Point, Terrain};
 use thalweg_flow::hydraulic;
 
 /// Height of a bar's top above the sea, in levee heights.
-const TOP: f64 = 0.2;
+const BAR_TOP_LEVEE_HEIGHTS: f64 = 0.2;
 /// Mud in front of a bar: its share of the load that the bar leaves, the depth of its top below the sea in levee
 /// heights, and the factor by which it is flatter than the bar.
 const MUD: [f64; 3] = [0.35, 0.3, 6.0];
 /// A mouth advances where the sea in front of it is no deeper than this share of its own depth.
 const SHALLOW: f64 = 0.6;
 /// Minimum share of the river of an arm that forks.
-const FORKS: f64 = 0.08;
+const MIN_FORK_SHARE: f64 = 0.08;
 /// Minimum and maximum distance from one fork to the next, in means of the arm's width and the river's.
-const BETWEEN: [f64; 2] = [6.0, 13.0];
+const FORK_SPACING_WIDTHS: [f64; 2] = [6.0, 13.0];
 /// Minimum and maximum share of the water in one arm of a fork.
 const PARTS: [f64; 2] = [0.35, 0.65];
 /// Half the angle between the arms of a fork in radians: 72° in all (Coffey & Shaw 2017, doi:10.1002/2017GL074873),
@@ -27,13 +27,13 @@ const PARTS: [f64; 2] = [0.35, 0.65];
 const ANGLE: f64 = 0.6;
 /// Minimum distance of an arm from others, in widths of the arm, and in distances between vertices; the greater one
 /// counts.
-const CLEAR: [f64; 2] = [2.2, 1.8];
+const MIN_ARM_CLEARANCE: [f64; 2] = [2.2, 1.8];
 /// Distance in widths beyond which other arms do not deflect an arm.
-const ROOM: f64 = 8.0;
+const DEFLECTION_DISTANCE_WIDTHS: f64 = 8.0;
 /// Minimum distance of mouths from the world's edge, in widths of the river.
 const EDGE: f64 = 3.0;
 /// Maximum lateral extent of bars and of mud, in widths of the river.
-const FARTHEST: [f64; 2] = [7.0, 14.0];
+const MAX_LATERAL_EXTENT_WIDTHS: [f64; 2] = [7.0, 14.0];
 
 /// The situation in front of a mouth.
 enum Ahead {
@@ -48,11 +48,18 @@ enum Ahead {
 impl Delta {
     /// Builds a cone in front of a mouth from a load in units, up to `top` metres above the sea, with the slope
     /// `front`, tapering out at `far` metres to the sides. Returns the units deposited.
-    fn cone(&self, terrain: &mut Terrain, sea: Height, arm: &Arm, [top, front, far]: [f64; 3], load: i64) -> i64 {
+    fn deposit_cone(
+        &self,
+        terrain: &mut Terrain,
+        sea: Height,
+        arm: &Arm,
+        [top, front, far]: [f64; 3],
+        load: i64,
+    ) -> i64 {
         let [rows, cols] = terrain.grid.size;
         let cell = terrain.grid.cell;
         let Some(Point { x, y }) = arm.line.last().copied() else { return 0 };
-        let ahead = heading(&arm.line, 2.0 * self.width()).unwrap_or([0.0; 2]);
+        let ahead = end_heading(&arm.line, 2.0 * self.river_width()).unwrap_or([0.0; 2]);
         let top = i64::from(sea.0) + (top * UNITS) as i64;
         // Distance from the mouth in metres; distances ahead count half, so that the cone is twice as long ahead.
         let off = |i: usize, j: usize| {
@@ -65,6 +72,7 @@ impl Delta {
         let fall = front * UNITS;
         let void = |k: usize| terrain.nodata.as_ref().is_some_and(|mask| mask[k]);
         let far = far.max(cell);
+        // The search covers twice `far` in each direction, as distances ahead count half.
         let span = |at: f64, count: usize| {
             let low = ((at - 2.0 * far) / cell).max(0.0) as usize;
             low..(((at + 2.0 * far) / cell) as usize + 1).min(count)
@@ -75,6 +83,7 @@ impl Delta {
             .filter_map(|(i, j)| {
                 let k = i * cols + j;
                 let off = off(i, j);
+                // The factor (1 − r²)² lets the cone end without a step at `far`.
                 let out = (1.0 - (off / far) * (off / far)).max(0.0);
                 let need = top - (fall * off) as i64 - i64::from(terrain.ground[k].0);
                 let need = (need as f64 * out * out) as i64;
@@ -88,38 +97,44 @@ impl Delta {
             let middle = low + (high - low) / 2;
             if taken(middle) <= load { high = middle } else { low = middle + 1 }
         }
-        cells.into_iter().map(|(k, need)| raise(terrain, k, (need - low).max(0))).sum()
+        cells.into_iter().map(|(k, need)| raise_cell(terrain, k, (need - low).max(0))).sum()
     }
 
     /// Deposits the load of a mouth, in units: a bar, and mud in front of it. Returns the units deposited.
-    pub(super) fn bar(&self, terrain: &mut Terrain, sea: Height, arm: &Arm, load: i64) -> i64 {
-        let [near, far] = FARTHEST.map(|widths| widths * self.width());
-        let bar = self.cone(terrain, sea, arm, [TOP * self.levee, self.front, near], load);
+    pub(super) fn deposit_mouth_bar(&self, terrain: &mut Terrain, sea: Height, arm: &Arm, load: i64) -> i64 {
+        let [near, far] = MAX_LATERAL_EXTENT_WIDTHS.map(|widths| widths * self.river_width());
+        let bar = self.deposit_cone(terrain, sea, arm, [BAR_TOP_LEVEE_HEIGHTS * self.levee, self.front, near], load);
+        // Mud gets a share of what the bar could not take; the rest drifts on and is returned as not deposited.
         let mud = (MUD[0] * (load - bar) as f64) as i64;
-        bar + self.cone(terrain, sea, arm, [-MUD[1] * self.levee, self.front / MUD[2], far], mud)
+        bar + self.deposit_cone(terrain, sea, arm, [-MUD[1] * self.levee, self.front / MUD[2], far], mud)
     }
 
     /// Advances mouths over their bars, forks those that have advanced far enough, and marks arms that are blocked to
     /// silt up. `spacing` is the distance between an arm's vertices in metres, by which a mouth advances.
-    pub(super) fn mouths(&self, arms: &mut Arms, terrain: &Terrain, sea: Height, spacing: f64, key: Key) {
-        let shares = arms.shares();
+    pub(super) fn advance_mouths(&self, arms: &mut Arms, terrain: &Terrain, sea: Height, spacing: f64, key: RandomKey) {
+        let shares = arms.discharge_shares();
         let mut forks = Vec::new();
+        // The mouths are listed first: forks are added at the end of the list and must not advance in the same step.
         let mouths: Vec<usize> = (0..arms.0.len()).filter(|k| arms.is_mouth(*k)).collect();
         for k in mouths {
-            let key = key.and(k as u64);
-            let width = self.width() * shares[k].sqrt();
-            let between = 0.5 * (width + self.width()) * (BETWEEN[0] + (BETWEEN[1] - BETWEEN[0]) * key.and(1).unit());
-            match self.ahead(arms, k, terrain, sea, (shares[k], spacing), key) {
+            let key = key.derive_key(k as u64);
+            let width = self.river_width() * shares[k].sqrt();
+            let between = 0.5
+                * (width + self.river_width())
+                * (FORK_SPACING_WIDTHS[0]
+                    + (FORK_SPACING_WIDTHS[1] - FORK_SPACING_WIDTHS[0]) * key.derive_key(1).uniform_unit());
+            match self.assess_mouth_advance(arms, k, terrain, sea, (shares[k], spacing), key) {
                 Ahead::Deep => {}
                 Ahead::Free(place) => {
                     let arm = &mut arms.0[k];
                     arm.line.push(place);
                     arm.run += spacing;
-                    if arm.run > between && shares[k] >= FORKS && arm.goal > 0.0 {
+                    if arm.run > between && shares[k] >= MIN_FORK_SHARE && arm.goal > 0.0 {
                         forks.push(k);
                     }
                 }
                 Ahead::Closed => {
+                    // The stem never silts up, and neither does an arm that has not advanced since its fork.
                     if arms.0[k].parent.is_some() && arms.0[k].run > 0.0 {
                         arms.0[k].goal = 0.0;
                     }
@@ -127,9 +142,10 @@ impl Delta {
             }
         }
         for k in forks {
-            let Some(ahead) = heading(&arms.0[k].line, 2.0 * spacing) else { continue };
+            let Some(ahead) = end_heading(&arms.0[k].line, 2.0 * spacing) else { continue };
             let Some(end) = arms.0[k].line.last().copied() else { continue };
-            let part = PARTS[0] + (PARTS[1] - PARTS[0]) * key.and(k as u64).and(2).unit();
+            let part = PARTS[0] + (PARTS[1] - PARTS[0]) * key.derive_key(k as u64).derive_key(2).uniform_unit();
+            // The two branches turn by the same angle to either side and begin with one vertex each.
             for (side, weight) in [(-1.0, part), (1.0, 1.0 - part)] {
                 let [s, c] = [libm::sin(side * ANGLE), libm::cos(ANGLE)];
                 let to = [c * ahead[0] - s * ahead[1], s * ahead[0] + c * ahead[1]];
@@ -140,26 +156,26 @@ impl Delta {
     }
 
     /// Determines if and where the mouth of arm `k` advances: the best of seven directions within ±0.51 radians.
-    fn ahead(
+    fn assess_mouth_advance(
         &self,
         arms: &Arms,
         k: usize,
         terrain: &Terrain,
         sea: Height,
         (share, spacing): (f64, f64),
-        key: Key,
+        key: RandomKey,
     ) -> Ahead {
         let arm = &arms.0[k];
-        let (Some(end), Some(ahead)) = (arm.line.last().copied(), heading(&arm.line, 2.0 * spacing)) else {
+        let (Some(end), Some(ahead)) = (arm.line.last().copied(), end_heading(&arm.line, 2.0 * spacing)) else {
             return Ahead::Closed;
         };
         let depth = f64::from(hydraulic::channel_depth((share * self.discharge) as f32));
-        let width = self.width() * share.sqrt();
+        let width = self.river_width() * share.sqrt();
         // Arms to keep away from. Sisters and parent count only once this arm has left them behind.
         let kin = |n: usize| arm.parent == Some(n) || (arm.parent.is_some() && arms.0[n].parent == arm.parent);
         let young = arm.run < (4.0 * width).max(4.0 * spacing);
         let others = (0..arms.0.len()).filter(|n| *n != k && !(young && kin(*n))).map(|n| &arms.0[n].line[..]);
-        let (others, room) = (Lines::of(others), (ROOM * width).max(1e-9));
+        let (others, room) = (Lines::new(others), (DEFLECTION_DISTANCE_WIDTHS * width).max(1e-9));
         let mut best: Option<(f64, Point)> = None;
         for turn in -3..=3 {
             let angle = 0.17 * f64::from(turn);
@@ -168,28 +184,32 @@ impl Delta {
             let at = |far: f64| Point { x: end.x + far * to[1], y: end.y + far * to[0] };
             let look = spacing + 3.0 * width;
             let height = |far: f64| {
-                mean(terrain, sea, at(far), 1.5 * width).map_or(0.0, |height| (-height / depth).clamp(-1.0, 3.0))
+                // Depths count in depths of the arm: at most 3 for deep sea and at least −1 for land.
+                mean_height_near(terrain, sea, at(far), 1.5 * width)
+                    .map_or(0.0, |height| (-height / depth).clamp(-1.0, 3.0))
             };
             // Prefers deep water and room, with a random part and a penalty for turning.
             let sight = 0.5 * (height(look) + height(2.0 * look + 3.0 * width));
-            let clear = others.apart(at(look), room) / room;
-            let chance = key.and(10 + (turn + 3) as u64).unit();
+            let clear = others.distance_to_nearest(at(look), room) / room;
+            let chance = key.derive_key(10 + (turn + 3) as u64).uniform_unit();
             let score = 0.8 * sight + 1.2 * clear + 0.7 * chance - 2.5 * angle * angle;
+            // With equal scores the direction that is tried first wins.
             if best.is_none_or(|(most, _)| score > most) {
                 best = Some((score, at(spacing)));
             }
         }
         let Some((_, place)) = best else { return Ahead::Closed };
         let extent = terrain.grid.size.map(|count| count as f64 * terrain.grid.cell);
-        let margin = EDGE * self.width();
-        let least = (CLEAR[0] * width).max(CLEAR[1] * spacing);
-        if (0..2).any(|a| !(margin..=extent[a] - margin).contains(&place.along(a)))
-            || others.apart(place, least) < least
+        let margin = EDGE * self.river_width();
+        let least = (MIN_ARM_CLEARANCE[0] * width).max(MIN_ARM_CLEARANCE[1] * spacing);
+        if (0..2).any(|a| !(margin..=extent[a] - margin).contains(&place.axis_coordinate(a)))
+            || others.distance_to_nearest(place, least) < least
         {
             return Ahead::Closed;
         }
-        match mean(terrain, sea, place, 0.5 * width) {
+        match mean_height_near(terrain, sea, place, 0.5 * width) {
             None => Ahead::Closed,
+            // Ground higher than three quarters of a levee is land that blocks the mouth.
             Some(height) if height > 0.75 * self.levee => Ahead::Closed,
             Some(height) if height < -SHALLOW * depth => Ahead::Deep,
             Some(_) => Ahead::Free(place),
@@ -197,15 +217,16 @@ impl Delta {
     }
 
     /// Returns the width of the whole river in metres.
-    pub(super) fn width(&self) -> f64 {
+    pub(super) fn river_width(&self) -> f64 {
         f64::from(hydraulic::channel_width(self.discharge as f32))
     }
 }
 
 /// Returns the mean height above the sea in metres within a distance of a place, or `None` if there is no ground.
-fn mean(terrain: &Terrain, sea: Height, place: Point, within: f64) -> Option<f64> {
+fn mean_height_near(terrain: &Terrain, sea: Height, place: Point, within: f64) -> Option<f64> {
     let [rows, cols] = terrain.grid.size;
     let cell = terrain.grid.cell;
+    // The radius is at least 0.75 cells, so that the circle always contains the centre of a cell.
     let within = within.max(0.75 * cell);
     let span = |at: f64, count: usize| {
         let low = ((at - within) / cell).max(0.0) as usize;
@@ -215,7 +236,7 @@ fn mean(terrain: &Terrain, sea: Height, place: Point, within: f64) -> Option<f64
     for i in span(place.y, rows) {
         for j in span(place.x, cols) {
             let centre = Point { x: (j as f64 + 0.5) * cell, y: (i as f64 + 0.5) * cell };
-            if centre.distance(place) <= within && !terrain.nodata.as_ref().is_some_and(|mask| mask[(i, j)]) {
+            if centre.distance_to(place) <= within && !terrain.nodata.as_ref().is_some_and(|mask| mask[(i, j)]) {
                 sum += i64::from(terrain.ground[(i, j)].0 - sea.0);
                 count += 1;
             }

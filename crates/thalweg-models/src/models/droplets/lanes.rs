@@ -1,37 +1,38 @@
 //! Steps the droplets of a tile, several side by side in lanes.
 //!
 //! First all lanes compute where to go and how much to move, without branches, so that the arithmetic uses vector
-//! instructions and hides its own latency ([`Lanes::plan`]). Then the ground is changed ([`act`]): first by all lanes
-//! that erode, then by all that deposit, and so on, because runs of the same case are easier for a processor to
-//! predict than alternating cases.
+//! instructions and hides its own latency ([`Lanes::plan_steps`]). Then the ground is changed
+//! ([`apply_ground_changes`]): first by all lanes that erode, then by all that deposit, and so on, because runs of the
+//! same case are easier for a processor to predict than alternating cases.
 
 use multiversion::multiversion;
 
 use crate::model::MassBalance;
-use crate::models::droplets::map::{Corners, LANES, Lane, Map};
-use crate::models::droplets::{Droplet, GRAIN, MARGIN, MAX_CARRIED, Rules};
-use crate::process::brush::{Tally, grained};
-use crate::process::particles::{Kernel, Patch};
+use crate::models::droplets::map::{Corners, DropletMap, LANES, Lane};
+use crate::models::droplets::{Droplet, DropletRules, GRAIN, MARGIN, MAX_CARRIED};
+use crate::process::brush::{Tally, round_to_grain};
+use crate::process::particles::{ParticleKernel, ParticlePatch};
 use thalweg_core::base::cast;
 use thalweg_core::{Cell, CellRect, Edge, Result};
 
 /// A set of lanes, one bit per lane.
 pub(super) type Mask = u32;
 
-impl Kernel for Rules {
+impl ParticleKernel for DropletRules {
     type Particle = Droplet;
 
     fn step_reach(&self) -> usize {
         self.step_reach
     }
 
-    fn margin(&self) -> usize {
+    fn tile_margin(&self) -> usize {
         MARGIN
     }
 
-    fn run(&self, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Result<MassBalance> {
+    fn run(&self, patch: &mut ParticlePatch, queue: &mut Vec<Droplet>) -> Result<MassBalance> {
         let origin = patch.origin;
-        let map = Map::new(self, patch)?;
+        let map = DropletMap::new(self, patch)?;
+        // The cases are compiled separately, so that the common one has no tests for layers that are absent.
         Ok(match (map.soil.is_special(), map.has_layers()) {
             (false, false) => run_plain(self, origin, map, queue),
             (false, true) => run_layers(self, origin, map, queue),
@@ -41,21 +42,21 @@ impl Kernel for Rules {
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn run_plain(rules: &Rules, origin: Cell<i64>, map: Map<'_>, queue: &mut Vec<Droplet>) -> MassBalance {
+fn run_plain(rules: &DropletRules, origin: Cell<i64>, map: DropletMap<'_>, queue: &mut Vec<Droplet>) -> MassBalance {
     run_lanes::<false, false>(rules, origin, map, queue)
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn run_layers(rules: &Rules, origin: Cell<i64>, map: Map<'_>, queue: &mut Vec<Droplet>) -> MassBalance {
+fn run_layers(rules: &DropletRules, origin: Cell<i64>, map: DropletMap<'_>, queue: &mut Vec<Droplet>) -> MassBalance {
     run_lanes::<false, true>(rules, origin, map, queue)
 }
 
 /// Steps all droplets of `queue` until they end or leave the tile. Those that leave are written back to `queue`.
 #[inline(always)]
 fn run_lanes<const GENERAL: bool, const LAYERS: bool>(
-    rules: &Rules,
+    rules: &DropletRules,
     origin: Cell<i64>,
-    mut map: Map<'_>,
+    mut map: DropletMap<'_>,
     queue: &mut Vec<Droplet>,
 ) -> MassBalance {
     let mut tally = Tally::default();
@@ -63,27 +64,28 @@ fn run_lanes<const GENERAL: bool, const LAYERS: bool>(
     let (mut next, mut kept) = (0, 0);
     let mut busy: Mask = 0;
     loop {
-        for l in lanes_of(!busy & ALL) {
+        // Idle lanes take the next droplets of the queue, in its order.
+        for l in lane_indices(!busy & ALL) {
             let Some(droplet) = queue.get(next) else { break };
-            lanes.load(l, droplet, origin);
+            lanes.load_droplet(l, droplet, origin);
             busy |= 1 << l;
             next += 1;
         }
         if busy == 0 {
             break;
         }
-        let mut plan = lanes.plan(rules, &map);
-        let alive = act::<GENERAL, LAYERS>(busy, &mut plan, &lanes, rules, &mut map, &mut tally);
-        lanes.advance(&plan, alive, rules);
-        for l in lanes_of(alive & plan.leaves) {
+        let mut plan = lanes.plan_steps(rules, &map);
+        let alive = apply_ground_changes::<GENERAL, LAYERS>(busy, &mut plan, &lanes, rules, &mut map, &mut tally);
+        lanes.apply_plan(&plan, alive, rules);
+        for l in lane_indices(alive & plan.leaves) {
             // This slot of the queue is free: a lane has already taken the droplet that was there.
-            queue[kept] = lanes.store(l, origin);
+            queue[kept] = lanes.droplet_in_lane(l, origin);
             kept += 1;
         }
         busy = alive & !plan.leaves;
     }
     queue.truncate(kept);
-    tally.budget()
+    tally.to_mass_balance()
 }
 
 /// The mask of all lanes.
@@ -91,7 +93,7 @@ pub(super) const ALL: Mask = (1 << LANES) - 1;
 
 /// Returns the indices of the lanes in a mask, in ascending order.
 #[inline(always)]
-pub(super) fn lanes_of(mut mask: Mask) -> impl Iterator<Item = usize> {
+pub(super) fn lane_indices(mut mask: Mask) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let l = (mask != 0).then(|| mask.trailing_zeros() as usize);
         mask &= mask.wrapping_sub(1);
@@ -101,7 +103,7 @@ pub(super) fn lanes_of(mut mask: Mask) -> impl Iterator<Item = usize> {
 
 /// Returns the mask of the lanes whose flag is set.
 #[inline(always)]
-fn mask(flags: Lane<bool>) -> Mask {
+fn pack_lane_mask(flags: Lane<bool>) -> Mask {
     let mut mask = 0;
     for l in 0..LANES {
         mask |= Mask::from(flags[l]) << l;
@@ -125,8 +127,8 @@ pub(super) struct Lanes {
     age: Lane<u32>,
 }
 
-/// The next step of each droplet: its new state, the amount to move, and the masks that tell which lanes do what.
-pub(super) struct Plan {
+/// The next step of each droplet: its new state, the amount to move, and a mask of the lanes for each case.
+pub(super) struct LanePlan {
     pub(super) at: Lane<usize>,
     new_at: Lane<usize>,
     i: Lane<i32>,
@@ -179,7 +181,7 @@ impl Lanes {
 
     /// Loads a droplet into lane `l`.
     #[inline(always)]
-    pub(super) fn load(&mut self, l: usize, d: &Droplet, origin: Cell<i64>) {
+    pub(super) fn load_droplet(&mut self, l: usize, d: &Droplet, origin: Cell<i64>) {
         self.number[l] = d.number;
         (self.i[l], self.j[l]) = ((d.cell.row - origin.row) as i32, (d.cell.col - origin.col) as i32);
         (self.v[l], self.u[l]) = (d.part.row, d.part.col);
@@ -193,11 +195,11 @@ impl Lanes {
 
     /// Returns the droplet in lane `l`.
     #[inline(always)]
-    pub(super) fn store(&self, l: usize, origin: Cell<i64>) -> Droplet {
+    pub(super) fn droplet_in_lane(&self, l: usize, origin: Cell<i64>) -> Droplet {
         Droplet {
             number: self.number[l],
             cell: Cell::new(origin.row + i64::from(self.i[l]), origin.col + i64::from(self.j[l])),
-            part: self.part(l),
+            part: self.offset_in_cell(l),
             direction: [self.dy[l], self.dx[l]],
             velocity: self.velocity[l],
             water: self.water[l],
@@ -209,20 +211,22 @@ impl Lanes {
 
     /// Computes the next step of all lanes at once, without changing the ground.
     #[inline(always)]
-    pub(super) fn plan(&self, rules: &Rules, map: &Map<'_>) -> Plan {
+    pub(super) fn plan_steps(&self, rules: &DropletRules, map: &DropletMap<'_>) -> LanePlan {
         let none = [0.0f32; LANES];
         let (mut at, mut new_at) = ([0; LANES], [0; LANES]);
         for l in 0..LANES {
-            at[l] = map.soil.at(self.i[l], self.j[l]);
+            at[l] = map.soil.cell_index(self.i[l], self.j[l]);
         }
         let here = Corners::read(map, &at);
 
-        // Direction: the bilinear gradient, combined with what inertia keeps of the old direction.
+        // The new direction combines the bilinear gradient with the share of the old direction that inertia keeps.
         let (mut i, mut j, mut v, mut u, mut dy, mut dx) = ([0; LANES], [0; LANES], none, none, none, none);
         let mut rests = [false; LANES];
         for l in 0..LANES {
             let [gy, gx] = here.gradient(l, self.v[l], self.u[l]);
             let steepness = (gy * gy + gx * gx).sqrt();
+            // The quotient is infinite on level ground; it is replaced afterwards, since a selection vectorises and a
+            // branch does not.
             let pull = (1.0 - rules.inertia) / steepness;
             let pull = if steepness > 0.0 { pull } else { 0.0 };
             let y = self.dy[l] * rules.inertia - gy * pull;
@@ -234,28 +238,31 @@ impl Lanes {
             (dy[l], dx[l]) = (y * scale, x * scale);
             let (y, x) = (self.v[l] + dy[l], self.u[l] + dx[l]);
             let (down, across) = (y.floor(), x.floor());
-            i[l] = self.i[l] + cast::nearest(down);
-            j[l] = self.j[l] + cast::nearest(across);
+            // The number is whole already; this conversion compiles to vector instructions, unlike a saturating cast.
+            i[l] = self.i[l] + cast::round_half_even(down);
+            j[l] = self.j[l] + cast::round_half_even(across);
             // A sum just below a whole number may round up to it.
             v[l] = (y - down).min(0.999_999_94);
             u[l] = (x - across).min(0.999_999_94);
         }
         for l in 0..LANES {
-            new_at[l] = map.soil.at(i[l], j[l]);
+            new_at[l] = map.soil.cell_index(i[l], j[l]);
         }
         let there = Corners::read(map, &new_at);
 
-        // Transport capacity, and from it the amount to move.
+        // The transport capacity follows from the fall between the two positions, and from it the amount to move.
         let (mut velocity, mut exact, mut remainder, mut amount) = (none, none, none, [0; LANES]);
         let mut capacities = none;
         let (mut digs, mut climbs, mut carries) = ([false; LANES], [false; LANES], [0; LANES]);
         for l in 0..LANES {
-            let old = here.above(l, self.v[l], self.u[l]);
-            let new = there.above(l, v[l], u[l]);
+            // Heights are differences from the corner's height in units: an `f32` has 24 bits, fewer than an elevation.
+            let old = here.height_above_base(l, self.v[l], self.u[l]);
+            let new = there.height_above_base(l, v[l], u[l]);
             let rise = there.base[l].wrapping_sub(here.base[l]) as f32 + (new - old);
             let drop = -rise;
             let depth = (rules.sea.wrapping_sub(here.base[l])) as f32 - old;
             let at_sea = rules.has_sea && depth > 0.0;
+            // The capacity is c = max(−Δ, min_slope·dx)·v·w·capacity_factor; under the sea droplets only deposit.
             let capacity = drop.max(rules.min_drop) * self.velocity[l] * self.water[l] * rules.capacity;
             let capacity = if at_sea { 0.0 } else { capacity };
             capacities[l] = capacity;
@@ -265,12 +272,14 @@ impl Lanes {
             let filled = if climbs[l] { rise.min(carried) } else { (carried - capacity) * rules.deposition };
             let filled = if at_sea { filled.min(depth) } else { filled };
             let room = (MAX_CARRIED - self.carried[l]) as f32;
+            // The erosion is at most the fall of the step, as a volume, and at most the room that the load has.
             let dug = ((capacity - carried) * rules.erosion).min(drop * rules.dig_limit).min(room);
             // Fractions of a unit are carried over to the next step, as is the remainder of large amounts that the
             // brush rounds.
+            // A positive remainder is still to be deposited, and a negative one still to be eroded.
             exact[l] = if digs[l] { dug - self.remainder[l] } else { filled + self.remainder[l] };
-            let whole = cast::floor(exact[l].max(0.0));
-            amount[l] = if digs[l] { grained(whole) } else { whole.min(self.carried[l]) };
+            let whole = cast::floor_to_int(exact[l].max(0.0));
+            amount[l] = if digs[l] { round_to_grain(whole) } else { whole.min(self.carried[l]) };
             let left = exact[l] - amount[l] as f32;
             remainder[l] = (if digs[l] { -left } else { left }).clamp(-GRAIN, GRAIN);
             carries[l] = self.carried[l] + if digs[l] { amount[l] } else { -amount[l] };
@@ -286,8 +295,8 @@ impl Lanes {
             leaves[l] =
                 (i[l] < tile.start.row) | (j[l] < tile.start.col) | (i[l] >= tile.end.row) | (j[l] >= tile.end.col);
         }
-        let (spent, outward) = (mask(spent), mask(outward));
-        Plan {
+        let (spent, outward) = (pack_lane_mask(spent), pack_lane_mask(outward));
+        LanePlan {
             at,
             new_at,
             i,
@@ -302,18 +311,18 @@ impl Lanes {
             amount,
             exact,
             spent,
-            ends: spent | outward | mask(rests),
-            outward: outward & !mask(rests),
-            digs: mask(digs),
-            climbs: mask(climbs),
-            leaves: mask(leaves),
+            ends: spent | outward | pack_lane_mask(rests),
+            outward: outward & !pack_lane_mask(rests),
+            digs: pack_lane_mask(digs),
+            climbs: pack_lane_mask(climbs),
+            leaves: pack_lane_mask(leaves),
             capacity: capacities,
         }
     }
 
     /// Applies the plan to the lanes of `alive`.
     #[inline(always)]
-    pub(super) fn advance(&mut self, plan: &Plan, alive: Mask, rules: &Rules) {
+    pub(super) fn apply_plan(&mut self, plan: &LanePlan, alive: Mask, rules: &DropletRules) {
         for l in 0..LANES {
             let on = alive & (1 << l) != 0;
             self.i[l] = if on { plan.i[l] } else { self.i[l] };
@@ -339,7 +348,7 @@ impl Lanes {
     /// Returns the position of the droplet in lane `l` relative to the corner north-west of it, as fractions of a row
     /// and a column.
     #[inline(always)]
-    pub(super) fn part(&self, l: usize) -> Cell<f32> {
+    pub(super) fn offset_in_cell(&self, l: usize) -> Cell<f32> {
         Cell::new(self.v[l], self.u[l])
     }
 }
@@ -347,53 +356,58 @@ impl Lanes {
 /// Changes the ground as planned for the lanes of `busy`, and corrects the plan where the ground did not allow it.
 /// Returns the lanes whose droplets live on.
 #[inline(always)]
-pub(super) fn act<const GENERAL: bool, const LAYERS: bool>(
+pub(super) fn apply_ground_changes<const GENERAL: bool, const LAYERS: bool>(
     busy: Mask,
-    plan: &mut Plan,
+    plan: &mut LanePlan,
     lanes: &Lanes,
-    rules: &Rules,
-    map: &mut Map<'_>,
+    rules: &DropletRules,
+    map: &mut DropletMap<'_>,
     tally: &mut Tally,
 ) -> Mask {
     tally.steps += u64::from((busy & !plan.spent).count_ones());
     if LAYERS && let Some(visits) = &mut map.visits {
-        for l in lanes_of(busy & !plan.spent) {
+        for l in lane_indices(busy & !plan.spent) {
             let visits = &mut visits[plan.at[l]];
             *visits = visits.saturating_add(1);
         }
     }
     let mut ends = busy & plan.ends;
     if GENERAL {
-        for l in lanes_of(busy & !ends) {
+        for l in lane_indices(busy & !ends) {
             ends |= Mask::from(map.soil.has_no_data(plan.i[l], plan.j[l])) << l;
         }
     }
     let alive = busy & !ends;
 
-    for l in lanes_of(alive & plan.digs) {
-        let taken = map.soil.dig::<GENERAL, LAYERS>(&rules.brush, lanes.nearest_cell(l), plan.amount[l], tally);
+    // Lanes change the ground in ascending order, so the result does not depend on how lanes are executed.
+    for l in lane_indices(alive & plan.digs) {
+        let taken =
+            map.soil.erode_around::<GENERAL, LAYERS>(&rules.brush, lanes.nearest_cell(l), plan.amount[l], tally);
+        // The ground may give less than planned, at the floor or where it is protected.
         plan.carried[l] += taken - plan.amount[l];
     }
-    for l in lanes_of(alive & !plan.digs) {
+    for l in lane_indices(alive & !plan.digs) {
         if plan.climbs & (1 << l) != 0 {
             // Other lanes may have filled the same depression in the meantime.
-            let rise = map.rise(plan.at[l], lanes.part(l), plan.new_at[l], Cell::new(plan.v[l], plan.u[l]));
+            let rise =
+                map.rise_between(plan.at[l], lanes.offset_in_cell(l), plan.new_at[l], Cell::new(plan.v[l], plan.u[l]));
             let exact = plan.exact[l].min(rise.max(0.0) + lanes.remainder[l]);
-            plan.amount[l] = cast::floor(exact.max(0.0)).min(lanes.carried[l]);
+            plan.amount[l] = cast::floor_to_int(exact.max(0.0)).min(lanes.carried[l]);
             plan.remainder[l] = (exact - plan.amount[l] as f32).clamp(-GRAIN, GRAIN);
         }
-        let laid = map.soil.lay::<GENERAL, LAYERS>(plan.at[l], lanes.part(l), plan.amount[l], tally);
+        let laid = map.soil.deposit_at::<GENERAL, LAYERS>(plan.at[l], lanes.offset_in_cell(l), plan.amount[l], tally);
         plan.carried[l] = lanes.carried[l] - laid;
     }
-    for l in lanes_of(ends) {
+    for l in lane_indices(ends) {
         let carried = lanes.carried[l];
         let steps_out = plan.outward & !plan.spent & (1 << l) != 0;
-        let side = map.side_beyond(plan.i[l], plan.j[l]).filter(|_| steps_out);
+        // Over an open edge the load leaves the world; everywhere else a droplet that ends deposits it.
+        let side = map.exited_side(plan.i[l], plan.j[l]).filter(|_| steps_out);
         let laid = if side.is_some_and(|side| rules.edges[side] == Edge::Open) {
             0
         } else {
             // Less than the whole load is deposited only at the highest elevation that can be stored.
-            map.soil.lay::<GENERAL, LAYERS>(plan.at[l], lanes.part(l), carried, tally)
+            map.soil.deposit_at::<GENERAL, LAYERS>(plan.at[l], lanes.offset_in_cell(l), carried, tally)
         };
         tally.exported += i64::from(carried - laid);
     }

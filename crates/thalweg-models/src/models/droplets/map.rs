@@ -1,8 +1,8 @@
 //! The ground around droplets, and its slope.
 
-use crate::models::droplets::{DEPOSIT, Rules, VISITS, WEAR};
-use crate::process::brush::Soil;
-use crate::process::particles::{Patch, require_layer};
+use crate::models::droplets::{DEPOSIT, DropletRules, VISITS, WEAR};
+use crate::process::brush::GroundPlanes;
+use crate::process::particles::{ParticlePatch, require_layer};
 use thalweg_core::terrain::{GROUND, HARDNESS, LOOSE, PROTECT};
 use thalweg_core::{Cell, CellRect, Result};
 
@@ -13,37 +13,37 @@ pub const LANES: usize = 8;
 pub type Lane<T> = [T; LANES];
 
 /// A patch as used by droplets.
-pub struct Map<'a> {
+pub struct DropletMap<'a> {
     /// The ground with its layers.
-    pub soil: Soil<'a>,
+    pub soil: GroundPlanes<'a>,
     /// Number of droplet steps on each cell.
     pub visits: Option<&'a mut [u32]>,
-    /// The cells of the tile, as in [`Patch::tile`].
+    /// The cells of the tile, as in [`ParticlePatch::tile`].
     pub tile: CellRect<i32>,
 }
 
-impl<'a> Map<'a> {
+impl<'a> DropletMap<'a> {
     /// Creates the map of a patch.
     ///
     /// # Errors
-    /// The patch has no ground plane.
-    pub fn new(rules: &Rules, patch: &'a mut Patch) -> Result<Self> {
-        let Patch { stride, valid, tile, .. } = *patch;
-        let mut planes = patch.planes();
-        let soil = Soil {
-            ground: require_layer(GROUND.name, planes.height(GROUND.name))?,
-            loose: planes.height(LOOSE.name),
-            wear: planes.height(WEAR.name),
-            deposit: planes.height(DEPOSIT.name),
-            hardness: planes.factor(HARDNESS.name),
-            protect: planes.factor(PROTECT.name),
+    /// Returns an error if the patch has no ground plane.
+    pub fn new(rules: &DropletRules, patch: &'a mut ParticlePatch) -> Result<Self> {
+        let ParticlePatch { stride, valid, tile, .. } = *patch;
+        let mut planes = patch.split_planes();
+        let soil = GroundPlanes {
+            ground: require_layer(GROUND.name, planes.take_heights(GROUND.name))?,
+            loose: planes.take_heights(LOOSE.name),
+            wear: planes.take_heights(WEAR.name),
+            deposit: planes.take_heights(DEPOSIT.name),
+            hardness: planes.factor_plane(HARDNESS.name),
+            protect: planes.factor_plane(PROTECT.name),
             outside: planes.outside,
             stride,
             valid,
             floor: rules.floor,
             quantum: rules.quantum,
         };
-        Ok(Self { soil, visits: planes.count(VISITS.name), tile })
+        Ok(Self { soil, visits: planes.take_counts(VISITS.name), tile })
     }
 
     /// Returns true if layers other than the ground are maintained.
@@ -55,11 +55,12 @@ impl<'a> Map<'a> {
     /// Returns the side of the world beyond which position (i, j) is: 0 north, 1 east, 2 south, 3 west; `None` if it
     /// is inside.
     #[inline(always)]
-    pub fn side_beyond(&self, i: i32, j: i32) -> Option<usize> {
+    pub fn exited_side(&self, i: i32, j: i32) -> Option<usize> {
         let CellRect { start, end } = self.soil.valid;
         if i >= start.row && j >= start.col && i + 1 < end.row && j + 1 < end.col {
             return None;
         }
+        // At a corner the first side in the order north, east, south, west counts.
         Some(if i < start.row {
             0
         } else if j + 1 >= end.col {
@@ -74,10 +75,11 @@ impl<'a> Map<'a> {
     /// Returns the rise of the current ground from one position to another. A position is the index of the corner
     /// north-west of it and the fractions of a row and a column from there.
     #[inline(always)]
-    pub fn rise(&self, at: usize, from: Cell<f32>, new_at: usize, to: Cell<f32>) -> f32 {
+    pub fn rise_between(&self, at: usize, from: Cell<f32>, new_at: usize, to: Cell<f32>) -> f32 {
         let above = |at: usize, Cell { row: v, col: u }: Cell<f32>| {
             let stride = self.soil.stride;
             let (north, south) = (&self.soil.ground[at..at + 2], &self.soil.ground[at + stride..at + stride + 2]);
+            // Differences are formed in integers, since an `f32` cannot represent every elevation.
             let over = |corner: i32| (corner - north[0]) as f32;
             (over(north[1]) * u) * (1.0 - v) + (over(south[0]) * (1.0 - u) + over(south[1]) * u) * v
         };
@@ -97,12 +99,13 @@ pub struct Corners {
 /// Reads the corners of all lanes.
 impl Corners {
     #[inline(always)]
-    pub fn read(map: &Map<'_>, at: &Lane<usize>) -> Self {
+    pub fn read(map: &DropletMap<'_>, at: &Lane<usize>) -> Self {
         let zero = [0i32; LANES];
         let (mut base, mut east, mut south, mut south_east) = (zero, zero, zero, zero);
         for l in 0..LANES {
             let (ground, stride) = (&*map.soil.ground, map.soil.stride);
             // Idle lanes, and lanes about to leave the world, may be beyond the patch.
+            // The index is clamped instead of tested, so that all lanes run the same code.
             let at = at[l].min(ground.len() - stride - 2);
             let (north, below) = (&ground[at..at + 2], &ground[at + stride..at + stride + 2]);
             (base[l], east[l]) = (north[0], north[1]);
@@ -135,7 +138,7 @@ impl Corners {
 
     /// Returns the bilinear height above the base.
     #[inline(always)]
-    pub fn above(&self, l: usize, v: f32, u: f32) -> f32 {
+    pub fn height_above_base(&self, l: usize, v: f32, u: f32) -> f32 {
         (self.east[l] * u) * (1.0 - v) + (self.south[l] * (1.0 - u) + self.south_east[l] * u) * v
     }
 }

@@ -1,22 +1,22 @@
 //! Droplet erosion: see [`Droplets`].
 
 mod lanes;
-mod local;
 mod map;
 mod pour;
+mod shower;
 mod trace;
 
-pub use pour::{Circle, pour};
-pub use trace::{TracePoint, trace, traces};
+pub use pour::{Circle, pour_droplets};
+pub use trace::{TracePoint, trace_droplet, trace_droplets};
 
 use rayon::prelude::*;
 
 use crate::model::{About, Family, Local, MassBalance, Model, PlayedRole, Role, StepReach, Stepper, Tick};
-use crate::models::droplets::local::{SHOWERS, Shower};
-use crate::process::brush::Brush;
+use crate::models::droplets::shower::{DropletShower, SHOWERS};
+use crate::process::brush::ErosionBrush;
 use crate::process::coarse::{self, Coarsened};
 use crate::process::particles::{self, Particle, Planes};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::declare::codec::{Row, columns};
 use thalweg_core::terrain::grid::Edges;
 use thalweg_core::terrain::height::UNITS;
@@ -133,24 +133,24 @@ const GRAIN: f32 = 65_536.0;
 
 impl Droplets {
     /// Returns the stride in metres: the parameter, or the cell width if that is 0.
-    fn stride(&self, grid: &Grid) -> f64 {
+    fn effective_stride(&self, grid: &Grid) -> f64 {
         if self.stride > 0.0 { self.stride } else { grid.cell }
     }
 
     /// Returns the radius of the brush in cells.
     fn radius_cells(&self, grid: &Grid) -> f64 {
-        self.radius * self.stride(grid) / grid.cell
+        self.radius * self.effective_stride(grid) / grid.cell
     }
 
     /// Returns the number of grid cells per side of a cell of the coarser grid that droplets run on.
-    fn factor(&self, grid: &Grid) -> usize {
-        (self.stride(grid) / grid.cell).round().clamp(1.0, MAX_STRIDE_CELLS) as usize
+    fn coarsening_factor(&self, grid: &Grid) -> usize {
+        (self.effective_stride(grid) / grid.cell).round().clamp(1.0, MAX_STRIDE_CELLS) as usize
     }
 
     /// Returns the number of rounds on the coarse grid between two transfers to the fine ground. A transfer costs as
     /// much as the fine cells, so larger blocks have more rounds.
-    fn rounds(&self, grid: &Grid) -> u32 {
-        (self.factor(grid).pow(2) as u32).min(16)
+    fn rounds_per_transfer(&self, grid: &Grid) -> u32 {
+        (self.coarsening_factor(grid).pow(2) as u32).min(16)
     }
 
     /// Returns the distance in cells to the farthest cell that a droplet's step reads or writes.
@@ -159,58 +159,66 @@ impl Droplets {
     }
 
     /// Returns the maximum number of steps of a droplet on a grid.
-    fn steps_each(&self, grid: &Grid) -> u32 {
-        (f64::from(self.max_steps) * self.stride(grid) / grid.cell).round().clamp(1.0, 1e6) as u32
+    fn max_steps_per_droplet(&self, grid: &Grid) -> u32 {
+        (f64::from(self.max_steps) * self.effective_stride(grid) / grid.cell).round().clamp(1.0, 1e6) as u32
     }
 
     /// Returns the total number of droplets.
-    fn droplets(&self, grid: &Grid) -> u64 {
+    fn total_droplets(&self, grid: &Grid) -> u64 {
         if self.count > 0 {
             return u64::from(self.count);
         }
-        let density = if self.density > 0.0 { self.density } else { 1e6 / self.stride(grid).powi(2) };
+        let density = if self.density > 0.0 { self.density } else { 1e6 / self.effective_stride(grid).powi(2) };
         (density * grid.extent().height * grid.extent().width / 1e6).round().min(1e12) as u64
     }
 
     /// Returns the number of droplets started by one step.
-    fn batch(&self, grid: &Grid) -> u64 {
+    fn droplets_per_step(&self, grid: &Grid) -> u64 {
         let by_cells = (grid.world[0] * grid.world[1] / CELLS_PER_DROPLET).max(1) as u64;
-        by_cells.max(self.droplets(grid).div_ceil(1 << 30))
+        // The second bound keeps the number of steps below 2³⁰, whatever the density.
+        by_cells.max(self.total_droplets(grid).div_ceil(1 << 30))
     }
 
     /// Returns the steps on a grid of the droplets' own cells: rounds that start droplets, then rounds in which the
     /// last ones finish.
-    fn own_steps(&self, grid: &Grid) -> u32 {
-        self.raining_steps(grid) + 8 + self.steps_each(grid) / 8
+    fn total_steps(&self, grid: &Grid) -> u32 {
+        // A droplet that enters a tile is at least `MARGIN` = 8 cells away from where it leaves it, so each round
+        // advances it by 8 steps or more. Eight further rounds are a reserve; the last round lets all droplets that
+        // remain settle.
+        self.raining_steps(grid) + 8 + self.max_steps_per_droplet(grid) / 8
     }
 
     /// Returns the number of steps that start droplets.
     fn raining_steps(&self, grid: &Grid) -> u32 {
-        self.droplets(grid).div_ceil(self.batch(grid)) as u32
+        self.total_droplets(grid).div_ceil(self.droplets_per_step(grid)) as u32
     }
 
     /// Creates the stepper of droplets that start in the circle `within`, or anywhere if it is `None`.
-    fn stepper(&self, grid: &Grid, within: Option<Circle>) -> Result<Box<dyn Stepper>> {
+    fn create_stepper_within(&self, grid: &Grid, within: Option<Circle>) -> Result<Box<dyn Stepper>> {
         self.check(grid)?;
-        let factor = self.factor(grid);
-        let coarse = coarse::grid(grid, factor);
-        let steps = self.own_steps(&coarse);
+        let factor = self.coarsening_factor(grid);
+        let coarse = coarse::coarsen_grid(grid, factor);
+        let steps = self.total_steps(&coarse);
+        // Droplets of wide strides run on a coarse copy of the ground, which costs the same at any resolution.
         // On the coarse cells the stride is the same, so the factor is 1 there.
-        let rain = Rain { rules: Rules::new(self, &coarse), model: self.clone(), last: steps - 1, within };
+        let rain =
+            DropletStepper { rules: DropletRules::new(self, &coarse), model: self.clone(), last: steps - 1, within };
         if factor == 1 {
             return Ok(Box::new(rain));
         }
-        Ok(Box::new(Coarsened { factor, rounds: self.rounds(grid), steps, inner: Box::new(rain) }))
+        Ok(Box::new(Coarsened { factor, rounds: self.rounds_per_transfer(grid), steps, inner: Box::new(rain) }))
     }
 
     /// Creates droplet `number` at a place, given in rows and columns from the centre of the world's first cell.
     /// Returns `None` outside the terrain, at sea, and next to cells without data.
-    fn set_out(&self, terrain: &Terrain, number: u64, place: Cell<f64>) -> Option<Droplet> {
+    fn create_droplet(&self, terrain: &Terrain, number: u64, place: Cell<f64>) -> Option<Droplet> {
         let grid = &terrain.grid;
         let cell = Cell::new(place.row as i64 + grid.first[0], place.col as i64 + grid.first[1]);
-        let Cell { row: i, col: j } = grid.local(cell).filter(|local| (0..2).all(|a| local[a] + 1 < grid.size[a]))?;
+        let Cell { row: i, col: j } =
+            grid.local_cell(cell).filter(|local| (0..2).all(|a| local[a] + 1 < grid.size[a]))?;
         let at_sea = grid.sea_level.is_some_and(|sea| terrain.ground[(i, j)] < sea);
         let void = [(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)].iter().any(|(i, j)| terrain.is_nodata(*i, *j));
+        // A droplet starts without a direction, so the gradient alone decides its first step.
         (!at_sea && !void).then_some(Droplet {
             number,
             cell,
@@ -239,69 +247,77 @@ impl Model for Droplets {
         }
     }
 
-    fn parts(&self) -> &'static [PlayedRole] {
+    fn roles(&self) -> &'static [PlayedRole] {
         &[PlayedRole { role: Role::Droplets, with: &[] }]
     }
 
     fn check(&self, grid: &Grid) -> Result<()> {
-        let cells = self.stride(grid) / grid.cell;
+        let cells = self.effective_stride(grid) / grid.cell;
         if cells > MAX_STRIDE_CELLS {
             let allowed = format!("up to {} m ({MAX_STRIDE_CELLS} cells here)", MAX_STRIDE_CELLS * grid.cell);
-            return Err(Error::value("droplets.stride", format!("{} m", self.stride(grid)), allowed));
+            return Err(Error::invalid_value("droplets.stride", format!("{} m", self.effective_stride(grid)), allowed));
         }
         Ok(())
     }
 
     fn steps(&self, grid: &Grid) -> u32 {
-        let coarse = coarse::grid(grid, self.factor(grid));
-        self.own_steps(&coarse).div_ceil(self.rounds(grid))
+        let coarse = coarse::coarsen_grid(grid, self.coarsening_factor(grid));
+        self.total_steps(&coarse).div_ceil(self.rounds_per_transfer(grid))
     }
 
     fn reach(&self, grid: &Grid) -> StepReach {
-        let factor = self.factor(grid);
-        let round = particles::round_reach(self.step_reach(&coarse::grid(grid, factor)) + MARGIN);
-        StepReach::Cells(if factor == 1 { round } else { (round * self.rounds(grid) as usize + 2) * factor })
+        let factor = self.coarsening_factor(grid);
+        let round = particles::round_reach(self.step_reach(&coarse::coarsen_grid(grid, factor)) + MARGIN);
+        StepReach::Cells(if factor == 1 {
+            round
+        } else {
+            // A step of the grid runs several rounds on the blocks. Two more blocks cover the alignment of blocks and
+            // the spread of a block's change over its neighbours.
+            (round * self.rounds_per_transfer(grid) as usize + 2) * factor
+        })
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        let factor = self.factor(grid) as u64;
+        let factor = self.coarsening_factor(grid) as u64;
         if factor == 1 { 0 } else { grid.len() as u64 / (factor * factor) * 40 }
     }
 
-    fn local(&self, local: &mut Local) -> Option<&'static str> {
+    fn define_refinement(&self, local: &mut Local) -> Option<&'static str> {
         for number in 0..SHOWERS {
-            local.join(Shower::new(self, number, local.cell, local.key)?);
+            local.add_refinement_operator(DropletShower::new(self, number, local.cell, local.key)?);
         }
         Some("showers of droplets that run a few cells, on levels whose cells are not narrower than their stride")
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
-        self.stepper(grid, None)
+        self.create_stepper_within(grid, None)
     }
 }
 
 /// The stepper on the droplets' own cells.
-struct Rain {
+struct DropletStepper {
     model: Droplets,
-    rules: Rules,
+    rules: DropletRules,
     last: u32,
     /// Circle in which droplets start; anywhere if `None`.
     within: Option<Circle>,
 }
 
-impl Stepper for Rain {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
-        let underway = Droplet::take(terrain, TABLE, Droplet::possible)?;
-        let mut droplets = self.started(terrain, tick);
+impl Stepper for DropletStepper {
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+        // The droplets of a step are those that earlier steps have left under way, and a new batch.
+        let underway = Droplet::take_table(terrain, TABLE, Droplet::validate_in_window)?;
+        let mut droplets = self.spawn_droplets(terrain, tick);
         let mut budget = MassBalance { particles: droplets.len() as u64, ..MassBalance::default() };
         droplets.reserve_exact(underway.len());
         droplets.extend(underway);
+        // The requested layers are taken out of the terrain, so that they can be written together with the ground.
         let asked = [(self.model.visits, &VISITS), (self.model.wear, &WEAR), (self.model.deposit, &DEPOSIT)];
         let mut written: Vec<(&LayerSpec, Cells)> =
-            asked.into_iter().filter(|(on, _)| *on).map(|(_, spec)| (spec, terrain.take(spec))).collect();
+            asked.into_iter().filter(|(on, _)| *on).map(|(_, spec)| (spec, terrain.take_layer(spec))).collect();
         if !droplets.is_empty() {
             let grid = terrain.grid.clone();
-            let mut planes = Planes::of(terrain, &[HARDNESS, PROTECT]);
+            let mut planes = Planes::from_terrain(terrain, &[HARDNESS, PROTECT]);
             for (spec, cells) in &mut written {
                 match cells {
                     Cells::Height(field) => planes.heights.push((spec.name, field)),
@@ -309,11 +325,11 @@ impl Stepper for Rain {
                     Cells::Float(_) => {}
                 }
             }
-            let (mut alive, mut done) = particles::round(&self.rules, &grid, &mut planes, droplets)?;
+            let (mut alive, mut done) = particles::run_round(&self.rules, &grid, &mut planes, droplets)?;
             if tick.step == self.last {
                 // Droplets that have not come to rest in all rounds deposit their load where they are.
                 alive.iter_mut().for_each(|droplet| droplet.age = self.rules.max_steps);
-                let (left, settled) = particles::round(&self.rules, &grid, &mut planes, alive)?;
+                let (left, settled) = particles::run_round(&self.rules, &grid, &mut planes, alive)?;
                 alive = left;
                 done += settled;
             }
@@ -323,33 +339,35 @@ impl Stepper for Rain {
             }
         }
         for (spec, cells) in written {
-            terrain.insert(spec, cells)?;
+            terrain.insert_layer(spec, cells)?;
         }
         Ok(budget)
     }
 }
 
-impl Rain {
+impl DropletStepper {
     /// Returns the droplets that this step starts in this window, on land.
-    fn started(&self, terrain: &Terrain, tick: Tick) -> Vec<Droplet> {
+    fn spawn_droplets(&self, terrain: &Terrain, tick: Tick) -> Vec<Droplet> {
         let grid = &terrain.grid;
-        let batch = self.model.batch(grid);
+        let batch = self.model.droplets_per_step(grid);
         let first = u64::from(tick.step) * batch;
-        let numbers = first..(first + batch).min(self.model.droplets(grid)).max(first);
+        let numbers = first..(first + batch).min(self.model.total_droplets(grid)).max(first);
         let room = grid.world.map(|cells| cells as f64 - 1.0);
         if room.contains(&0.0) {
             return Vec::new();
         }
-        let rain = terrain.float(&RAIN);
+        let rain = terrain.float_layer(&RAIN);
+        // The place depends on the droplet's number and the world's size alone, so a window starts the same droplets.
         let start = |number: u64| {
-            let key: Key = tick.key.and(number);
+            let key: RandomKey = tick.key.derive_key(number);
             if let Some(circle) = &self.within {
-                return self.model.set_out(terrain, number, circle.draw(key, grid)?);
+                return self.model.create_droplet(terrain, number, circle.sample_start_position(key, grid)?);
             }
-            let at = key.pair();
-            let droplet = self.model.set_out(terrain, number, Cell::new(at[0] * room[0], at[1] * room[1]))?;
+            let at = key.uniform_pair();
+            let droplet = self.model.create_droplet(terrain, number, Cell::new(at[0] * room[0], at[1] * room[1]))?;
             let cell = Cell::from_axes(|a| (droplet.cell[a] - grid.origin[a]) as usize);
-            let dry = rain.is_some_and(|rain| key.and(1).unit() >= f64::from(rain[cell]));
+            // Rain below 1 thins the droplets out: the value of the layer is the probability that a droplet starts.
+            let dry = rain.is_some_and(|rain| key.derive_key(1).uniform_unit() >= f64::from(rain[cell]));
             (!dry).then_some(droplet)
         };
         // In two passes, of which the second works in place: collecting directly would hold the droplets in memory
@@ -388,7 +406,7 @@ impl Particle for Droplet {
 }
 
 impl Row for Droplet {
-    const THING: &'static str = "droplet";
+    const ITEM_NAME: &'static str = "droplet";
 
     columns! {
         Droplet {
@@ -411,9 +429,9 @@ impl Row for Droplet {
 impl Droplet {
     /// Returns the droplet if its values are valid in the window of `grid`, and `None` otherwise. Tables may come from
     /// files.
-    fn possible(self, grid: &Grid) -> Option<Self> {
+    fn validate_in_window(self, grid: &Grid) -> Option<Self> {
         // All four corners are in the world, and the north-western one is in the window.
-        let possible = grid.local(self.cell).is_some()
+        let possible = grid.local_cell(self.cell).is_some()
             && (0..2).all(|a| self.cell[a] + 1 < grid.world[a] as i64)
             && [self.part.row, self.part.col].iter().all(|part| (0.0..1.0).contains(part))
             && self.direction.iter().all(|d| d.abs() <= 1.001)
@@ -426,8 +444,8 @@ impl Droplet {
 }
 
 /// The parameters, converted for a grid; lengths in cells, heights in units.
-pub(super) struct Rules {
-    brush: Brush,
+pub(super) struct DropletRules {
+    brush: ErosionBrush,
     step_reach: usize,
     inertia: f32,
     capacity: f32,
@@ -448,14 +466,17 @@ pub(super) struct Rules {
     quantum: i32,
 }
 
-impl Rules {
+impl DropletRules {
     fn new(model: &Droplets, grid: &Grid) -> Self {
-        let q = grid.cell / model.stride(grid);
+        let q = grid.cell / model.effective_stride(grid);
+        // A share per stride becomes a share per cell that compounds to it over a stride.
         let per_cell = |share: f64| (1.0 - libm::pow(1.0 - share, q)) as f32;
         Self {
-            brush: Brush::new(model.radius_cells(grid)),
+            brush: ErosionBrush::new(model.radius_cells(grid)),
             step_reach: model.step_reach(grid),
             inertia: libm::pow(model.inertia, q) as f32,
+            // Moved sediment is a volume: as a height on cells q strides wide it is divided by q², and the fall over
+            // one cell that the capacity is a multiple of is q times that over a stride.
             capacity: (model.capacity_factor / (q * q * q)) as f32,
             min_drop: (model.min_slope * grid.cell * UNITS) as f32,
             erosion: per_cell(model.erosion),
@@ -464,8 +485,8 @@ impl Rules {
             gravity: (model.gravity / UNITS) as f32,
             keep_water: 1.0 - per_cell(model.evaporation),
             min_water: model.min_water as f32,
-            max_steps: model.steps_each(grid),
-            floor: Height::saturating(model.floor).0,
+            max_steps: model.max_steps_per_droplet(grid),
+            floor: Height::from_metres_clamped(model.floor).0,
             sea: grid.sea_level.map_or(0, |h| h.0),
             has_sea: grid.sea_level.is_some(),
             edges: grid.edges,

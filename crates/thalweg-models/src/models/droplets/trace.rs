@@ -1,18 +1,18 @@
-//! [`trace`]: the path of a single droplet.
+//! [`trace_droplet`]: the path of a single droplet.
 
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::{MassBalance, Model};
-use crate::models::droplets::lanes::{Lanes, act};
-use crate::models::droplets::map::{Corners, Map};
-use crate::models::droplets::pour::standing;
-use crate::models::droplets::{Droplet, Droplets, Rules};
+use crate::models::droplets::lanes::{Lanes, apply_ground_changes};
+use crate::models::droplets::map::{Corners, DropletMap};
+use crate::models::droplets::pour::point_to_position;
+use crate::models::droplets::{Droplet, DropletRules, Droplets};
 use crate::process::brush::Tally;
 use crate::process::coarse;
-use crate::process::particles::{self, Kernel, Patch, Planes};
-use thalweg_core::base::rng::Key;
+use crate::process::particles::{self, ParticleKernel, ParticlePatch, Planes};
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{HARDNESS, PROTECT};
 use thalweg_core::{CellRect, Error, Point, Result, Terrain};
@@ -43,57 +43,68 @@ pub struct TracePoint {
 /// path is empty where no droplet can start: at sea, next to cells without data, and in a world one cell wide.
 ///
 /// # Errors
-/// A stride of more than 500 cells ([`Model::check`]); a start outside the world.
-pub fn trace(model: &Droplets, terrain: &Terrain, start: impl Into<Point>, most: usize) -> Result<Vec<TracePoint>> {
+/// Returns an error for a stride of more than 500 cells ([`Model::check`]), or for a start outside the world.
+pub fn trace_droplet(
+    model: &Droplets,
+    terrain: &Terrain,
+    start: impl Into<Point>,
+    most: usize,
+) -> Result<Vec<TracePoint>> {
     let start = start.into();
     model.check(&terrain.grid)?;
-    if let Some(axis) = terrain.grid.outside(start) {
+    if let Some(axis) = terrain.grid.find_axis_outside(start) {
         let (name, value) = [("y", start.y), ("x", start.x)][axis];
-        return Err(Error::value(format!("start.{name}"), format!("{value} m"), terrain.grid.span(axis)));
+        return Err(Error::invalid_value(
+            format!("start.{name}"),
+            format!("{value} m"),
+            terrain.grid.describe_span(axis),
+        ));
     }
-    let mut around = around(model, terrain, start);
+    // Only the part that the droplet can reach is copied, with the layers that resist erosion.
+    let mut around = crop_reachable_terrain(model, terrain, start);
     around.layers.retain(|name, _| name == HARDNESS.name || name == PROTECT.name);
     around.tables.clear();
-    let factor = model.factor(&around.grid);
-    let mut ground = if factor == 1 { around } else { coarse::reduced(&around, factor) };
+    let factor = model.coarsening_factor(&around.grid);
+    let mut ground = if factor == 1 { around } else { coarse::coarsen_terrain(&around, factor) };
     // The layers of earlier work are not part of this droplet's record.
     let model = Droplets { visits: false, wear: false, deposit: false, ..model.clone() };
-    let place = standing(&ground.grid, start);
-    let Some(droplet) = place.and_then(|place| model.set_out(&ground, 0, place)) else { return Ok(Vec::new()) };
-    let rules = Rules::new(&model, &ground.grid);
-    let watch = Watch { rules: &rules, cell: ground.grid.cell, most, seen: Mutex::new(Vec::new()) };
+    let place = point_to_position(&ground.grid, start);
+    let Some(droplet) = place.and_then(|place| model.create_droplet(&ground, 0, place)) else { return Ok(Vec::new()) };
+    let rules = DropletRules::new(&model, &ground.grid);
+    let watch = TracingKernel { rules: &rules, cell: ground.grid.cell, most, seen: Mutex::new(Vec::new()) };
     let grid = ground.grid.clone();
-    let mut planes = Planes::of(&mut ground, &[HARDNESS, PROTECT]);
+    let mut planes = Planes::from_terrain(&mut ground, &[HARDNESS, PROTECT]);
     let mut alive = if most == 0 { Vec::new() } else { vec![droplet] };
+    // Each round runs the droplet until it leaves its tile; the path continues in the next one.
     while !alive.is_empty() {
-        (alive, _) = particles::round(&watch, &grid, &mut planes, alive)?;
+        (alive, _) = particles::run_round(&watch, &grid, &mut planes, alive)?;
     }
     Ok(watch.seen.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Returns an endless iterator over the paths of droplets that start all over the world, as [`trace`] computes them,
-/// each with at most `most` points. It is empty if the model does not suit the world. The starting places are the same
-/// for every terrain of that extent, so that paths change only as the land does. The caller takes as many as it has
-/// time for.
-pub fn traces<'a>(
+/// Returns an endless iterator over the paths of droplets that start all over the world, as [`trace_droplet`] computes
+/// them, each with at most `most` points. It is empty if the model does not suit the world. The starting places are the
+/// same for every terrain of that extent, so that paths change only as the land does. The caller takes as many as it
+/// has time for.
+pub fn trace_droplets<'a>(
     model: &'a Droplets,
     terrain: &'a Terrain,
     most: usize,
 ) -> impl Iterator<Item = Vec<TracePoint>> + 'a {
-    let key = Key::new(0, "seen");
+    let key = RandomKey::new(0, "seen");
     (0u64..).map_while(move |number| {
-        let [x, y] = key.and(number).pair();
-        trace(model, terrain, terrain.grid.point_at_shares(Point { x, y }), most).ok()
+        let [x, y] = key.derive_key(number).uniform_pair();
+        trace_droplet(model, terrain, terrain.grid.point_at_shares(Point { x, y }), most).ok()
     })
 }
 
 /// Returns the part of the terrain that a droplet from `start` can reach, with a margin.
-fn around(model: &Droplets, terrain: &Terrain, start: Point) -> Terrain {
+fn crop_reachable_terrain(model: &Droplets, terrain: &Terrain, start: Point) -> Terrain {
     let grid = &terrain.grid;
-    let factor = model.factor(grid);
-    let own = coarse::grid(grid, factor);
+    let factor = model.coarsening_factor(grid);
+    let own = coarse::coarsen_grid(grid, factor);
     // Two more blocks, since blocks are aligned to the world and read the blocks around them.
-    let reach = (model.steps_each(&own) as usize + model.step_reach(&own) + 4).saturating_mul(factor) as i64;
+    let reach = (model.max_steps_per_droplet(&own) as usize + model.step_reach(&own) + 4).saturating_mul(factor) as i64;
     let span = |axis: usize, metres: f64| {
         let at = (metres / grid.cell).floor() as i64 - grid.origin[axis];
         let bound = |x: i64| x.clamp(0, grid.size[axis] as i64) as usize;
@@ -103,42 +114,45 @@ fn around(model: &Droplets, terrain: &Terrain, start: Point) -> Terrain {
     if rows.is_empty() || cols.is_empty() {
         return terrain.clone();
     }
-    terrain.window(CellRect::new([rows.start, cols.start], [rows.len(), cols.len()]))
+    terrain.copy_window(CellRect::new([rows.start, cols.start], [rows.len(), cols.len()]))
 }
 
 /// The kernel of droplets, with a record of the states that it passes.
-struct Watch<'a> {
-    rules: &'a Rules,
+struct TracingKernel<'a> {
+    rules: &'a DropletRules,
     cell: f64,
     most: usize,
     seen: Mutex<Vec<TracePoint>>,
 }
 
-impl Kernel for Watch<'_> {
+impl ParticleKernel for TracingKernel<'_> {
     type Particle = Droplet;
 
     fn step_reach(&self) -> usize {
         self.rules.step_reach()
     }
 
-    fn margin(&self) -> usize {
-        self.rules.margin()
+    fn tile_margin(&self) -> usize {
+        self.rules.tile_margin()
     }
 
-    fn run(&self, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Result<MassBalance> {
+    fn run(&self, patch: &mut ParticlePatch, queue: &mut Vec<Droplet>) -> Result<MassBalance> {
         let (origin, rules) = (patch.origin, self.rules);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut map = Map::new(rules, patch)?;
+        let mut map = DropletMap::new(rules, patch)?;
         let mut lanes = Lanes::idle(map.tile.start);
         let mut tally = Tally::default();
-        let Some(droplet) = queue.pop() else { return Ok(tally.budget()) };
-        lanes.load(0, &droplet, origin);
+        let Some(droplet) = queue.pop() else { return Ok(tally.to_mass_balance()) };
+        // The single droplet uses lane 0; the other lanes stay idle.
+        lanes.load_droplet(0, &droplet, origin);
         while seen.len() < self.most {
-            let mut plan = lanes.plan(rules, &map);
+            let mut plan = lanes.plan_steps(rules, &map);
             let here = Corners::read(&map, &plan.at);
-            let elevation = (f64::from(here.base[0]) + f64::from(here.above(0, lanes.v[0], lanes.u[0]))) / UNITS;
+            let elevation =
+                (f64::from(here.base[0]) + f64::from(here.height_above_base(0, lanes.v[0], lanes.u[0]))) / UNITS;
+            // The difference of the sums before and after the step is the change of the ground in this step.
             let before = tally.eroded - tally.deposited;
-            let alive = act::<true, true>(1, &mut plan, &lanes, rules, &mut map, &mut tally);
+            let alive = apply_ground_changes::<true, true>(1, &mut plan, &lanes, rules, &mut map, &mut tally);
             let volume = |units: f64| units / UNITS * self.cell * self.cell;
             let along = |axis: usize, cell: i32, part: f32| {
                 (origin[axis] as f64 + f64::from(cell) + f64::from(part) + 0.5) * self.cell
@@ -152,46 +166,46 @@ impl Kernel for Watch<'_> {
                 capacity: volume(plan.capacity[0].into()),
                 moved: volume((tally.eroded - tally.deposited - before) as f64),
             });
-            lanes.advance(&plan, alive, rules);
+            lanes.apply_plan(&plan, alive, rules);
             if alive == 0 {
                 break;
             }
             if plan.leaves & 1 != 0 {
-                queue.push(lanes.store(0, origin));
+                queue.push(lanes.droplet_in_lane(0, origin));
                 break;
             }
         }
-        Ok(tally.budget())
+        Ok(tally.to_mass_balance())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::droplets::{Circle, VISITS, pour};
-    use thalweg_core::base::rng::Key;
+    use crate::models::droplets::{Circle, VISITS, pour_droplets};
+    use thalweg_core::base::rng::RandomKey;
     use thalweg_core::terrain::{Cells, LOOSE};
     use thalweg_core::{Field, Grid, Height};
 
     /// Returns rough hills, 150 × 170 cells of 10 m, with all layers that affect a droplet.
     fn hills() -> Terrain {
-        let key = Key::new(3, "trace");
+        let key = RandomKey::new(3, "trace");
         let height = |i: usize, j: usize| {
             let (y, x) = (i as f64 / 19.0, j as f64 / 23.0);
-            let rough = 2.0 * key.cell([i as i64, j as i64]).signed();
-            Height::saturating(80.0 * (libm::sin(y) + libm::cos(x + y)) + 2.0 * j as f64 + rough)
+            let rough = 2.0 * key.for_cell([i as i64, j as i64]).uniform_signed();
+            Height::from_metres_clamped(80.0 * (libm::sin(y) + libm::cos(x + y)) + 2.0 * j as f64 + rough)
         };
         let size = [150, 170];
         let unit = |name: &str| {
-            let key = Key::new(3, name);
-            Cells::Float(Field::generate(size, |i, j| key.cell([i as i64, j as i64]).unit() as f32))
+            let key = RandomKey::new(3, name);
+            Cells::Float(Field::from_fn(size, |i, j| key.for_cell([i as i64, j as i64]).uniform_unit() as f32))
         };
-        let mut terrain = Terrain::from_ground(Grid::new(size, 10.0).unwrap(), Field::generate(size, height)).unwrap();
-        terrain.grid.sea_level = Some(Height::saturating(-20.0));
-        terrain.nodata = Some(Field::generate(size, |i, j| (i * 31 + j * 17) % 997 == 0));
-        terrain.insert(&HARDNESS, unit("hardness")).unwrap();
-        terrain.insert(&PROTECT, unit("protect")).unwrap();
-        terrain.insert(&LOOSE, Cells::Height(Field::new(size, Height::saturating(0.05)))).unwrap();
+        let mut terrain = Terrain::from_ground(Grid::new(size, 10.0).unwrap(), Field::from_fn(size, height)).unwrap();
+        terrain.grid.sea_level = Some(Height::from_metres_clamped(-20.0));
+        terrain.nodata = Some(Field::from_fn(size, |i, j| (i * 31 + j * 17) % 997 == 0));
+        terrain.insert_layer(&HARDNESS, unit("hardness")).unwrap();
+        terrain.insert_layer(&PROTECT, unit("protect")).unwrap();
+        terrain.insert_layer(&LOOSE, Cells::Height(Field::new(size, Height::from_metres_clamped(0.05)))).unwrap();
         terrain
     }
 
@@ -200,14 +214,14 @@ mod tests {
         let terrain = hills();
         let mut longest = 0;
         for (number, stride) in [0.0, 10.0, 23.0, 40.0].into_iter().cycle().take(80).enumerate() {
-            let key = Key::new(number as u64, "start");
-            let start = [1700.0 * key.and(0).unit(), 1500.0 * key.and(1).unit()];
+            let key = RandomKey::new(number as u64, "start");
+            let start = [1700.0 * key.derive_key(0).uniform_unit(), 1500.0 * key.derive_key(1).uniform_unit()];
             let radius = [0.0, 2.0, 3.5][number % 3];
             let model = Droplets { stride, radius, count: 1, visits: true, evaporation: 0.01, ..Droplets::default() };
-            let path = trace(&model, &terrain, start, usize::MAX).unwrap();
+            let path = trace_droplet(&model, &terrain, start, usize::MAX).unwrap();
             let mut poured = terrain.clone();
             let circle = Circle { middle: start.into(), radius: 0.0 };
-            let budget = pour(&model, &mut poured, key, Some(circle)).unwrap();
+            let budget = pour_droplets(&model, &mut poured, key, Some(circle)).unwrap();
             longest = longest.max(path.len());
             // The end of a droplet that is spent is a point but no step.
             assert!((budget.particle_steps..=budget.particle_steps + 1).contains(&(path.len() as u64)), "{number}");
@@ -217,7 +231,7 @@ mod tests {
                 assert!((own - volume(of_run)).abs() <= 1e-9 * own, "{number}: {own} m³, {} m³", volume(of_run));
             }
             if stride <= 10.0 {
-                let Cells::Count(visits) = poured.take(&VISITS) else { panic!("counts") };
+                let Cells::Count(visits) = poured.take_layer(&VISITS) else { panic!("counts") };
                 let mut counted = Field::new(terrain.grid.size, 0);
                 for Point { x, y } in path.iter().take(budget.particle_steps as usize).map(|point| point.place) {
                     // A place within a rounding error of a border may appear in the next cell.
@@ -225,7 +239,7 @@ mod tests {
                 }
                 assert!(visits == counted, "{number}");
             }
-            let few = trace(&model, &terrain, start, 5).unwrap();
+            let few = trace_droplet(&model, &terrain, start, 5).unwrap();
             assert_eq!(few, path[..path.len().min(5)]);
         }
         assert!(longest > 60, "{longest}");
@@ -233,10 +247,10 @@ mod tests {
 
     #[test]
     fn on_a_plane_it_runs_by_the_formulas() {
-        let ground = Field::generate([60, 9], |i, _| Height::saturating(500.0 - 3.0 * i as f64));
+        let ground = Field::from_fn([60, 9], |i, _| Height::from_metres_clamped(500.0 - 3.0 * i as f64));
         let terrain = Terrain::from_ground(Grid::new([60, 9], 10.0).unwrap(), ground).unwrap();
         let model = Droplets { erosion: 0.0, gravity: 0.01, velocity: 2.0, ..Droplets::default() };
-        let path = trace(&model, &terrain, [45.0, 15.0], 1000).unwrap();
+        let path = trace_droplet(&model, &terrain, [45.0, 15.0], 1000).unwrap();
         // From the centre of row 1 to that of row 59 there are the corners of 58 squares; the last step leads out of
         // the world.
         assert_eq!(path.len(), 58);
@@ -258,25 +272,25 @@ mod tests {
         let model = Droplets::default();
         let mut terrain = hills();
         for place in [[-0.1, 5.0], [5.0, 1500.1], [f64::NAN, 5.0]] {
-            let refused = trace(&model, &terrain, place, 9).unwrap_err().to_string();
+            let refused = trace_droplet(&model, &terrain, place, 9).unwrap_err().to_string();
             assert!(refused.starts_with("start."), "{refused}");
         }
         for corner in [[0.0, 0.0], [1700.0, 1500.0]] {
-            let _ = trace(&model, &terrain, corner, 9).unwrap();
+            let _ = trace_droplet(&model, &terrain, corner, 9).unwrap();
         }
-        assert!(trace(&model, &terrain, [900.0, 700.0], 0).unwrap().is_empty());
+        assert!(trace_droplet(&model, &terrain, [900.0, 700.0], 0).unwrap().is_empty());
         let mut void = terrain.clone();
         void.nodata = Some(Field::new([150, 170], true));
-        assert!(trace(&model, &void, [900.0, 700.0], 9).unwrap().is_empty());
-        terrain.grid.sea_level = Some(Height::saturating(5000.0));
-        assert!(trace(&model, &terrain, [900.0, 700.0], 9).unwrap().is_empty());
+        assert!(trace_droplet(&model, &void, [900.0, 700.0], 9).unwrap().is_empty());
+        terrain.grid.sea_level = Some(Height::from_metres_clamped(5000.0));
+        assert!(trace_droplet(&model, &terrain, [900.0, 700.0], 9).unwrap().is_empty());
         for size in [[1, 1], [1, 30], [30, 1]] {
             let line = Terrain::new(Grid::new(size, 10.0).unwrap());
-            assert!(trace(&model, &line, [5.0, 5.0], 9).unwrap().is_empty());
+            assert!(trace_droplet(&model, &line, [5.0, 5.0], 9).unwrap().is_empty());
         }
         let flat = Terrain::new(Grid::new([2, 2], 10.0).unwrap());
-        assert_eq!(trace(&model, &flat, [10.0, 10.0], 9).unwrap().len(), 1, "nothing moves it");
+        assert_eq!(trace_droplet(&model, &flat, [10.0, 10.0], 9).unwrap().len(), 1, "nothing moves it");
         let wide = Droplets { stride: 1e5, ..Droplets::default() };
-        assert!(trace(&wide, &flat, [10.0, 10.0], 9).is_err());
+        assert!(trace_droplet(&wide, &flat, [10.0, 10.0], 9).is_err());
     }
 }

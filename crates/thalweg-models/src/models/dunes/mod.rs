@@ -1,18 +1,18 @@
 //! Wind-blown sand: see [`Dunes`].
 
-mod backs;
 mod bed;
 mod hills;
 mod slab;
+mod superimposed_dunes;
 mod supply;
 mod wind;
 
 use crate::model::{About, Family, Local, MassBalance, Model, StepReach, Stepper, Tick};
-use crate::models::dunes::backs::Backs;
-use crate::models::dunes::bed::{Bed, Repose};
+use crate::models::dunes::bed::{Repose, SandBed};
 use crate::models::dunes::slab::{Flight, Slab};
-use crate::models::dunes::supply::{columns, numbers};
-use crate::models::dunes::wind::{Air, LIFT, SHADE, TURN};
+use crate::models::dunes::superimposed_dunes::Backs;
+use crate::models::dunes::supply::{first_slab_number, slab_numbers_per_row};
+use crate::models::dunes::wind::{LIFT, SHADE, TURN, WindField};
 use crate::process::particles::{self, Planes};
 use thalweg_core::declare::codec::Row;
 use thalweg_core::terrain::height::UNITS;
@@ -100,20 +100,20 @@ params! {
 const TABLE: &str = "sand";
 
 /// Maximum number of steps of a run.
-const MOST_STEPS: f64 = 1e6;
+const MAX_STEPS: f64 = 1e6;
 
 /// Maximum hop in cells. With the factors of the wind and of chance a tile reads a multiple of that beyond its border:
 /// see `Flight::step_reach`.
-const MOST_CELLS: f64 = 200.0;
+const MAX_HOP_CELLS: f64 = 200.0;
 
-/// Side in cells of the square blocks that one particle stands for until their cells are polled.
+/// Side in cells of the square blocks that one particle represents until their cells are polled.
 const BLOCK: i64 = 8;
 
 /// Distance over which the weights of the upwind mean decay, in hops.
 const MEMORY: f64 = 2.0;
 
 /// Number of creep passes at the end of a run.
-const CALM: usize = 6;
+const FINAL_CREEP_PASSES: usize = 6;
 
 impl Dunes {
     /// Returns the years in which each cell is polled once, from the parameters alone.
@@ -123,22 +123,26 @@ impl Dunes {
     }
 
     /// Returns the number of steps as a float, which may be larger than allowed.
-    fn polls(&self, grid: &Grid) -> f64 {
+    fn unclamped_step_count(&self, grid: &Grid) -> f64 {
         (self.years / self.poll_years(grid)).ceil().max(1.0)
     }
 
     /// Returns the thickness of a slab in metres, adjusted so that the whole number of steps takes exactly the given
     /// years.
-    fn slab(&self, grid: &Grid) -> f64 {
-        self.years / self.polls(grid) * self.transport * self.on_sand / self.hop
+    fn slab_thickness(&self, grid: &Grid) -> f64 {
+        self.years / self.unclamped_step_count(grid) * self.transport * self.on_sand / self.hop
     }
 
     /// Returns the direction towards which the wind blows in a step: southward and eastward parts of a unit vector.
-    fn wind(&self, tick: Tick) -> [f64; 2] {
+    fn wind_direction(&self, tick: Tick) -> [f64; 2] {
+        // The winds are spaced evenly over `wind_variation` around the mean, in turn: for example, two winds blow at −½
+        // and +½ of the angle.
         let season =
             if self.winds > 1 { f64::from(tick.step % self.winds) / f64::from(self.winds - 1) - 0.5 } else { 0.0 };
-        let waver = self.gusts * tick.key.and(u64::from(tick.step)).and(1).normal();
+        let waver = self.gusts * tick.key.derive_key(u64::from(tick.step)).derive_key(1).standard_normal();
         let from = (self.wind + self.wind_variation * season + waver).to_radians();
+        // The parameter gives the direction that the wind comes from, clockwise from north, so the signs turn it
+        // around: a west wind (270°) blows eastward.
         [libm::cos(from), -libm::sin(from)]
     }
 }
@@ -158,23 +162,23 @@ impl Model for Dunes {
     }
 
     fn check(&self, grid: &Grid) -> Result<()> {
-        if self.hop > MOST_CELLS * grid.cell {
-            let allowed = format!("up to {} m ({MOST_CELLS} cells here)", MOST_CELLS * grid.cell);
-            return Err(Error::value("dunes.hop", format!("{} m", self.hop), allowed));
+        if self.hop > MAX_HOP_CELLS * grid.cell {
+            let allowed = format!("up to {} m ({MAX_HOP_CELLS} cells here)", MAX_HOP_CELLS * grid.cell);
+            return Err(Error::invalid_value("dunes.hop", format!("{} m", self.hop), allowed));
         }
-        if self.polls(grid) > MOST_STEPS {
-            let most = MOST_STEPS * self.poll_years(grid);
-            let allowed = format!("0 to {most:.0} a with this transport, slab and hop ({MOST_STEPS} steps)");
-            return Err(Error::value("dunes.years", format!("{} a", self.years), allowed));
+        if self.unclamped_step_count(grid) > MAX_STEPS {
+            let most = MAX_STEPS * self.poll_years(grid);
+            let allowed = format!("0 to {most:.0} a with this transport, slab and hop ({MAX_STEPS} steps)");
+            return Err(Error::invalid_value("dunes.years", format!("{} a", self.years), allowed));
         }
         Ok(())
     }
 
     fn steps(&self, grid: &Grid) -> u32 {
-        self.polls(grid).min(MOST_STEPS) as u32
+        self.unclamped_step_count(grid).min(MAX_STEPS) as u32
     }
 
-    fn years(&self, grid: &Grid, step: u32) -> Option<f64> {
+    fn simulated_years(&self, grid: &Grid, step: u32) -> Option<f64> {
         let steps = self.steps(grid);
         Some(self.years * f64::from(step.min(steps)) / f64::from(steps))
     }
@@ -185,31 +189,32 @@ impl Model for Dunes {
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        // Shadow, lift and turn, the ground in metres, and one transposed copy; a third more for the coarser levels.
+        // The memory per cell is that of shadow, lift and turn, the ground in metres, and one transposed copy; the
+        // coarser levels take a third more.
         28 * grid.len() as u64
     }
 
-    fn local(&self, local: &mut Local) -> Option<&'static str> {
+    fn define_refinement(&self, local: &mut Local) -> Option<&'static str> {
         // A slab is a tenth of a cell thick: less than a third of a metre of sand is only a veil over rock.
         local.rules.sand = Some(Sand { full: 0.3, repose: libm::tan(self.repose.to_radians()) as f32 });
         // Rain infiltrates into sand.
         local.runoff = 0.0;
-        if let Some(backs) = Backs::new(self, local.cell, local.key.bits() as u32) {
-            local.join(backs);
+        if let Some(backs) = Backs::new(self, local.cell, local.key.random_bits() as u32) {
+            local.add_refinement_operator(backs);
         }
         Some("sand keeps its shape and its angle of repose; small dunes on the backs of large ones; no rivers")
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
         self.check(grid)?;
-        let rules = Rules::new(self, grid);
+        let rules = DuneRules::new(self, grid);
         Ok(Box::new(Blowing { model: self.clone(), rules, last: self.steps(grid) - 1 }))
     }
 }
 
 /// The parameters, converted for a grid; lengths in cells, heights in units.
 #[derive(Clone, Copy)]
-struct Rules {
+struct DuneRules {
     hop: f32,
     slab: i32,
     on_sand: f32,
@@ -225,17 +230,20 @@ struct Rules {
     edges: [Edge; 4],
 }
 
-impl Rules {
+impl DuneRules {
     fn new(model: &Dunes, grid: &Grid) -> Self {
         Self {
             hop: (model.hop / grid.cell) as f32,
-            slab: (model.slab(grid) * UNITS).round().min(UNITS * 1000.0) as i32,
+            // The limit of 1 000 m keeps the thickness far below the range of an `i32`.
+            slab: (model.slab_thickness(grid) * UNITS).round().min(UNITS * 1000.0) as i32,
             on_sand: model.on_sand as f32,
             on_rock: model.on_rock as f32,
             climb: (libm::tan(model.climb.to_radians()) * grid.cell * UNITS) as f32,
             stray: libm::tan(model.gusts.to_radians()) as f32,
-            creep: (model.creep * model.transport * model.years(grid, 1).unwrap_or(0.0) / grid.cell_area()).min(0.2)
-                as f32,
+            // This is explicit diffusion, D·t/dx². The clamp keeps a pair of cells from overshooting its mean; on fine
+            // cells the creep is therefore weaker than the parameter says.
+            creep: (model.creep * model.transport * model.simulated_years(grid, 1).unwrap_or(0.0) / grid.cell_area())
+                .min(0.2) as f32,
             repose: Repose::new(libm::tan(model.repose.to_radians()) * grid.cell * UNITS),
             sea: grid.sea_level.map_or(i32::MIN, |sea| sea.0),
             edges: grid.edges,
@@ -244,7 +252,7 @@ impl Rules {
 
     /// Returns the share of the ground that sand of the given thickness covers, 0 to 1.
     #[inline(always)]
-    fn sandy(&self, loose: i32) -> f32 {
+    fn sand_cover_share(&self, loose: i32) -> f32 {
         // Usually all of it: the branch avoids the latency of the division.
         let slab = self.slab.max(1);
         if loose >= slab { 1.0 } else { (loose as f32 / slab as f32).max(0.0) }
@@ -253,45 +261,58 @@ impl Rules {
 
 struct Blowing {
     model: Dunes,
-    rules: Rules,
+    rules: DuneRules,
     last: u32,
 }
 
 impl Stepper for Blowing {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let mut budget = MassBalance::default();
         let size = terrain.grid.size;
         let fresh = terrain.loose.as_ref().is_none_or(|loose| loose.as_slice().iter().all(|h| h.0 <= 0));
+        // Sand is placed only if the terrain has no sediment at all.
         if tick.step == 0 && fresh && self.model.sand > 0.0 {
-            budget.added += supply::lay(&self.model, terrain, tick.key);
+            budget.added += supply::place_initial_sand(&self.model, terrain, tick.key);
         }
-        let mut slabs = Slab::take(terrain, TABLE, Slab::possible)?;
-        let wind = self.model.wind(tick);
+        // The particles of the step are the slabs still in the air, the blocks of cells to be polled, and the inflow.
+        let mut slabs = Slab::take_table(terrain, TABLE, Slab::validate_in_window)?;
+        let wind = self.model.wind_direction(tick);
         if self.rules.slab > 0 {
-            slabs.extend(self.polls(&terrain.grid, tick));
-            let blown_in = supply::blown_in(&self.model, self.rules.slab, terrain, wind, tick);
+            slabs.extend(self.create_block_particles(&terrain.grid, tick));
+            let blown_in = supply::collect_incoming_slabs(&self.model, self.rules.slab, terrain, wind, tick);
             budget.added += blown_in.iter().map(|slab| i128::from(slab.load())).sum::<i128>();
             slabs.extend(blown_in);
         }
-        let air = Air::new(terrain, wind, &self.model);
-        let flight = Flight::new(&self.rules, tick.key.and(u64::from(tick.step)), wind, columns(&terrain.grid));
+        // The wind is computed once a step, from the ground before any slab moves.
+        let air = WindField::new(terrain, wind, &self.model);
+        let flight = Flight::new(
+            &self.rules,
+            tick.key.derive_key(u64::from(tick.step)),
+            wind,
+            slab_numbers_per_row(&terrain.grid),
+        );
         let grid = terrain.grid.clone();
         terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
-        let mut planes = Planes::of(terrain, &[PROTECT]);
+        let mut planes = Planes::from_terrain(terrain, &[PROTECT]);
         planes.factors.extend([(SHADE, &air.shade), (LIFT, &air.lift), (TURN, &air.turn)]);
         // Tiles are shifted by whole blocks in each step, so that the effect of their borders on the order of events
         // averages out.
-        let shift = tick.key.and(u64::from(tick.step)).and(2).pair().map(|part| (part * 64.0) as i64 * BLOCK);
+        let shift = tick
+            .key
+            .derive_key(u64::from(tick.step))
+            .derive_key(2)
+            .uniform_pair()
+            .map(|part| (part * 64.0) as i64 * BLOCK);
         let shifted = Grid { origin: Cell::from_axes(|axis| grid.origin[axis] + shift[axis]), ..grid };
         slabs.iter_mut().for_each(|slab| slab.shift(shift));
-        let (mut aloft, done) = particles::round(&flight, &shifted, &mut planes, slabs)?;
+        let (mut aloft, done) = particles::run_round(&flight, &shifted, &mut planes, slabs)?;
         budget += done;
         if tick.step == self.last {
             // The wind stops: sand in the air is deposited where it is, and slopes come to rest.
             aloft.iter_mut().for_each(Slab::drop_all);
-            let (_, done) = particles::round(&flight, &shifted, &mut planes, aloft)?;
+            let (_, done) = particles::run_round(&flight, &shifted, &mut planes, aloft)?;
             budget += done;
-            budget += self.rest(terrain);
+            budget += self.settle_sand(terrain);
         } else if !aloft.is_empty() {
             aloft.iter_mut().for_each(|slab| slab.shift(shift.map(|by| -by)));
             terrain.tables.insert(TABLE.to_string(), Slab::pack(aloft.iter().copied()));
@@ -302,25 +323,27 @@ impl Stepper for Blowing {
 
 impl Blowing {
     /// Returns a particle for every block of cells. The cells are polled in the tile where the particle runs.
-    fn polls(&self, grid: &Grid, tick: Tick) -> Vec<Slab> {
-        let first = numbers(grid, tick);
+    fn create_block_particles(&self, grid: &Grid, tick: Tick) -> Vec<Slab> {
+        let first = first_slab_number(grid, tick);
         let blocks = |a: usize| {
             let end = grid.origin[a] + grid.size[a] as i64;
             (grid.origin[a].div_euclid(BLOCK)..(end + BLOCK - 1).div_euclid(BLOCK)).map(|b| b * BLOCK)
         };
-        let columns = columns(grid);
-        let corner = supply::corner(grid);
+        // A number depends only on the step and on the place in the world, so a window uses the same numbers as the
+        // whole.
+        let columns = slab_numbers_per_row(grid);
+        let corner = supply::first_block_corner(grid);
         let number = |i: i64, j: i64| first + ((i - corner.row) * columns + j - corner.col) as u64;
-        let block = |i: i64, j: i64| Slab::block(number(i, j), Cell::new(i, j));
+        let block = |i: i64, j: i64| Slab::from_block(number(i, j), Cell::new(i, j));
         blocks(0).flat_map(|i| blocks(1).map(move |j| block(i, j))).collect()
     }
 
     /// Smooths the traces of the last slabs, and lets all sand that is too steep slide until none is.
-    fn rest(&self, terrain: &mut Terrain) -> MassBalance {
+    fn settle_sand(&self, terrain: &mut Terrain) -> MassBalance {
         let Terrain { grid, ground, loose: Some(loose), nodata, .. } = terrain else { return MassBalance::default() };
         let plain = |field: &Field<Height>| field.as_slice().iter().map(|h| h.0).collect::<Vec<i32>>();
         let (mut heights, mut sand) = (plain(ground), plain(loose));
-        let mut bed = Bed {
+        let mut bed = SandBed {
             ground: &mut heights,
             loose: &mut sand,
             outside: nodata.as_ref().map(Field::as_slice),
@@ -329,8 +352,9 @@ impl Blowing {
             repose: self.rules.repose,
             slid: 0,
         };
-        (0..CALM).for_each(|_| bed.even_out(self.rules.creep));
-        bed.rest();
+        // The sand that creep moves may make other slopes too steep, so sliding comes last.
+        (0..FINAL_CREEP_PASSES).for_each(|_| bed.diffuse_sand(self.rules.creep));
+        bed.slide_until_stable();
         let slid = bed.slid.into();
         for (field, plain) in [(ground, heights), (loose, sand)] {
             for (to, from) in field.as_mut_slice().iter_mut().zip(plain) {

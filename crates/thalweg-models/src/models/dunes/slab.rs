@@ -3,12 +3,12 @@
 use multiversion::multiversion;
 
 use crate::model::MassBalance;
-use crate::models::dunes::bed::{Bed, SLIDES};
-use crate::models::dunes::wind::{LIFT, LIFTS, MOST_TURN, SHADE, TURN};
-use crate::models::dunes::{BLOCK, Rules};
-use crate::process::particles::{Kernel, Particle, Patch, require_layer};
-use thalweg_core::base::cast::{nearest, share_of};
-use thalweg_core::base::rng::Key;
+use crate::models::dunes::bed::{MAX_SLIDE_CELLS, SandBed};
+use crate::models::dunes::wind::{HOP_FACTOR_RANGE, LIFT, MAX_TURN_TANGENT, SHADE, TURN};
+use crate::models::dunes::{BLOCK, DuneRules};
+use crate::process::particles::{Particle, ParticleKernel, ParticlePatch, require_layer};
+use thalweg_core::base::cast::{clamp_share, round_half_even};
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::declare::codec::{Row, columns};
 use thalweg_core::terrain::height::UNITS_F32;
 use thalweg_core::terrain::{GROUND, LOOSE, PROTECT};
@@ -27,16 +27,16 @@ pub(super) struct Slab {
 }
 
 /// Number of hops after which the whole load is deposited.
-const MOST_HOPS: u32 = 64;
+const MAX_HOPS: u32 = 64;
 
 /// A load below this fraction (1/8) of a whole slab takes no further hop.
-pub(super) const CRUMB: i32 = 8;
+pub(super) const MIN_HOP_LOAD_DIVISOR: i32 = 8;
 
 /// Distance in cells beyond its tile up to which a slab is followed.
 const MARGIN: usize = 4;
 
 /// Maximum factor of a hop's length: the wind's maximum times the random maximum.
-const FARTHEST: f32 = LIFTS[1] * 1.5;
+const MAX_HOP_FACTOR: f32 = HOP_FACTOR_RANGE[1] * 1.5;
 
 impl Particle for Slab {
     fn number(&self) -> u64 {
@@ -49,13 +49,13 @@ impl Particle for Slab {
 
 impl Slab {
     /// Creates a block of cells to be polled, from the number and the position of its first cell.
-    pub(super) fn block(number: u64, cell: Cell<i64>) -> Self {
+    pub(super) fn from_block(number: u64, cell: Cell<i64>) -> Self {
         Self { number, cell, ..Self::default() }
     }
 
     /// Creates a slab that has come over the edge and lands in this cell, at the given position within it.
-    pub(super) fn blown_in(number: u64, cell: Cell<i64>, part: Cell<f64>, load: i32) -> Self {
-        Self { number, cell, part: part.map(within), load, hops: 1 }
+    pub(super) fn from_edge(number: u64, cell: Cell<i64>, part: Cell<f64>, load: i32) -> Self {
+        Self { number, cell, part: part.map(to_fraction_below_one), load, hops: 1 }
     }
 
     /// Returns its load in units.
@@ -65,7 +65,7 @@ impl Slab {
 
     /// Makes it deposit its whole load where it is.
     pub(super) fn drop_all(&mut self) {
-        self.hops = MOST_HOPS;
+        self.hops = MAX_HOPS;
     }
 
     /// Moves it by the given rows and columns.
@@ -75,7 +75,7 @@ impl Slab {
 }
 
 impl Row for Slab {
-    const THING: &'static str = "slab of sand";
+    const ITEM_NAME: &'static str = "slab of sand";
 
     columns! {
         Slab {
@@ -93,24 +93,24 @@ impl Row for Slab {
 impl Slab {
     /// Returns the slab if its values are valid in the window of `grid`, and `None` otherwise. Tables may come from
     /// files.
-    pub(super) fn possible(self, grid: &Grid) -> Option<Self> {
-        let possible = grid.local(self.cell).is_some()
+    pub(super) fn validate_in_window(self, grid: &Grid) -> Option<Self> {
+        let possible = grid.local_cell(self.cell).is_some()
             && self.load > 0
-            && self.hops <= MOST_HOPS
+            && self.hops <= MAX_HOPS
             && [self.part.row, self.part.col].iter().all(|part| (0.0..1.0).contains(part));
         possible.then_some(self)
     }
 }
 
 /// Converts a value below 1 to `f32` so that it stays below 1.
-fn within(part: f64) -> f32 {
+fn to_fraction_below_one(part: f64) -> f32 {
     (part as f32).min(1.0 - f32::EPSILON)
 }
 
 /// The particle kernel: the flight of slabs in the wind of one step.
 pub(super) struct Flight<'a> {
-    rules: &'a Rules,
-    key: Key,
+    rules: &'a DuneRules,
+    key: RandomKey,
     /// Southward and eastward parts of the wind.
     wind: [f32; 2],
     /// Difference of the numbers of slabs from row to row.
@@ -118,94 +118,98 @@ pub(super) struct Flight<'a> {
 }
 
 impl<'a> Flight<'a> {
-    pub(super) fn new(rules: &'a Rules, key: Key, wind: [f64; 2], columns: i64) -> Self {
+    pub(super) fn new(rules: &'a DuneRules, key: RandomKey, wind: [f64; 2], columns: i64) -> Self {
         Self { rules, key, wind: wind.map(|part| part as f32), columns }
     }
 }
 
-impl Kernel for Flight<'_> {
+impl ParticleKernel for Flight<'_> {
     type Particle = Slab;
 
     fn step_reach(&self) -> usize {
         // The landing cell of a hop is read before the slab leaves the tile, and its landing may start a slide there.
-        let aside = MOST_TURN + self.rules.stray;
+        let aside = MAX_TURN_TANGENT + self.rules.stray;
         let stray = (1.0 + aside * aside).sqrt();
-        ((self.rules.hop * FARTHEST * stray).ceil() as usize).max(SLIDES) + 2
+        // A slide also reads the neighbours of its last cell, which the additional cells cover.
+        ((self.rules.hop * MAX_HOP_FACTOR * stray).ceil() as usize).max(MAX_SLIDE_CELLS) + 2
     }
 
-    fn margin(&self) -> usize {
+    fn tile_margin(&self) -> usize {
         MARGIN
     }
 
-    fn run(&self, patch: &mut Patch, queue: &mut Vec<Slab>) -> Result<MassBalance> {
+    fn run(&self, patch: &mut ParticlePatch, queue: &mut Vec<Slab>) -> Result<MassBalance> {
         let arrived = std::mem::take(queue);
-        let Patch { origin, stride, tile, valid, .. } = *patch;
-        let mut planes = patch.planes();
-        let mut height = |name| require_layer(name, planes.height(name));
+        let ParticlePatch { origin, stride, tile, valid, .. } = *patch;
+        let mut planes = patch.split_planes();
+        let mut height = |name| require_layer(name, planes.take_heights(name));
         let (ground, loose, repose) = (height(GROUND.name)?, height(LOOSE.name)?, self.rules.repose);
-        let factor = |name| require_layer(name, planes.factor(name));
-        let place = Place {
+        let factor = |name| require_layer(name, planes.factor_plane(name));
+        let place = DuneTile {
             rules: *self.rules,
             key: self.key,
             wind: self.wind,
             columns: self.columns,
-            bed: Bed { ground, loose, outside: planes.outside, stride, valid, repose, slid: 0 },
+            bed: SandBed { ground, loose, outside: planes.outside, stride, valid, repose, slid: 0 },
             origin,
             tile,
             shade: factor(SHADE)?,
             lift: factor(LIFT)?,
             turn: factor(TURN)?,
-            protect: planes.factor(PROTECT.name),
-            tally: Tally::default(),
+            protect: planes.factor_plane(PROTECT.name),
+            tally: SlabTally::default(),
         };
-        Ok(blow(place, &arrived, queue))
+        Ok(blow_sand(place, &arrived, queue))
     }
 }
 
 /// Continues the flight of slabs that have arrived in a tile, then polls its cells. Everything done for a slab is
 /// inlined here, so that it is compiled for the widest vectors that the machine has.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn blow(mut place: Place<'_>, arrived: &[Slab], queue: &mut Vec<Slab>) -> MassBalance {
+fn blow_sand(mut place: DuneTile<'_>, arrived: &[Slab], queue: &mut Vec<Slab>) -> MassBalance {
+    // Slabs that were in the air before the poll land first.
     for slab in arrived.iter().filter(|slab| slab.load > 0) {
-        place.fly(*slab, true, queue);
+        place.fly_slab(*slab, true, queue);
     }
     // The cells of a block are visited in a scattered order with a different start in each block, so that neighbours
     // are rarely polled in succession. The multiplier is 2⁶⁴ over the golden ratio; the top six bits select one of the
     // 64 cells.
     let blocks = || arrived.iter().filter(|slab| slab.load == 0);
     let cells = (BLOCK * BLOCK) as u64;
+    // One cell of every block is polled before the next of any block. 37 is odd, hence coprime with 64, so the 64 polls
+    // reach each cell of the block once.
     for poll in 0..cells {
         for block in blocks() {
             let first = block.number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58;
             let nth = ((37 * poll + first) % cells) as i64;
-            if let Some(slab) = place.poll(block, [nth / BLOCK, nth % BLOCK]) {
-                place.fly(slab, false, queue);
+            if let Some(slab) = place.poll_cell(block, [nth / BLOCK, nth % BLOCK]) {
+                place.fly_slab(slab, false, queue);
             }
         }
     }
-    place.budget()
+    place.to_mass_balance()
 }
 
 /// A tile during a step. Constant data is stored by value and not by reference: the compiler then knows that writes to
 /// the ground cannot change it, and does not read it again.
-struct Place<'a> {
-    rules: Rules,
-    key: Key,
+struct DuneTile<'a> {
+    rules: DuneRules,
+    key: RandomKey,
     wind: [f32; 2],
     columns: i64,
-    bed: Bed<'a>,
+    bed: SandBed<'a>,
     origin: Cell<i64>,
     tile: CellRect<i32>,
     shade: &'a [f32],
     lift: &'a [f32],
     turn: &'a [f32],
     protect: Option<&'a [f32]>,
-    tally: Tally,
+    tally: SlabTally,
 }
 
 /// The part of the mass balance that is counted here, in narrower integers: each slab counts several times.
 #[derive(Default)]
-struct Tally {
+struct SlabTally {
     eroded: i64,
     deposited: i64,
     exported: i64,
@@ -215,9 +219,9 @@ struct Tally {
 }
 
 /// The work on one tile.
-impl Place<'_> {
-    fn budget(&self) -> MassBalance {
-        let Tally { eroded, deposited, exported, limited, particles, hops } = self.tally;
+impl DuneTile<'_> {
+    fn to_mass_balance(&self) -> MassBalance {
+        let SlabTally { eroded, deposited, exported, limited, particles, hops } = self.tally;
         MassBalance {
             eroded: (eroded + self.bed.slid).into(),
             deposited: (deposited + self.bed.slid).into(),
@@ -230,7 +234,7 @@ impl Place<'_> {
     }
 
     #[inline(always)]
-    fn local(&self, cell: Cell<i64>) -> Cell<i32> {
+    fn local_cell(&self, cell: Cell<i64>) -> Cell<i32> {
         Cell::new((cell.row - self.origin.row) as i32, (cell.col - self.origin.col) as i32)
     }
 
@@ -245,21 +249,22 @@ impl Place<'_> {
     /// shadow if it is steep: brinks stay sharp, while grooves along the wind fill up. Then removes a slab that is to
     /// fly, if the cell is exposed to the wind and has sand, and returns it.
     #[inline(always)]
-    fn poll(&mut self, block: &Slab, offset: [i64; 2]) -> Option<Slab> {
+    fn poll_cell(&mut self, block: &Slab, offset: [i64; 2]) -> Option<Slab> {
         let world = Cell::new(block.cell.row + offset[0], block.cell.col + offset[1]);
-        let cell = self.local(world);
-        if !self.bed.is_there(cell) {
+        let cell = self.local_cell(world);
+        if !self.bed.has_data(cell) {
             return None;
         }
-        let at = self.bed.at(cell);
+        let at = self.bed.cell_index(cell);
         let sheltered = self.is_sheltered(at);
+        // Each pair creeps once a step, when its western or northern cell is polled.
         for neighbour in [Cell::new(cell.row, cell.col + 1), Cell::new(cell.row + 1, cell.col)] {
-            if !self.bed.is_there(neighbour) {
+            if !self.bed.has_data(neighbour) {
                 continue;
             }
-            let next = self.bed.at(neighbour);
+            let next = self.bed.cell_index(neighbour);
             if self.is_sheltered(next) == sheltered || self.bed.is_gentle(at, next) {
-                self.bed.creep(at, next, self.rules.creep);
+                self.bed.diffuse_between(at, next, self.rules.creep);
             }
         }
         if self.bed.loose[at] <= 0 || sheltered {
@@ -267,8 +272,9 @@ impl Place<'_> {
         }
         let mut load = self.rules.slab.min(self.bed.loose[at]);
         if let Some(protect) = self.protect {
-            load = (f64::from(load) * (1.0 - f64::from(share_of(protect[at])))) as i32;
+            load = (f64::from(load) * (1.0 - f64::from(clamp_share(protect[at])))) as i32;
         }
+        // No cell is lowered below the lowest elevation that can be stored.
         load = load.min(self.bed.ground[at].saturating_sub(Height::MIN.0));
         if load <= 0 {
             return None;
@@ -277,31 +283,38 @@ impl Place<'_> {
         self.bed.loose[at] -= load;
         self.tally.eroded += i64::from(load);
         self.tally.particles += 1;
+        // The cell is lower now, so its neighbours may be too steep above it.
         self.bed.slide_in(cell);
         // Numbers follow the cells of the world row by row.
         let number = block.number + (offset[0] * self.columns + offset[1]) as u64;
-        let [south, east] = self.key.and(number).and(1).pair();
-        Some(Slab { number, cell: world, part: Cell::new(within(south), within(east)), load, hops: 0 })
+        let [south, east] = self.key.derive_key(number).derive_key(1).uniform_pair();
+        Some(Slab {
+            number,
+            cell: world,
+            part: Cell::new(to_fraction_below_one(south), to_fraction_below_one(east)),
+            load,
+            hops: 0,
+        })
     }
 
     /// Moves a slab from hop to hop until it has deposited its load, has left the world, or has left the tile; then it
     /// is queued.
     #[inline(always)]
-    fn fly(&mut self, mut slab: Slab, mut comes_down: bool, queue: &mut Vec<Slab>) {
-        let mut cell = self.local(slab.cell);
-        if !self.bed.is_there(cell) {
+    fn fly_slab(&mut self, mut slab: Slab, mut comes_down: bool, queue: &mut Vec<Slab>) {
+        let mut cell = self.local_cell(slab.cell);
+        if !self.bed.has_data(cell) {
             self.tally.exported += i64::from(slab.load);
             return;
         }
         let mut stopped = false;
         loop {
             if comes_down {
-                slab.load = self.come_down(cell, slab.load, stopped || slab.hops >= MOST_HOPS);
+                slab.load = self.deposit_load(cell, slab.load, stopped || slab.hops >= MAX_HOPS);
             }
             if slab.load == 0 {
                 return;
             }
-            match self.hop(&slab, cell) {
+            match self.find_landing(&slab, cell) {
                 Hop::Out => {
                     self.tally.exported += i64::from(slab.load);
                     return;
@@ -326,11 +339,15 @@ impl Place<'_> {
 
     /// Computes where a slab hops to.
     #[inline(always)]
-    fn hop(&mut self, slab: &Slab, cell: Cell<i32>) -> Hop {
+    fn find_landing(&mut self, slab: &Slab, cell: Cell<i32>) -> Hop {
         let (rules, wind) = (self.rules, self.wind);
-        let [u, v] = self.key.and(slab.number.wrapping_mul(64).wrapping_add(slab.hops.into())).pair();
+        // A slab takes at most `MAX_HOPS` = 64 hops, so number·64 + hops is a different key for every hop of every
+        // slab.
+        let [u, v] = self.key.derive_key(slab.number.wrapping_mul(64).wrapping_add(slab.hops.into())).uniform_pair();
         let (u, v) = (u as f32, v as f32);
-        let at = self.bed.at(cell);
+        let at = self.bed.cell_index(cell);
+        // The length varies by ±50 % around the wind's hop, and the direction by at most `gusts` around the turned
+        // wind.
         let length = rules.hop * self.lift[at] * (0.5 + u);
         let stray = self.turn[at] + rules.stray * (2.0 * v - 1.0);
         let way = [wind[0] - stray * wind[1], wind[1] + stray * wind[0]];
@@ -340,18 +357,21 @@ impl Place<'_> {
             let (south, east) = (slab.part.row + length * way[0], slab.part.col + length * way[1]);
             // A hop is a few hundred cells at most, as `Dunes::check` ensures, so the conversions do not overflow.
             let (down, right) = (south.floor(), east.floor());
-            let next = Cell::new(cell.row + nearest(down), cell.col + nearest(right));
-            if let Some(side) = self.beyond(next) {
+            let next = Cell::new(cell.row + round_half_even(down), cell.col + round_half_even(right));
+            // A closed edge stops the slab, which is then deposited; over an open one it leaves the world.
+            if let Some(side) = self.crossed_edge(next) {
                 return if rules.edges[side] == Edge::Open { Hop::Out } else { Hop::Stopped };
             }
-            let to = self.bed.at(next);
+            let to = self.bed.cell_index(next);
             if self.bed.outside.is_some_and(|outside| outside[to]) {
                 return Hop::Out;
             }
             let rise = self.bed.ground[to] as f32 - self.bed.ground[at] as f32;
+            // Heights are known per cell, so the rise of a hop shorter than a cell is compared with the climb over one
+            // cell.
             if rise <= rules.climb * length.max(1.0) {
-                const MOST: f32 = 1.0 - f32::EPSILON;
-                return Hop::To(next, Cell::new((south - down).min(MOST), (east - right).min(MOST)));
+                const MAX_FRACTION: f32 = 1.0 - f32::EPSILON;
+                return Hop::To(next, Cell::new((south - down).min(MAX_FRACTION), (east - right).min(MAX_FRACTION)));
             }
         }
         Hop::Stopped
@@ -359,7 +379,7 @@ impl Place<'_> {
 
     /// Returns the edge beyond which a cell is; of two edges the first, clockwise from the north.
     #[inline(always)]
-    fn beyond(&self, cell: Cell<i32>) -> Option<usize> {
+    fn crossed_edge(&self, cell: Cell<i32>) -> Option<usize> {
         if self.bed.is_within(cell) {
             return None;
         }
@@ -371,18 +391,20 @@ impl Place<'_> {
 
     /// Deposits the share of a load that stays in the cell, or `all` of it. Returns the rest.
     #[inline(always)]
-    fn come_down(&mut self, cell: Cell<i32>, load: i32, all: bool) -> i32 {
+    fn deposit_load(&mut self, cell: Cell<i32>, load: i32, all: bool) -> i32 {
         let rules = self.rules;
-        let at = self.bed.at(cell);
-        let share = rules.on_rock + (rules.on_sand - rules.on_rock) * rules.sandy(self.bed.loose[at]);
+        let at = self.bed.cell_index(cell);
+        let share = rules.on_rock + (rules.on_sand - rules.on_rock) * rules.sand_cover_share(self.bed.loose[at]);
+        // The deposited part is rounded up, so that the smallest loads come to rest.
         let stays = (load as f32 * share).ceil().min(load as f32) as i32;
         // A remainder that is too small for another hop is deposited as well.
-        let whole = all || self.is_sheltered(at) || load - stays < rules.slab / CRUMB;
+        let whole = all || self.is_sheltered(at) || load - stays < rules.slab / MIN_HOP_LOAD_DIVISOR;
         let laid = if whole { load } else { stays.min(load) }.min(Height::MAX.0 - self.bed.ground[at]);
         self.bed.ground[at] += laid;
         self.bed.loose[at] = self.bed.loose[at].saturating_add(laid);
         self.tally.deposited += i64::from(laid);
         self.bed.slide_down(cell);
+        // The whole load should be deposited but the cell is at the highest elevation: the rest leaves the world.
         if all && laid < load {
             self.tally.limited += 1;
             self.tally.exported += i64::from(load - laid);

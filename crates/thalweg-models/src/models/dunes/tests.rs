@@ -1,13 +1,13 @@
 //! Tests of the dunes: fluxes and shadows with known values, and the forms that a bed of sand must develop.
 
 use super::*;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Field, Grid, Height, Terrain};
 
 const CELL: f64 = 10.0;
 
 fn tick(step: u32) -> Tick {
-    Tick { key: Key::new(7, "dunes"), step }
+    Tick { key: RandomKey::new(7, "dunes"), step }
 }
 
 fn plain(side: usize, edge: Edge) -> Terrain {
@@ -19,7 +19,7 @@ fn run(model: &Dunes, terrain: &mut Terrain, from: u32, to: Option<u32>) -> Mass
     let mut stepper = model.start(&terrain.grid).unwrap();
     let mut budget = MassBalance::default();
     for step in from..to.unwrap_or(model.steps(&terrain.grid)) {
-        budget += stepper.step(terrain, tick(step)).unwrap();
+        budget += stepper.run_step(terrain, tick(step)).unwrap();
     }
     budget
 }
@@ -43,10 +43,10 @@ fn a_plain_of_sand_carries_the_flux_asked_for() {
     let mut terrain = plain(96, Edge::Open);
     terrain.grid.edges[0] = Edge::Closed;
     terrain.grid.edges[2] = Edge::Closed;
-    let before = terrain.solid();
+    let before = terrain.sum_solid();
     let budget = run(&model, &mut terrain, 0, None);
     let sand = (model.sand * UNITS) as i128 * 96 * 96;
-    assert_eq!(terrain.solid() - before, budget.solid_change());
+    assert_eq!(terrain.sum_solid() - before, budget.solid_change());
     let flux = |units: i128| units as f64 / UNITS * CELL * CELL / (96.0 * CELL * model.years);
     // About 400 crossings by shares of slabs, each with a random size: an error of a twentieth.
     let (out, came) = (flux(budget.exported), flux(budget.added - sand));
@@ -58,13 +58,14 @@ fn a_plain_of_sand_carries_the_flux_asked_for() {
 fn a_wall_throws_a_shadow_of_its_height_over_the_tangent() {
     for degrees in [0.0, 90.0, 180.0, 270.0, 315.0, 250.0] {
         let model = Dunes { wind: degrees, gusts: 0.0, shadow: 15.0, ..Dunes::default() };
-        let wind = model.wind(tick(0));
+        let wind = model.wind_direction(tick(0));
         // A wall across the wind through the middle: 30 m high, a cell or two thick.
         let mut terrain = plain(81, Edge::Open);
         let along = |i: usize, j: usize| (i as f64 - 40.0) * wind[0] + (j as f64 - 40.0) * wind[1];
-        terrain.ground =
-            Field::generate([81, 81], |i, j| Height::saturating(if along(i, j).abs() <= 1.0 { 30.0 } else { 0.0 }));
-        let air = Air::new(&terrain, wind, &model);
+        terrain.ground = Field::from_fn([81, 81], |i, j| {
+            Height::from_metres_clamped(if along(i, j).abs() <= 1.0 { 30.0 } else { 0.0 })
+        });
+        let air = WindField::new(&terrain, wind, &model);
         for (i, j) in (0..81).flat_map(|i| (0..81).map(move |j| (i, j))) {
             let behind = along(i, j);
             // Only the middle: the shadow beyond the sides is unknown. Between two cells of an oblique wall's face the
@@ -84,10 +85,10 @@ fn a_wall_throws_a_shadow_of_its_height_over_the_tangent() {
 #[test]
 fn bedrock_and_walls_hold() {
     let mut terrain = plain(64, Edge::Closed);
-    let key = Key::new(1, "rock");
-    terrain.ground = Field::generate([64, 64], |i, j| {
+    let key = RandomKey::new(1, "rock");
+    terrain.ground = Field::from_fn([64, 64], |i, j| {
         let cliff = if (24..34).contains(&i) && (24..34).contains(&j) { 90.0 } else { 0.0 };
-        Height::saturating(cliff + key.cell([i as i64, j as i64]).unit())
+        Height::from_metres_clamped(cliff + key.for_cell([i as i64, j as i64]).uniform_unit())
     });
     let rock = terrain.ground.clone();
     let model = Dunes { years: 200.0, sand: 4.0, ..Dunes::default() };
@@ -104,7 +105,7 @@ fn bedrock_and_walls_hold() {
 /// Returns the power in 2 to 20 waves a side, within 30° of the east-west axis and within 30° of the north-south axis.
 fn power(terrain: &Terrain) -> [f64; 2] {
     let side = terrain.grid.size[0];
-    let z = terrain.metres();
+    let z = terrain.ground_metres();
     let mut power = [0.0; 2];
     for (p, q) in (-20..=20i32).flat_map(|p| (0..=20i32).map(move |q| (p, q))) {
         let length = f64::from(p * p + q * q).sqrt();
@@ -145,7 +146,7 @@ fn one_wind_makes_ridges_across_it_with_steep_lees() {
 #[test]
 fn windward_sides_are_gentle_and_lees_stand_at_repose() {
     let (model, terrain) = field(WIDE, 270.0);
-    let z = terrain.metres();
+    let z = terrain.ground_metres();
     let angle = |rise: f32, cells: usize| f64::from(rise / (cells as f32 * CELL as f32)).atan().to_degrees();
     let (mut windward, mut lee) = (Vec::new(), Vec::new());
     // Crests are the highest points of half a kilometre along the wind, at least 8 m above the lowest on both sides.
@@ -175,9 +176,9 @@ fn dunes_walk_downwind() {
     let mut terrain = plain(128, Edge::Open);
     let half = model.steps(&terrain.grid) * 8 / 10;
     run(&model, &mut terrain, 0, Some(half));
-    let before = terrain.metres();
+    let before = terrain.ground_metres();
     run(&model, &mut terrain, half, Some(half + 15));
-    let after = terrain.metres();
+    let after = terrain.ground_metres();
     let product = |lag: i64| -> f64 {
         let pairs = (0..128).flat_map(|i| (20..108).map(move |j| (i, j)));
         pairs.map(|(i, j)| f64::from(before[(i, j)]) * f64::from(after[(i, (j as i64 + lag) as usize)])).sum()
@@ -234,8 +235,8 @@ fn what_cannot_be_is_refused() {
     let mut terrain = plain(8, Edge::Open);
     terrain.tables.insert(
         "sand".to_string(),
-        Slab::pack([Slab::blown_in(1, Cell::new(9, 0), Cell::new(0.5, 0.5), 5)].into_iter()),
+        Slab::pack([Slab::from_edge(1, Cell::new(9, 0), Cell::new(0.5, 0.5), 5)].into_iter()),
     );
     let mut stepper = Dunes::default().start(&terrain.grid).unwrap();
-    assert!(stepper.step(&mut terrain, tick(1)).is_err());
+    assert!(stepper.run_step(&mut terrain, tick(1)).is_err());
 }

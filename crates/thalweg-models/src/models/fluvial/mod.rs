@@ -1,20 +1,22 @@
 //! Fluvial erosion: see [`Fluvial`].
 
-mod marks;
+mod cell_set;
 mod rules;
 mod state;
 
 use rayon::prelude::*;
 
-use crate::model::{About, Beside, Family, MassBalance, Model, PlayedRole, Role, StepReach, Stepper, Tick, YEAR};
-use crate::models::fluvial::marks::Marks;
-use crate::models::fluvial::rules::{MAX_SUSPENDED, MAX_WATER, Plan, Rules};
-use crate::models::fluvial::state::{State, Tally, Water};
-use thalweg_core::base::cast::share_of;
+use crate::model::{
+    About, DependentDefault, Family, MassBalance, Model, PlayedRole, Role, StepReach, Stepper, Tick, YEAR,
+};
+use crate::models::fluvial::cell_set::CellSet;
+use crate::models::fluvial::rules::{CellPlan, FluvialRules, MAX_SUSPENDED, MAX_WATER};
+use crate::models::fluvial::state::{FluvialState, FluvialTally, WaterDepths};
+use thalweg_core::base::cast::clamp_share;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, HARDNESS, LOOSE, PROTECT, RAIN, SUSPENDED, WATER};
 use thalweg_core::{Cell, Error, Field, Grid, Height, Point, Result, Terrain, choice, params};
-use thalweg_noise::given::springs::{self, SPRINGS, world_cell};
+use thalweg_noise::input_tables::springs::{self, SPRINGS, world_cell};
 
 params! {
     /// Water from springs, rain or a single drop runs from cell to cell, erodes where it can carry more sediment and
@@ -144,8 +146,8 @@ choice! {
 const DEEPEST_DROP: f64 = 16_000.0;
 
 impl Fluvial {
-    /// Returns the seconds of flow that a step stands for: the time in which water crosses a cell.
-    pub fn seconds(&self, grid: &Grid) -> f64 {
+    /// Returns the seconds of flow that a step represents: the time in which water crosses a cell.
+    pub fn seconds_per_step(&self, grid: &Grid) -> f64 {
         grid.cell / self.velocity
     }
 }
@@ -165,12 +167,12 @@ impl Model for Fluvial {
         }
     }
 
-    fn parts(&self) -> &'static [PlayedRole] {
+    fn roles(&self) -> &'static [PlayedRole] {
         &[PlayedRole { role: Role::Springs, with: &[("rain", 0.0)] }]
     }
 
-    fn beside(&self) -> &'static [Beside] {
-        &[Beside { with: "drop", name: "rain", value: 0.0 }]
+    fn dependent_defaults(&self) -> &'static [DependentDefault] {
+        &[DependentDefault { with: "drop", name: "rain", value: 0.0 }]
     }
 
     fn check(&self, grid: &Grid) -> Result<()> {
@@ -179,22 +181,22 @@ impl Model for Fluvial {
         }
         world_cell(grid, Point { x: self.x, y: self.y }).map_err(|axis| {
             let (name, value) = [("y", self.y), ("x", self.x)][axis];
-            Error::value(format!("fluvial.{name}"), format!("{value} m"), grid.span(axis))
+            Error::invalid_value(format!("fluvial.{name}"), format!("{value} m"), grid.describe_span(axis))
         })?;
         let most = DEEPEST_DROP * grid.cell_area();
         if self.drop > most {
             let allowed = format!("0 to {most} m³ ({DEEPEST_DROP} m on a cell)");
-            return Err(Error::value("fluvial.drop", format!("{} m³", self.drop), allowed));
+            return Err(Error::invalid_value("fluvial.drop", format!("{} m³", self.drop), allowed));
         }
         Ok(())
     }
 
     fn steps(&self, grid: &Grid) -> u32 {
-        if self.steps > 0 { self.steps } else { (self.duration / self.seconds(grid)).ceil().min(1e6) as u32 }
+        if self.steps > 0 { self.steps } else { (self.duration / self.seconds_per_step(grid)).ceil().min(1e6) as u32 }
     }
 
-    fn years(&self, grid: &Grid, step: u32) -> Option<f64> {
-        Some(f64::from(step) * self.seconds(grid) / YEAR)
+    fn simulated_years(&self, grid: &Grid, step: u32) -> Option<f64> {
+        Some(f64::from(step) * self.seconds_per_step(grid) / YEAR)
     }
 
     fn reach(&self, _grid: &Grid) -> StepReach {
@@ -204,16 +206,16 @@ impl Model for Fluvial {
 
     fn scratch(&self, grid: &Grid) -> u64 {
         // The list of wet cells, at most all, and two sets of marks.
-        4 * grid.len() as u64 + 2 * Marks::bytes(grid.size)
+        4 * grid.len() as u64 + 2 * CellSet::memory_bytes(grid.size)
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
         self.check(grid)?;
-        Ok(Box::new(Flow {
+        Ok(Box::new(FluvialStepper {
             model: self.clone(),
             steps: self.steps(grid),
-            changed: Marks::new(grid.size),
-            active: Marks::new(grid.size),
+            changed: CellSet::new(grid.size),
+            active: CellSet::new(grid.size),
             fresh: true,
             wet: Vec::new(),
             plans: Vec::new(),
@@ -221,116 +223,130 @@ impl Model for Fluvial {
     }
 }
 
-struct Flow {
+struct FluvialStepper {
     model: Fluvial,
     steps: u32,
     /// Cells whose state changed in the last step, and those that are not at rest.
-    changed: Marks,
+    changed: CellSet,
     /// These and their neighbours: all other cells are unaffected.
-    active: Marks,
+    active: CellSet,
     /// True until the marks have been set from the terrain.
     fresh: bool,
     /// Active cells with water or sediment, in row-major order.
     wet: Vec<u32>,
     /// Plans of cells that have been computed and not yet applied.
-    plans: Vec<Plan>,
+    plans: Vec<CellPlan>,
 }
 
 /// Number of cells planned together: enough for all threads, few enough for the cache.
 const CHUNK: usize = 1 << 14;
 
-impl Stepper for Flow {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+impl Stepper for FluvialStepper {
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         if tick.step == 0 {
             terrain.check_depths(&WATER)?;
         }
+        // After a restart the marks are rebuilt from the layers, so that a resumed run has the same bits.
         if self.fresh {
-            self.find(terrain)?;
+            self.mark_wet_cells(terrain)?;
             self.fresh = false;
         }
         let sources = springs::spring_sources(terrain)?;
         let size = terrain.grid.size;
         terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
-        let (Cells::Float(water), Cells::Height(suspended)) = (terrain.take(&WATER), terrain.take(&SUSPENDED)) else {
-            return Err(Error::layer(WATER.name, "has another type than declared"));
+        let (Cells::Float(water), Cells::Height(suspended)) =
+            (terrain.take_layer(&WATER), terrain.take_layer(&SUSPENDED))
+        else {
+            return Err(Error::invalid_layer(WATER.name, "has another type than declared"));
         };
-        let rules = Rules::new(&self.model, &terrain.grid, tick.step);
-        let water = Water { depths: water, lost: 0.0 };
-        let mut state = State { terrain, water, suspended, tally: Tally::default() };
-        self.pour(&mut state, &rules, &sources, tick.step);
-        self.weather(&mut state, &rules, tick.step);
-        self.flow(&mut state, &rules);
+        let rules = FluvialRules::new(&self.model, &terrain.grid, tick.step);
+        let water = WaterDepths { depths: water, lost: 0.0 };
+        let mut state = FluvialState { terrain, water, suspended, tally: FluvialTally::default() };
+        // The order within a step is sources, then weather, then flow and erosion; sediment settles after the last
+        // step.
+        self.add_sources(&mut state, &rules, &sources, tick.step);
+        self.apply_weather(&mut state, &rules, tick.step);
+        self.route_flow(&mut state, &rules);
         let ends = tick.step + 1 >= self.steps;
         if ends {
-            self.settle(&mut state, &rules);
+            self.settle_sediment(&mut state, &rules);
         }
-        let State { terrain, water, suspended, tally } = state;
-        let budget = tally.budget(&water, &terrain.grid);
-        terrain.insert(&WATER, Cells::Float(water.depths))?;
+        let FluvialState { terrain, water, suspended, tally } = state;
+        let budget = tally.to_mass_balance(&water, &terrain.grid);
+        terrain.insert_layer(&WATER, Cells::Float(water.depths))?;
         if !ends {
-            terrain.insert(&SUSPENDED, Cells::Height(suspended))?;
+            terrain.insert_layer(&SUSPENDED, Cells::Height(suspended))?;
         }
         Ok(budget)
     }
 }
 
-impl Flow {
+impl FluvialStepper {
     /// Marks all wet cells and all cells with sediment, in one pass over the map.
-    fn find(&mut self, terrain: &Terrain) -> Result<()> {
+    fn mark_wet_cells(&mut self, terrain: &Terrain) -> Result<()> {
         let cols = terrain.grid.cols();
-        if let Some(water) = terrain.float(&WATER) {
+        if let Some(water) = terrain.float_layer(&WATER) {
             for (at, _) in water.as_slice().iter().enumerate().filter(|(_, depth)| **depth > 0.0) {
-                self.changed.set(at / cols, at % cols);
+                self.changed.insert(at / cols, at % cols);
             }
         }
-        if let Some(suspended) = terrain.heights(&SUSPENDED) {
+        if let Some(suspended) = terrain.height_layer(&SUSPENDED) {
             for (at, sediment) in suspended.as_slice().iter().enumerate().filter(|(_, sediment)| sediment.0 != 0) {
                 let (i, j) = (at / cols, at % cols);
                 if terrain.is_nodata(i, j) || !(0..=MAX_SUSPENDED).contains(&sediment.0) {
                     let problem = format!("has {sediment}; allowed is 0 to 16384 m, and 0 where there is no data");
-                    return Err(Error::layer(SUSPENDED.name, problem));
+                    return Err(Error::invalid_layer(SUSPENDED.name, problem));
                 }
-                self.changed.set(i, j);
+                self.changed.insert(i, j);
             }
         }
         Ok(())
     }
 
     /// Adds the water of the springs in this step and, in the first step, the parameter `drop`.
-    fn pour(&mut self, state: &mut State<'_>, rules: &Rules, sources: &[springs::SpringSource], step: u32) {
-        let (seconds, area) = (self.model.seconds(&state.terrain.grid), state.terrain.grid.cell_area());
+    fn add_sources(
+        &mut self,
+        state: &mut FluvialState<'_>,
+        rules: &FluvialRules,
+        sources: &[springs::SpringSource],
+        step: u32,
+    ) {
+        let (seconds, area) = (self.model.seconds_per_step(&state.terrain.grid), state.terrain.grid.cell_area());
         for source in sources {
-            self.put(state, source.cell, within_step(source.rate * seconds / area, step));
+            self.add_water(state, source.cell, units_in_step(source.rate * seconds / area, step));
         }
         if self.model.drop == 0.0 || step > 0 {
             return;
         }
         let grid = &state.terrain.grid;
         let Ok(world) = world_cell(grid, Point { x: self.model.x, y: self.model.y }) else { return };
-        if let Some(cell) = grid.local(world) {
-            self.put(state, cell, (self.model.drop / area * UNITS).round() as i64);
-            let lifted = rules.lifted(&state.scene(), cell, self.model.pickup * UNITS);
-            state.dig(cell, lifted);
+        if let Some(cell) = grid.local_cell(world) {
+            self.add_water(state, cell, (self.model.drop / area * UNITS).round() as i64);
+            // The impact of the drop lifts sediment into the water once.
+            let lifted = rules.compute_drop_pickup(&state.view(), cell, self.model.pickup * UNITS);
+            state.erode_cell(cell, lifted);
         }
     }
 
     /// Adds water to a cell.
-    fn put(&mut self, state: &mut State<'_>, cell: Cell, amount: i64) {
+    fn add_water(&mut self, state: &mut FluvialState<'_>, cell: Cell, amount: i64) {
         if amount > 0 && !state.terrain.is_nodata(cell.row, cell.col) {
-            state.water.add(cell, amount);
+            state.water.change_depth(cell, amount);
             state.tally.poured += i128::from(amount);
-            self.changed.set(cell.row, cell.col);
+            self.changed.insert(cell.row, cell.col);
         }
     }
 
     /// Applies rain and evaporation, removes water in the sea, and lists the cells that may act in this step.
-    fn weather(&mut self, state: &mut State<'_>, rules: &Rules, step: u32) {
-        let per_hour = self.model.seconds(&state.terrain.grid) / 3.6e6;
+    fn apply_weather(&mut self, state: &mut FluvialState<'_>, rules: &FluvialRules, step: u32) {
+        // The rates are in mm/h: 3.6 million is the number of seconds in an hour times the millimetres in a metre.
+        let per_hour = self.model.seconds_per_step(&state.terrain.grid) / 3.6e6;
         let (rain, evaporation) = (self.model.rain * per_hour, self.model.evaporation * per_hour);
-        let (even, drying) = (within_step(rain, step), within_step(evaporation, step));
-        let State { terrain, water, suspended, tally } = state;
-        let mask = terrain.float(&RAIN);
-        self.changed.spread(&mut self.active);
+        let (even, drying) = (units_in_step(rain, step), units_in_step(evaporation, step));
+        let FluvialState { terrain, water, suspended, tally } = state;
+        let mask = terrain.float_layer(&RAIN);
+        self.changed.drain_with_neighbours(&mut self.active);
+        // Rain falls everywhere, so every cell may act; otherwise only changed cells and their neighbours.
         if even > 0 || (mask.is_some() && rain > 0.0) {
             self.active.fill();
         }
@@ -342,18 +358,20 @@ impl Flow {
             }
             let cell = Cell::new(i, j);
             let sea = rules.is_sea(terrain.ground[cell]);
-            let depth = water.units(cell);
+            let depth = water.depth_in_units(cell);
             let rained = match mask {
                 _ if sea => 0,
-                Some(mask) => within_step(rain * f64::from(share_of(mask[cell])), step),
+                Some(mask) => units_in_step(rain * f64::from(clamp_share(mask[cell])), step),
                 None => even,
             };
+            // Water that has reached the sea is removed at once; elsewhere no more evaporates than there is.
             let gone = if sea { depth } else { drying.min(depth + rained) };
             tally.rained += i128::from(rained);
             *(if sea { &mut tally.drained } else { &mut tally.evaporated }) += i128::from(gone);
             if rained != gone {
-                water.add(cell, rained - gone);
-                changed.set(i, j);
+                // Only a change of the depth marks the cell as changed, not rain that evaporates at once.
+                water.change_depth(cell, rained - gone);
+                changed.insert(i, j);
             }
             if depth + rained > gone || suspended[cell].0 > 0 {
                 wet.push((i * cols + j) as u32);
@@ -363,36 +381,37 @@ impl Flow {
 
     /// Lets all wet cells act simultaneously: a cell's plan is applied only once all plans that read the cells it
     /// changes have been computed.
-    fn flow(&mut self, state: &mut State<'_>, rules: &Rules) {
+    fn route_flow(&mut self, state: &mut FluvialState<'_>, rules: &FluvialRules) {
         let cols = state.terrain.grid.cols();
         let drying = self.model.evaporation > 0.0;
         let mut next = 0;
         while next < self.wet.len() {
             let chunk = &self.wet[next..(next + CHUNK).min(self.wet.len())];
             next += chunk.len();
-            let scene = state.scene();
-            self.plans.par_extend(chunk.par_iter().with_min_len(512).map(|at| rules.plan(&scene, *at)));
+            // Plans are computed in parallel from the unchanged state and applied by one thread, in row-major order.
+            let scene = state.view();
+            self.plans.par_extend(chunk.par_iter().with_min_len(512).map(|at| rules.plan_cell(&scene, *at)));
             // Applying a plan changes cells up to one row away, and computing one reads cells up to one row away.
             let front = self.wet.get(next).map_or(usize::MAX, |at| (*at as usize / cols).saturating_sub(2) * cols);
             let ready = self.plans.partition_point(|plan| (plan.at as usize) < front);
             for plan in self.plans.drain(..ready) {
-                state.carry_out(&plan, &mut self.changed, drying);
+                state.apply_plan(&plan, &mut self.changed, drying);
             }
         }
     }
 
     /// Deposits all sediment where it is, and removes the water of cells in the sea.
-    fn settle(&mut self, state: &mut State<'_>, rules: &Rules) {
+    fn settle_sediment(&mut self, state: &mut FluvialState<'_>, rules: &FluvialRules) {
         self.changed.drain(|i, j| {
             let cell = Cell::new(i, j);
             let sediment = state.suspended[cell].0;
             let laid = sediment.min(Height::MAX.0 - state.terrain.ground[cell].0).max(0);
-            state.lay(cell, laid);
+            state.deposit_on_cell(cell, laid);
             state.tally.limited += u64::from(laid < sediment);
             state.tally.exported += i64::from(sediment - laid);
             if rules.is_sea(state.terrain.ground[cell]) {
-                let depth = state.water.units(cell);
-                state.water.add(cell, -depth);
+                let depth = state.water.depth_in_units(cell);
+                state.water.change_depth(cell, -depth);
                 state.tally.drained += i128::from(depth);
             }
         });
@@ -401,7 +420,8 @@ impl Flow {
 
 /// Returns the whole units that fall in step number `step` at a rate in metres per step. Amounts below a unit
 /// accumulate over the steps.
-fn within_step(metres: f64, step: u32) -> i64 {
+fn units_in_step(metres: f64, step: u32) -> i64 {
     let until = |steps: f64| (steps * (metres * UNITS)).floor() as i64;
+    // Differences of rounded totals sum exactly to the rounded total, so no water is lost to rounding over the steps.
     until(f64::from(step) + 1.0).saturating_sub(until(f64::from(step))).clamp(0, MAX_WATER)
 }

@@ -1,7 +1,7 @@
 //! Computes the action of a cell in one step from the state that the last step left.
 
 use crate::models::fluvial::{CapacityFrom, Fluvial, Moves, Receivers};
-use thalweg_core::base::cast::share_of;
+use thalweg_core::base::cast::clamp_share;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Edge, Field, Grid, Height};
 use thalweg_flow::D8;
@@ -17,13 +17,13 @@ pub const MAX_WATER: i64 = 1 << 40;
 
 /// Converts a depth of water to whole units. Returns 0 for negative values and for values that are not finite.
 #[inline]
-pub fn units_of(depth: f32) -> i64 {
+pub fn depth_to_units(depth: f32) -> i64 {
     let units = depth * UNITS as f32;
     if units > 0.0 && units.is_finite() { (units as i64).min(MAX_WATER) } else { 0 }
 }
 
 /// The terrain at the beginning of a step.
-pub struct Scene<'a> {
+pub struct FluvialView<'a> {
     /// Cells, edges and sea level.
     pub grid: &'a Grid,
     /// Elevation.
@@ -44,7 +44,7 @@ pub struct Scene<'a> {
 
 /// The planned action of a cell in a step, in units.
 #[derive(Clone, Copy, Default)]
-pub struct Plan {
+pub struct CellPlan {
     /// Row-major index of the cell.
     pub at: u32,
     /// Water to each neighbour.
@@ -64,7 +64,7 @@ pub struct Plan {
 }
 
 /// The parameters, converted to the units of a step on this grid.
-pub struct Rules {
+pub struct FluvialRules {
     capacity: f64,
     deposition: f64,
     softness: f64,
@@ -81,7 +81,7 @@ pub struct Rules {
     phase: f64,
 }
 
-impl Rules {
+impl FluvialRules {
     /// Converts the parameters of `model` for step number `step`.
     pub fn new(model: &Fluvial, grid: &Grid, step: u32) -> Self {
         Self {
@@ -93,7 +93,7 @@ impl Rules {
             receivers: model.receivers,
             full: model.moves == Moves::Full,
             pits: model.pits,
-            floor: Height::saturating(model.floor).0,
+            floor: Height::from_metres_clamped(model.floor).0,
             sea: grid.sea_level.map(|sea| sea.0),
             // Multiples of the golden section (in units of 2⁻³²) are distributed as evenly as possible; step 0 rounds
             // down.
@@ -110,26 +110,31 @@ impl Rules {
     /// Rounds an amount ≥ 0 to whole units, up in some steps and down in others, so that the sum over many steps is
     /// right.
     #[inline]
-    fn units(&self, amount: f64) -> i32 {
+    fn round_to_units(&self, amount: f64) -> i32 {
         (amount + self.phase).min(f64::from(MAX_SUSPENDED)) as i32
     }
 
     /// Plans the action of a cell that has water or sediment.
-    pub fn plan(&self, scene: &Scene<'_>, at: u32) -> Plan {
+    pub fn plan_cell(&self, scene: &FluvialView<'_>, at: u32) -> CellPlan {
         let cols = scene.grid.cols();
         let cell = Cell::new(at as usize / cols, at as usize % cols);
-        let mut plan = Plan { at, ..Plan::default() };
+        let mut plan = CellPlan { at, ..CellPlan::default() };
         let ground = scene.ground[cell].0;
         let sediment = scene.suspended[cell].0;
-        let depth = units_of(scene.water[cell]).min(DEEPEST);
+        let depth = depth_to_units(scene.water[cell]).min(DEEPEST);
+        // In the sea all sediment is deposited at once.
         if self.is_sea(Height(ground)) {
-            self.lay(&mut plan, ground, sediment);
+            self.plan_deposition(&mut plan, ground, sediment);
             return plan;
         }
-        let Flow { moved, fall, bed } =
-            if depth > 0 { self.share_out(scene, cell, depth, &mut plan) } else { Flow::default() };
+        let CellOutflow { moved, fall, bed } =
+            if depth > 0 { self.distribute_outflow(scene, cell, depth, &mut plan) } else { CellOutflow::default() };
         if moved == 0 {
-            self.lay(&mut plan, ground, sediment.min(self.units(self.deposition * f64::from(sediment))));
+            self.plan_deposition(
+                &mut plan,
+                ground,
+                sediment.min(self.round_to_units(self.deposition * f64::from(sediment))),
+            );
             return plan;
         }
         let capacity = self.capacity
@@ -138,61 +143,63 @@ impl Rules {
                 CapacityFrom::Whole => depth as f64,
                 CapacityFrom::Fall => fall,
             };
+        // Over capacity the excess is deposited in part; below it the bed is eroded.
         let missing = capacity - f64::from(sediment);
         let out = if missing <= 0.0 {
-            let out = self.units(capacity).min(sediment);
+            let out = self.round_to_units(capacity).min(sediment);
             let over = sediment - out;
-            self.lay(&mut plan, ground, over.min(self.units(self.deposition * f64::from(over))));
+            self.plan_deposition(&mut plan, ground, over.min(self.round_to_units(self.deposition * f64::from(over))));
             out
         } else {
-            plan.dug = self.dug(scene, cell, self.softness * missing, bed).min(MAX_SUSPENDED - sediment);
+            plan.dug = self.actual_erosion(scene, cell, self.softness * missing, bed).min(MAX_SUSPENDED - sediment);
             sediment + plan.dug
         };
         if out > 0 {
             for (solid, water) in plan.solid.iter_mut().zip(plan.water) {
-                *solid = part_of(i64::from(out), i64::from(water), moved) as u32;
+                *solid = scale_by_ratio(i64::from(out), i64::from(water), moved) as u32;
             }
         }
         plan
     }
 
     /// Returns the amount in units that the parameter `drop` lifts from the cell where it falls, at most `amount`.
-    pub fn lifted(&self, scene: &Scene<'_>, cell: Cell, amount: f64) -> i32 {
+    pub fn compute_drop_pickup(&self, scene: &FluvialView<'_>, cell: Cell, amount: f64) -> i32 {
         let room = MAX_SUSPENDED - scene.suspended[cell].0;
         let outside = scene.nodata.is_some_and(|mask| mask[cell]) || self.is_sea(scene.ground[cell]);
-        if outside { 0 } else { self.dug(scene, cell, amount, i32::MIN).min(room) }
+        if outside { 0 } else { self.actual_erosion(scene, cell, amount, i32::MIN).min(room) }
     }
 
     /// Plans the deposition of up to `amount` on the cell.
-    fn lay(&self, plan: &mut Plan, ground: i32, amount: i32) {
+    fn plan_deposition(&self, plan: &mut CellPlan, ground: i32, amount: i32) {
         plan.laid = amount.min(Height::MAX.0 - ground).max(0);
         plan.limited = plan.laid < amount;
     }
 
     /// Returns the amount eroded for a potential erosion of `amount`: sediment erodes first, then bedrock in
     /// accordance with its hardness. No cell is eroded below `bed` unless pits are allowed.
-    fn dug(&self, scene: &Scene<'_>, cell: Cell, amount: f64, bed: i32) -> i32 {
-        let factor = |field: Option<&Field<f32>>| field.map_or(0.0, |field| f64::from(share_of(field[cell])));
+    fn actual_erosion(&self, scene: &FluvialView<'_>, cell: Cell, amount: f64, bed: i32) -> i32 {
+        let factor = |field: Option<&Field<f32>>| field.map_or(0.0, |field| f64::from(clamp_share(field[cell])));
         let amount = amount * (1.0 - factor(scene.protect));
         let loose = scene.loose.map_or(0.0, |loose| f64::from(loose[cell].0));
         let rock = (amount - loose).max(0.0) * (1.0 - factor(scene.hardness));
         let lowest = if self.pits { self.floor } else { bed.max(self.floor) };
-        self.units(amount.min(loose) + rock).min(scene.ground[cell].0.saturating_sub(lowest)).max(0)
+        self.round_to_units(amount.min(loose) + rock).min(scene.ground[cell].0.saturating_sub(lowest)).max(0)
     }
 
     /// Divides the cell's outflow among its receivers and stores it in `plan`.
     #[inline]
-    fn share_out(&self, scene: &Scene<'_>, cell: Cell, depth: i64, plan: &mut Plan) -> Flow {
+    fn distribute_outflow(&self, scene: &FluvialView<'_>, cell: Cell, depth: i64, plan: &mut CellPlan) -> CellOutflow {
         let [rows, cols] = scene.grid.size;
         let ground = scene.ground[cell].0;
         let surface = i64::from(ground) + depth;
-        // Differences between the water level here and at the eight neighbours, and the ground of these.
+        // `drops` are the differences between the water level here and at the eight neighbours, and `grounds` their
+        // ground.
         let mut drops = [0i64; 8];
         let mut grounds = [i32::MAX; 8];
         for (k, [di, dj]) in D8::OFFSETS.iter().enumerate() {
             let (r, c) = (cell.row.wrapping_add_signed(*di), cell.col.wrapping_add_signed(*dj));
             let inside = r < rows && c < cols;
-            if !inside && !leads_out(scene.grid, cell, [*di, *dj]) {
+            if !inside && !leaves_world(scene.grid, cell, [*di, *dj]) {
                 continue;
             }
             if !inside || scene.nodata.is_some_and(|mask| mask[(r, c)]) {
@@ -206,10 +213,10 @@ impl Rules {
                 plan.sea |= 1 << k;
                 (sea, surface - i64::from(sea))
             } else {
-                (z, surface - (i64::from(z) + units_of(scene.water[(r, c)]).min(DEEPEST)))
+                (z, surface - (i64::from(z) + depth_to_units(scene.water[(r, c)]).min(DEEPEST)))
             };
         }
-        // Bitmap of the receivers, as the option `receivers` selects them.
+        // `taking` is the bitmap of the receivers, as the option `receivers` selects them.
         let highest = drops.into_iter().max().unwrap_or(0);
         let lowest = grounds.into_iter().min().unwrap_or(i32::MAX);
         let takes = |k: usize| match self.receivers {
@@ -219,17 +226,19 @@ impl Rules {
         };
         let taking: u8 = (0..8).filter(|k| takes(*k)).map(|k| 1 << k).sum();
         let count = i64::from(taking.count_ones());
+        // The cell itself counts as one part, so that water comes to rest; with `full` the whole difference moves.
         let parts = if self.full { 1 } else { count + 1 };
         let each = || (0..8).filter(|k| taking >> k & 1 == 1);
         let sum: i64 = each().map(|k| drops[k]).sum();
+        // Equal shares follow the smallest difference among the receivers, and no more than the cell's own depth flows.
         let least = each().map(|k| drops[k]).fold(depth, i64::min).max(0);
-        let mut flow = Flow { bed: i32::MAX, ..Flow::default() };
+        let mut flow = CellOutflow { bed: i32::MAX, ..CellOutflow::default() };
         for k in each() {
             // Each part is rounded down on its own: the remainder stays, and the result does not depend on the order
             // of neighbours.
             let amount = match self.receivers {
-                Receivers::All => part_of(depth.min(drops[k]), drops[k], sum * parts),
-                _ => part_of(least, 1, count * parts),
+                Receivers::All => scale_by_ratio(depth.min(drops[k]), drops[k], sum * parts),
+                _ => scale_by_ratio(least, 1, count * parts),
             };
             plan.water[k] = amount as u32;
             flow.moved += amount;
@@ -247,7 +256,7 @@ impl Rules {
 
 /// The water that leaves a cell in a step.
 #[derive(Default)]
-struct Flow {
+struct CellOutflow {
     /// Total outflow, in units.
     moved: i64,
     /// Sum of each part times its slope, the fall over the distance, limited to 1.
@@ -258,7 +267,7 @@ struct Flow {
 
 /// Returns a·b/c rounded down, for 0 ≤ a·b < 2⁶³ and 0 < c < 2⁵³.
 #[inline]
-fn part_of(a: i64, b: i64, c: i64) -> i64 {
+fn scale_by_ratio(a: i64, b: i64, c: i64) -> i64 {
     let product = a * b;
     if product < 1 << 53 {
         // Exact: a quotient that is not whole is at least 1/c below the next whole number, and its rounding error is
@@ -270,7 +279,7 @@ fn part_of(a: i64, b: i64, c: i64) -> i64 {
 }
 
 /// Returns true if a step out of this window leaves the world, over open edges only.
-fn leads_out(grid: &Grid, cell: Cell, [di, dj]: [isize; 2]) -> bool {
+fn leaves_world(grid: &Grid, cell: Cell, [di, dj]: [isize; 2]) -> bool {
     let Cell { row, col } = grid.world_cell(cell.row, cell.col);
     let (row, col) = (row + di as i64, col + dj as i64);
     let [rows, cols] = grid.world.map(|n| n as i64);

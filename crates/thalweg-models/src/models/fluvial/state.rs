@@ -1,8 +1,8 @@
 //! The working state of a step. Every change of water and ground is made and counted here.
 
 use crate::model::MassBalance;
-use crate::models::fluvial::marks::Marks;
-use crate::models::fluvial::rules::{MAX_SUSPENDED, MAX_WATER, Plan, Scene, units_of};
+use crate::models::fluvial::cell_set::CellSet;
+use crate::models::fluvial::rules::{CellPlan, FluvialView, MAX_SUSPENDED, MAX_WATER, depth_to_units};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{HARDNESS, PROTECT};
 use thalweg_core::{Cell, Field, Grid, Height, Terrain};
@@ -10,12 +10,12 @@ use thalweg_flow::D8;
 
 /// The amounts moved in a step, in units.
 #[derive(Default)]
-pub struct Tally {
-    /// Eroded from the ground.
+pub struct FluvialTally {
+    /// Sediment eroded from the ground.
     pub eroded: i64,
-    /// Deposited on the ground.
+    /// Sediment deposited on the ground.
     pub deposited: i64,
-    /// Carried out of the world.
+    /// Sediment carried out of the world.
     pub exported: i64,
     /// Number of times that a limit on heights or amounts took effect.
     pub limited: u64,
@@ -29,9 +29,9 @@ pub struct Tally {
     pub drained: i128,
 }
 
-impl Tally {
+impl FluvialTally {
     /// Converts the amounts to a mass balance. Water is stated in m³.
-    pub fn budget(&self, water: &Water, grid: &Grid) -> MassBalance {
+    pub fn to_mass_balance(&self, water: &WaterDepths, grid: &Grid) -> MassBalance {
         let cubic = |units: f64| units / UNITS * grid.cell_area();
         MassBalance {
             eroded: self.eroded.into(),
@@ -49,7 +49,7 @@ impl Tally {
 }
 
 /// Depths of water, in whole units of height.
-pub struct Water {
+pub struct WaterDepths {
     /// Depths in metres.
     pub depths: Field<f32>,
     /// Water in units lost so far because an `f32` cannot represent the depth, or because the layer held fractions of
@@ -57,18 +57,19 @@ pub struct Water {
     pub lost: f64,
 }
 
-impl Water {
+impl WaterDepths {
     /// Returns the depth over a cell, in units.
     #[inline]
-    pub fn units(&self, cell: Cell) -> i64 {
-        units_of(self.depths[cell])
+    pub fn depth_in_units(&self, cell: Cell) -> i64 {
+        depth_to_units(self.depths[cell])
     }
 
     /// Changes the water of a cell by `more` units, which may be negative.
     #[inline]
-    pub fn add(&mut self, cell: Cell, more: i64) {
+    pub fn change_depth(&mut self, cell: Cell, more: i64) {
         let depth = &mut self.depths[cell];
-        let units = (units_of(*depth) + more).clamp(0, MAX_WATER);
+        // The sum is formed in whole units; the difference from what the `f32` can store is booked as lost.
+        let units = (depth_to_units(*depth) + more).clamp(0, MAX_WATER);
         let before = if depth.is_finite() { f64::from(*depth) } else { 0.0 };
         *depth = (units as f64 / UNITS) as f32;
         self.lost += (before - f64::from(*depth)) * UNITS + more as f64;
@@ -76,44 +77,46 @@ impl Water {
 }
 
 /// The terrain during a step, with its layers of water and sediment taken out.
-pub struct State<'a> {
+pub struct FluvialState<'a> {
     /// The terrain without these layers.
     pub terrain: &'a mut Terrain,
     /// Depths of water.
-    pub water: Water,
+    pub water: WaterDepths,
     /// Suspended sediment.
     pub suspended: Field<Height>,
     /// Amounts moved so far in this step.
-    pub tally: Tally,
+    pub tally: FluvialTally,
 }
 
-impl State<'_> {
+impl FluvialState<'_> {
     /// Returns the read-only view from which plans are computed.
-    pub fn scene(&self) -> Scene<'_> {
-        Scene {
+    pub fn view(&self) -> FluvialView<'_> {
+        FluvialView {
             grid: &self.terrain.grid,
             ground: &self.terrain.ground,
             water: &self.water.depths,
             suspended: &self.suspended,
             loose: self.terrain.loose.as_ref(),
             nodata: self.terrain.nodata.as_ref(),
-            hardness: self.terrain.float(&HARDNESS),
-            protect: self.terrain.float(&PROTECT),
+            hardness: self.terrain.float_layer(&HARDNESS),
+            protect: self.terrain.float_layer(&PROTECT),
         }
     }
 
     /// Erodes ground into the water.
-    pub fn dig(&mut self, cell: Cell, amount: i32) {
+    pub fn erode_cell(&mut self, cell: Cell, amount: i32) {
         self.terrain.ground[cell].0 -= amount;
         if let Some(loose) = &mut self.terrain.loose {
+            // Sediment is eroded first, and bedrock below it when the sediment is used up.
             loose[cell].0 = (loose[cell].0 - amount).max(0);
         }
+        // The amount and the sediment there are at most `MAX_SUSPENDED` each, so the sum does not overflow.
         self.suspended[cell].0 += amount;
         self.tally.eroded += i64::from(amount);
     }
 
     /// Deposits sediment from the water on the ground.
-    pub fn lay(&mut self, cell: Cell, amount: i32) {
+    pub fn deposit_on_cell(&mut self, cell: Cell, amount: i32) {
         self.terrain.ground[cell].0 += amount;
         if let Some(loose) = &mut self.terrain.loose {
             loose[cell].0 += amount;
@@ -123,22 +126,24 @@ impl State<'_> {
     }
 
     /// Applies a cell's plan, and marks the cells that it changes or that are not at rest.
-    pub fn carry_out(&mut self, plan: &Plan, changed: &mut Marks, drying: bool) {
+    pub fn apply_plan(&mut self, plan: &CellPlan, changed: &mut CellSet, drying: bool) {
         let cols = self.terrain.grid.cols();
         let cell = Cell::new(plan.at as usize / cols, plan.at as usize % cols);
-        self.dig(cell, plan.dug);
-        self.lay(cell, plan.laid);
+        self.erode_cell(cell, plan.dug);
+        self.deposit_on_cell(cell, plan.laid);
         self.tally.limited += u64::from(plan.limited);
         let moved: i64 = plan.water.iter().map(|amount| i64::from(*amount)).sum();
         let out: u32 = plan.solid.iter().sum();
         if moved > 0 {
-            self.water.add(cell, -moved);
+            // All outflow is subtracted first. The neighbours are different cells, so their order has no influence.
+            self.water.change_depth(cell, -moved);
             self.suspended[cell].0 -= out as i32;
             for (k, [di, dj]) in D8::OFFSETS.iter().enumerate() {
                 let (water, solid) = (i64::from(plan.water[k]), plan.solid[k] as i32);
                 if water == 0 {
                     continue;
                 }
+                // Over open edges and into missing data both the water and its sediment leave the world.
                 if plan.beyond >> k & 1 == 1 {
                     self.tally.drained += i128::from(water);
                     self.tally.exported += i64::from(solid);
@@ -148,20 +153,21 @@ impl State<'_> {
                 if plan.sea >> k & 1 == 1 {
                     self.tally.drained += i128::from(water);
                 } else {
-                    self.water.add(near, water);
+                    self.water.change_depth(near, water);
                 }
-                self.bring(near, solid);
-                changed.set(near.row, near.col);
+                self.receive_sediment(near, solid);
+                changed.insert(near.row, near.col);
             }
         }
-        let restless = self.suspended[cell].0 > 0 || (drying && self.water.units(cell) > 0);
+        // Cells with sediment act even without a flow, as do wet cells from which water evaporates.
+        let restless = self.suspended[cell].0 > 0 || (drying && self.water.depth_in_units(cell) > 0);
         if moved > 0 || plan.dug != 0 || plan.laid != 0 || restless {
-            changed.set(cell.row, cell.col);
+            changed.insert(cell.row, cell.col);
         }
     }
 
     /// Adds inflowing sediment to a cell. Sediment above [`MAX_SUSPENDED`] leaves the world.
-    fn bring(&mut self, cell: Cell, solid: i32) {
+    fn receive_sediment(&mut self, cell: Cell, solid: i32) {
         let suspended = &mut self.suspended[cell];
         let kept = solid.min(MAX_SUSPENDED - suspended.0);
         suspended.0 += kept;

@@ -3,14 +3,16 @@
 use std::sync::atomic::AtomicI64;
 
 use crate::model::{MassBalance, Stepper, Tick};
-use crate::models::glacier::cell::Rates;
-use crate::models::glacier::flow::{Climate, Flow, Spent};
-use crate::models::glacier::land::Land;
-use crate::models::glacier::lines::blur;
+use crate::models::glacier::cell::IceFluxFactors;
+use crate::models::glacier::flow::{IceClimate, IceFlow, Spent};
+use crate::models::glacier::land::IceBed;
+use crate::models::glacier::lines::blur_by_diffusion;
 use crate::models::glacier::{Glacier, ICE, SNOW, bed, till};
 use crate::process::slopes::SLOPE_LIMIT;
-use crate::process::slopes::{Bounds, Guards, book_cut, carry_off, factors, jittered, limit_slopes};
-use thalweg_core::base::rng::Key;
+use crate::process::slopes::{
+    Bounds, Guards, book_erosion, export_eroded, find_float_layer, limit_slopes, vary_slope_limit,
+};
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, HARDNESS, PROTECT};
 use thalweg_core::{Field, Grid, Height, Result, Terrain};
@@ -21,47 +23,51 @@ const WEIGHT: f64 = 0.089_957_7;
 /// Steps the glaciers through growth and erosion.
 pub struct Ages {
     model: Glacier,
-    flow: Flow,
+    flow: IceFlow,
     /// Steepest stable slope in each cell, with the key of the stage that it was computed for.
-    steepest: Option<(Key, Field<f32>)>,
+    steepest: Option<(RandomKey, Field<f32>)>,
     /// Number of steps in which ice only grows, and number of all steps.
     counts: [u32; 2],
 }
 
 impl Ages {
     pub fn new(model: Glacier, grid: &Grid) -> Self {
-        let [growth, wear] = model.counts();
+        let [growth, wear] = model.step_counts();
         let counts = [growth as u32, (growth + wear) as u32];
-        Self { model, flow: Flow::new(grid), steepest: None, counts }
+        Self { model, flow: IceFlow::new(grid), steepest: None, counts }
     }
 
     /// Returns Γs in 1/(m·a).
-    fn slide(&self) -> f64 {
+    fn sliding_factor(&self) -> f64 {
         self.model.sliding * WEIGHT * WEIGHT * WEIGHT
     }
 
     /// Returns the years of erosion in a step.
-    fn wears(&self) -> f64 {
+    fn erosion_years_per_step(&self) -> f64 {
         self.model.years / f64::from(self.counts[1] - self.counts[0]).max(1.0)
     }
 
     /// Lets ice flow for a step.
-    fn let_flow(&mut self, terrain: &Terrain, ice: &mut Field<Height>, step: u32, spent: &mut Spent) {
+    fn advance_ice_flow(&mut self, terrain: &Terrain, ice: &mut Field<Height>, step: u32, spent: &mut Spent) {
         let model = &self.model;
-        let age = (f64::from(step) - f64::from(self.counts[0])).max(0.0) * self.wears();
+        // The growth phase counts as age 0, which is the coldest time of the cycle.
+        let age = (f64::from(step) - f64::from(self.counts[0])).max(0.0) * self.erosion_years_per_step();
         let swing = model.swing * libm::cos(std::f64::consts::TAU * age / model.cycle);
-        let shade = (model.shade > 0.0).then(|| shade(land(terrain), model.shade, model.shade_azimuth));
-        let climate = Climate {
+        let shade = (model.shade > 0.0)
+            .then(|| compute_snowline_shade(view_ice_bed(terrain), model.shade, model.shade_azimuth));
+        let climate = IceClimate {
             snowline: model.snowline - swing,
             gradient: model.gradient,
             most: model.accumulation,
-            snow: factors(&terrain.layers, &SNOW),
+            snow: find_float_layer(&terrain.layers, &SNOW),
             shade: shade.as_ref(),
         };
-        let rates = Rates { creep: 0.4 * model.softness * WEIGHT * WEIGHT * WEIGHT, slide: self.slide() };
+        let rates =
+            IceFluxFactors { creep: 0.4 * model.softness * WEIGHT * WEIGHT * WEIGHT, slide: self.sliding_factor() };
+        // Each flow step is as long as stability allows, until the years have passed or the number of steps is used up.
         let mut left = model.ice_years;
         for _ in 0..model.ice_steps {
-            left -= self.flow.advance(land(terrain), ice, (&rates, &climate), left, spent);
+            left -= self.flow.advance_ice(view_ice_bed(terrain), ice, (&rates, &climate), left, spent);
             if left <= 0.0 {
                 break;
             }
@@ -69,24 +75,27 @@ impl Ages {
     }
 
     /// Lets the ice erode its bed and transport and deposit till, then lets slopes that are too steep fail.
-    fn wear(&mut self, terrain: &mut Terrain, ice: &Field<Height>, key: Key) -> Result<MassBalance> {
-        let years = self.wears();
-        let (slide, coupling) = (self.slide(), self.model.coupling);
-        let speed = bed::speed(&mut self.flow, land(terrain), ice, slide, coupling);
+    fn erode_bed(&mut self, terrain: &mut Terrain, ice: &Field<Height>, key: RandomKey) -> Result<MassBalance> {
+        // Erosion is computed from the bed before the step into a copy, so it does not depend on the order of cells.
+        let years = self.erosion_years_per_step();
+        let (slide, coupling) = (self.sliding_factor(), self.model.coupling);
+        let speed = bed::compute_sliding_speed(&mut self.flow, view_ice_bed(terrain), ice, slide, coupling);
         let before = terrain.ground.clone();
         let mut worn = before.clone();
-        let limited = bed::wear(&self.model, land(terrain), (ice, &self.flow), &speed, years, &mut worn);
+        let limited =
+            bed::erode_under_ice(&self.model, view_ice_bed(terrain), (ice, &self.flow), &speed, years, &mut worn);
         let size = terrain.grid.size;
         let mut loose = terrain.loose.take().unwrap_or_else(|| Field::new(size, Height::ZERO));
-        let [protect, hardness] = [PROTECT, HARDNESS].map(|spec| factors(&terrain.layers, &spec));
-        let removed = book_cut(&before, &mut worn, &mut loose, Guards { protect, hardness })?;
+        let [protect, hardness] = [PROTECT, HARDNESS].map(|spec| find_float_layer(&terrain.layers, &spec));
+        let removed = book_erosion(&before, &mut worn, &mut loose, Guards { protect, hardness })?;
 
         // The share `till` of the eroded rock travels with the ice.
         let share = self.model.till;
         let cuts = before.as_slice().iter().zip(worn.as_slice());
+        // Loads are rounded toward zero; `taken` sums the rounded loads, so the mass balance closes to the unit.
         let mut load: Vec<_> = cuts.map(|(a, b)| AtomicI64::new((f64::from(a.0 - b.0) * share) as i64)).collect();
         let taken: i64 = load.iter_mut().map(|load| *load.get_mut()).sum();
-        let left = till::carry(&mut self.flow, land(terrain), &mut load);
+        let left = till::transport_till(&mut self.flow, view_ice_bed(terrain), &mut load);
         let mut surplus = 0;
         let cells = worn.as_mut_slice().iter_mut().zip(loose.as_mut_slice());
         for ((height, loose), load) in cells.zip(load) {
@@ -99,23 +108,25 @@ impl Ages {
         }
         terrain.ground = worn;
         terrain.loose = Some(loose);
+        // `laid` is the till that was deposited; the meltwater carries off the rest of the removed material.
         let laid = taken - left - surplus;
         let mut budget = MassBalance { eroded: laid.into(), deposited: laid.into(), limited, ..MassBalance::default() };
-        budget += carry_off(terrain, removed - laid)?;
-        budget += self.fall(terrain, key)?;
+        budget += export_eroded(terrain, removed - laid)?;
+        budget += self.collapse_steep_slopes(terrain, key)?;
         Ok(budget)
     }
 
     /// Lets slopes that are too steep fail; meltwater carries the material off.
-    fn fall(&mut self, terrain: &mut Terrain, key: Key) -> Result<MassBalance> {
+    fn collapse_steep_slopes(&mut self, terrain: &mut Terrain, key: RandomKey) -> Result<MassBalance> {
         let Glacier { slope_limit, slope_variation, slope_wavelength, .. } = self.model;
         if slope_limit >= 90.0 {
             return Ok(MassBalance::default());
         }
+        // The limit depends on the stage's key and the layers alone, so it is computed once and used in all its steps.
         if self.steepest.as_ref().is_none_or(|(of, _)| *of != key) {
             let tan = libm::tan(slope_limit.to_radians());
-            let mut steepest = jittered(&terrain.grid, tan, slope_variation, slope_wavelength, key);
-            if let Some(factors) = factors(&terrain.layers, &SLOPE_LIMIT) {
+            let mut steepest = vary_slope_limit(&terrain.grid, tan, slope_variation, slope_wavelength, key);
+            if let Some(factors) = find_float_layer(&terrain.layers, &SLOPE_LIMIT) {
                 for (tan, factor) in steepest.as_mut_slice().iter_mut().zip(factors.as_slice()) {
                     *tan *= factor;
                 }
@@ -127,25 +138,27 @@ impl Ages {
         let Terrain { grid, ground, loose, nodata, layers, .. } = &mut *terrain;
         limit_slopes(ground, steepest, None, grid.cell, Bounds { nodata: nodata.as_ref(), ..Bounds::default() })?;
         let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
-        let guards = Guards { protect: factors(layers, &PROTECT), hardness: None };
-        let removed = book_cut(&before, ground, loose, guards)?;
-        carry_off(terrain, removed)
+        let guards = Guards { protect: find_float_layer(layers, &PROTECT), hardness: None };
+        let removed = book_erosion(&before, ground, loose, guards)?;
+        export_eroded(terrain, removed)
     }
 }
 
 impl Stepper for Ages {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
-        let (mut ice, mut spent) = take(terrain);
-        self.let_flow(terrain, &mut ice, tick.step, &mut spent);
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+        let (mut ice, mut spent) = take_ice_layer(terrain);
+        self.advance_ice_flow(terrain, &mut ice, tick.step, &mut spent);
         let mut budget = MassBalance { limited: spent.limited, ..MassBalance::default() };
+        // The ice grows before it erodes: in the first `counts[0]` steps the bed stays unchanged.
         if tick.step >= self.counts[0] {
-            budget += self.wear(terrain, &ice, tick.key)?;
+            budget += self.erode_bed(terrain, &ice, tick.key)?;
         }
         let mut lost = i128::from(spent.lost);
+        // After the last step all ice melts and is booked as lost, so that the ice balance closes.
         if self.model.melt && tick.step + 1 == self.counts[1] {
             lost += ice.as_slice().iter().map(|ice| i128::from(ice.0)).sum::<i128>();
         } else {
-            terrain.insert(&ICE, Cells::Height(ice))?;
+            terrain.insert_layer(&ICE, Cells::Height(ice))?;
         }
         let volume = terrain.grid.cell_area() / UNITS;
         budget.rained = spent.gained as f64 * volume;
@@ -156,9 +169,9 @@ impl Stepper for Ages {
 
 /// Takes the ice layer from the terrain, and counts the ice that has no room because till or an earlier stage has
 /// raised the ground under it. Negative thickness in a given layer counts as no ice.
-fn take(terrain: &mut Terrain) -> (Field<Height>, Spent) {
+fn take_ice_layer(terrain: &mut Terrain) -> (Field<Height>, Spent) {
     let mut spent = Spent::default();
-    let Cells::Height(mut ice) = terrain.take(&ICE) else {
+    let Cells::Height(mut ice) = terrain.take_layer(&ICE) else {
         return (Field::new(terrain.grid.size, Height::ZERO), spent);
     };
     for (ice, ground) in ice.as_mut_slice().iter_mut().zip(terrain.ground.as_slice()) {
@@ -174,16 +187,17 @@ fn take(terrain: &mut Terrain) -> (Field<Height>, Spent) {
 
 /// Returns the metres by which the snowline is lower in each cell, where the shade is towards `azimuth`: `most` times
 /// the sine of the slope, smoothed over `WIDE`, times the cosine of the angle between its aspect and the shade.
-fn shade(land: Land<'_>, most: f64, azimuth: f64) -> Field<f32> {
+fn compute_snowline_shade(land: IceBed<'_>, most: f64, azimuth: f64) -> Field<f32> {
     let mut smooth = land.ground.map(|height| height.metres() as f32);
-    blur(&mut smooth, WIDE / land.grid.cell);
+    blur_by_diffusion(&mut smooth, ASPECT_SMOOTHING_M / land.grid.cell);
     let [east, north] = [libm::sin(azimuth.to_radians()), libm::cos(azimuth.to_radians())];
-    Field::generate(smooth.size(), |i, j| {
+    Field::from_fn(smooth.size(), |i, j| {
         let [rows, cols] = smooth.size();
+        // At the rim the difference is one-sided, over one cell; `max(1)` is for maps of a single row or column.
         let per = |a: usize, b: usize| 1.0 / (a.abs_diff(b).max(1) as f64 * land.grid.cell);
         let (west_of, east_of) = (j.saturating_sub(1), (j + 1).min(cols - 1));
         let (north_of, south_of) = (i.saturating_sub(1), (i + 1).min(rows - 1));
-        // Fall towards the east and towards the north.
+        // `x` is the fall towards the east, and `y` that towards the north.
         let x = f64::from(smooth[(i, west_of)] - smooth[(i, east_of)]) * per(west_of, east_of);
         let y = f64::from(smooth[(south_of, j)] - smooth[(north_of, j)]) * per(north_of, south_of);
         (most * (x * east + y * north) / (1.0 + x * x + y * y).sqrt()) as f32
@@ -191,8 +205,8 @@ fn shade(land: Land<'_>, most: f64, azimuth: f64) -> Field<f32> {
 }
 
 /// Smoothing distance in metres: over it a slope's aspect is that of the mountain, and not of a gully.
-const WIDE: f64 = 150.0;
+const ASPECT_SMOOTHING_M: f64 = 150.0;
 
-fn land(terrain: &Terrain) -> Land<'_> {
-    Land { grid: &terrain.grid, ground: &terrain.ground, nodata: terrain.nodata.as_ref() }
+fn view_ice_bed(terrain: &Terrain) -> IceBed<'_> {
+    IceBed { grid: &terrain.grid, ground: &terrain.ground, nodata: terrain.nodata.as_ref() }
 }

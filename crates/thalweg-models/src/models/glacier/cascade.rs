@@ -4,37 +4,38 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use rayon::prelude::*;
 
-use crate::models::glacier::land::Land;
+use crate::models::glacier::land::IceBed;
 
 /// Number of rows whose starting cells form one task.
 const BAND: usize = 8;
 
 /// The state of a traversal: for each cell, the number of neighbours that must be visited before it.
-pub struct Cascade {
+pub struct TopologicalTraversal {
     waits: Vec<AtomicU8>,
     /// Cells that wait for none, by band of rows.
     first: Vec<Vec<u32>>,
 }
 
-impl Cascade {
+impl TopologicalTraversal {
     pub fn new(cells: usize) -> Self {
         Self { waits: (0..cells).map(|_| AtomicU8::new(0)).collect(), first: Vec::new() }
     }
 
     /// Calls `visit` once for each cell for which `is_in` is true, after it has returned for all neighbours that
-    /// precede the cell. Returns the counts of each band. `precedes(cell, side, neighbour)` tells if a cell precedes
-    /// the one beyond its side (west, east, north, south), for two cells that are both in; the relation must have no
-    /// cycles.
+    /// precede the cell. Returns the counts of each band. `precedes(cell, side, neighbour)` returns true if a cell
+    /// precedes the one beyond its side (west, east, north, south), for two cells that are both in; the relation must
+    /// have no cycles.
     ///
     /// A cell whose last predecessor has been visited is visited by the same thread. Visits may add whole numbers to
     /// later cells: the sum does not depend on the order, so the result does not depend on the number of threads.
-    pub fn run<T: Send + Default>(
+    pub fn visit_in_order<T: Send + Default>(
         &mut self,
-        land: Land<'_>,
+        land: IceBed<'_>,
         is_in: impl Fn(usize) -> bool + Sync,
         precedes: impl Fn(usize, usize, usize) -> bool + Sync,
         visit: impl Fn(usize, &mut T) + Sync,
     ) -> Vec<T> {
+        // First, each cell counts the neighbours that precede it; cells without any start the traversal.
         let cells = BAND * land.grid.cols();
         self.first.resize_with(self.waits.len().div_ceil(cells), Vec::new);
         self.waits.par_chunks_mut(cells).zip(&mut self.first).enumerate().for_each(|(band, (waits, first))| {
@@ -43,9 +44,11 @@ impl Cascade {
                 if !is_in(k) {
                     continue;
                 }
-                let around = land.around(k);
+                let around = land.side_neighbours(k);
                 // Both conditions are always evaluated (`&`): neither branch could be predicted.
                 let comes =
+                    // Sides are ordered west, east, north, south, so `side ^ 1` is the opposite side, as the neighbour
+                    // sees this cell.
                     |side: usize| u8::from(around[side].is_some_and(|from| is_in(from) & precedes(from, side ^ 1, k)));
                 let count = comes(0) + comes(1) + comes(2) + comes(3);
                 *waits.get_mut() = count;
@@ -54,6 +57,7 @@ impl Cascade {
                 }
             }
         });
+        // Then each band follows its starting cells. The stack keeps a chain of cells on one thread and in its cache.
         let (waits, first) = (&self.waits, &self.first);
         let follow = |first: &Vec<u32>| {
             let (mut counts, mut ready) = (T::default(), Vec::new());
@@ -62,7 +66,7 @@ impl Cascade {
                 while let Some(k) = ready.pop() {
                     let k = k as usize;
                     visit(k, &mut counts);
-                    for (side, to) in land.around(k).into_iter().enumerate() {
+                    for (side, to) in land.side_neighbours(k).into_iter().enumerate() {
                         let Some(to) = to.filter(|to| is_in(*to) && precedes(k, side, *to)) else { continue };
                         // The thread that decrements the counter to zero sees (acquire/release) all that the others
                         // wrote before they decremented it.
@@ -74,6 +78,8 @@ impl Cascade {
             }
             counts
         };
+        // Counts are collected per band, in the order of bands. Which band counts a cell depends on the threads, so
+        // only sums of whole numbers over all bands are the same in every run.
         first.par_iter().map(follow).collect()
     }
 }
@@ -83,20 +89,21 @@ mod tests {
     use std::sync::atomic::AtomicU64;
 
     use super::*;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
     use thalweg_core::{Field, Grid, Height};
 
     #[test]
     fn each_cell_is_visited_once_after_all_that_come_before_it() {
         let grid = Grid::new([37, 29], 1.0).unwrap();
         let ground = Field::new(grid.size, Height::ZERO);
-        let land = Land { grid: &grid, ground: &ground, nodata: None };
-        let key = Key::new(3, "cascade");
+        let land = IceBed { grid: &grid, ground: &ground, nodata: None };
+        let key = RandomKey::new(3, "cascade");
         // Levels of which many are equal; every seventh cell is left out.
-        let level: Vec<u64> = (0..grid.len()).map(|k| (9.0 * key.cell([k as i64, 0]).unit()) as u64).collect();
+        let level: Vec<u64> =
+            (0..grid.len()).map(|k| (9.0 * key.for_cell([k as i64, 0]).uniform_unit()) as u64).collect();
         let is_in = |k: usize| k % 7 != 3;
         let before = |a: usize, b: usize| level[a] > level[b] || (level[a] == level[b] && a < b);
-        let mut cascade = Cascade::new(grid.len());
+        let mut cascade = TopologicalTraversal::new(grid.len());
         for threads in [1, 3] {
             let clock = AtomicU64::new(1);
             let at: Vec<AtomicU64> = (0..grid.len()).map(|_| AtomicU64::new(0)).collect();
@@ -105,11 +112,11 @@ mod tests {
                 *count += 1;
                 assert_eq!(at[k].swap(clock.fetch_add(1, Ordering::SeqCst), Ordering::SeqCst), 0, "{k} twice");
             };
-            let counts = pool.install(|| cascade.run(land, is_in, |a, _, b| before(a, b), visit));
+            let counts = pool.install(|| cascade.visit_in_order(land, is_in, |a, _, b| before(a, b), visit));
             let when = |k: usize| at[k].load(Ordering::SeqCst);
             assert_eq!(counts.iter().sum::<u32>() as usize, (0..grid.len()).filter(|k| is_in(*k)).count());
             for k in (0..grid.len()).filter(|k| is_in(*k)) {
-                for n in land.around(k).into_iter().flatten().filter(|n| is_in(*n)) {
+                for n in land.side_neighbours(k).into_iter().flatten().filter(|n| is_in(*n)) {
                     assert_eq!(when(k) < when(n), before(k, n), "{k} and {n}");
                 }
             }

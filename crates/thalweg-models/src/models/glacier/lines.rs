@@ -5,17 +5,19 @@ use rayon::prelude::*;
 
 use thalweg_core::Field;
 
-/// Number of lines that are solved side by side.
+/// Number of lines that are solved side by side: sixteen `f32` fill one vector register of AVX-512.
 const LANES: usize = 16;
 
 type Lane = [f32; LANES];
 
 /// Solves (1 − bind·δ²)·x = x₀ in place on all lanes, with no flux over the ends (Thomas algorithm).
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn solve(bind: f32, x: &mut [Lane], above: &mut [f32]) {
+fn solve_diffusion(bind: f32, x: &mut [Lane], above: &mut [f32]) {
     let count = x.len();
     let above = &mut above[..count];
     let (mut carry, mut sum) = (0.0, [0.0; LANES]);
+    // Forward elimination runs over all lanes together: they have the same matrix, so its coefficients are computed
+    // once.
     for k in 0..count {
         let (before, after) = (if k > 0 { bind } else { 0.0 }, if k + 1 < count { bind } else { 0.0 });
         let part = 1.0 / (1.0 + before + after - before * carry);
@@ -25,6 +27,7 @@ fn solve(bind: f32, x: &mut [Lane], above: &mut [f32]) {
         }
         (above[k], x[k]) = (carry, sum);
     }
+    // Back substitution then runs from the end of the lines to their beginning.
     for k in (0..count.saturating_sub(1)).rev() {
         let next = x[k + 1];
         for l in 0..LANES {
@@ -43,7 +46,7 @@ fn along_rows(bind: f32, field: &mut Field<f32>) {
                     x[lane] = *value;
                 }
             }
-            solve(bind, x, above);
+            solve_diffusion(bind, x, above);
             for (lane, row) in band.chunks_mut(cols).enumerate() {
                 for (x, value) in x.iter().zip(row) {
                     *value = x[lane];
@@ -55,6 +58,8 @@ fn along_rows(bind: f32, field: &mut Field<f32>) {
 
 fn along_columns(bind: f32, field: &mut Field<f32>) {
     let [rows, cols] = field.size();
+    // Strips are copied out, solved in parallel and written back by rows: columns of a row-major field cannot be
+    // borrowed mutably by several threads.
     let strips: Vec<Vec<Lane>> = (0..cols.div_ceil(LANES))
         .into_par_iter()
         .map(|strip| {
@@ -63,7 +68,7 @@ fn along_columns(bind: f32, field: &mut Field<f32>) {
             for (i, x) in x.iter_mut().enumerate() {
                 x[..columns.len()].copy_from_slice(&field.row(i)[columns.clone()]);
             }
-            solve(bind, &mut x, &mut vec![0.0; rows]);
+            solve_diffusion(bind, &mut x, &mut vec![0.0; rows]);
             x
         })
         .collect();
@@ -79,7 +84,7 @@ const STEPS: u32 = 4;
 
 /// Smooths a field over `spread` cells (standard deviation), by implicit diffusion steps along rows and columns. The
 /// sum is conserved; nothing crosses the rim.
-pub fn blur(field: &mut Field<f32>, spread: f64) {
+pub fn blur_by_diffusion(field: &mut Field<f32>, spread: f64) {
     if field.is_empty() || spread <= 0.0 {
         return;
     }
@@ -94,12 +99,12 @@ pub fn blur(field: &mut Field<f32>, spread: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
 
     #[test]
     fn lines_are_solved_and_columns_are_rows_turned() {
-        let key = Key::new(5, "lines");
-        let right = Field::generate([19, 37], |i, j| key.cell([i as i64, j as i64]).unit() as f32);
+        let key = RandomKey::new(5, "lines");
+        let right = Field::from_fn([19, 37], |i, j| key.for_cell([i as i64, j as i64]).uniform_unit() as f32);
         let mut rows = right.clone();
         along_rows(7.0, &mut rows);
         for i in 0..19 {
@@ -110,16 +115,16 @@ mod tests {
                 assert!((is - right[(i, j)]).abs() < 2e-5, "{i}, {j}");
             }
         }
-        let mut columns = Field::generate([37, 19], |i, j| right[(j, i)]);
+        let mut columns = Field::from_fn([37, 19], |i, j| right[(j, i)]);
         along_columns(7.0, &mut columns);
-        assert_eq!(columns, Field::generate([37, 19], |i, j| rows[(j, i)]), "to the bit");
+        assert_eq!(columns, Field::from_fn([37, 19], |i, j| rows[(j, i)]), "to the bit");
     }
 
     #[test]
     fn a_blur_keeps_the_sum_and_spreads_as_told() {
         let mut spot = Field::new([81, 81], 0.0);
         spot[(40, 40)] = 1.0;
-        blur(&mut spot, 5.0);
+        blur_by_diffusion(&mut spot, 5.0);
         let moment = |f: &dyn Fn(f64, f64) -> f64| -> f64 {
             let cells = (0..81usize).flat_map(|i| (0..81usize).map(move |j| (i, j)));
             cells.map(|(i, j)| f64::from(spot[(i, j)]) * f(i as f64 - 40.0, j as f64 - 40.0)).sum()

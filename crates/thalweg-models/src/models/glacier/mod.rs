@@ -153,11 +153,12 @@ pub const SNOW: LayerSpec =
     LayerSpec::floats("snow", "1", "Factor of the snow that gathers, 0 or more: over 1 where wind drifts it.");
 
 /// Maximum number of steps.
-const MOST: f64 = 1e6;
+const MAX_STEPS: f64 = 1e6;
 
 impl Glacier {
     /// Returns the number of steps in which ice only grows, and of those in which it erodes the bed.
-    fn counts(&self) -> [f64; 2] {
+    fn step_counts(&self) -> [f64; 2] {
+        // Both are rounded up, so that a duration shorter than a step still takes one.
         [(self.growth / self.ice_years).ceil(), (self.years / self.step).ceil()]
     }
 }
@@ -176,25 +177,25 @@ impl Model for Glacier {
     }
 
     fn check(&self, _grid: &Grid) -> Result<()> {
-        let [growth, wear] = self.counts();
-        if growth + wear > MOST {
+        let [growth, wear] = self.step_counts();
+        if growth + wear > MAX_STEPS {
             // The error names the duration that takes more steps.
             let (name, time, step, length, left) = match wear >= growth {
-                true => ("years", self.years, "step", self.step, MOST - growth),
-                false => ("growth", self.growth, "ice_years", self.ice_years, MOST - wear),
+                true => ("years", self.years, "step", self.step, MAX_STEPS - growth),
+                false => ("growth", self.growth, "ice_years", self.ice_years, MAX_STEPS - wear),
             };
-            let allowed = format!("0 to {} a with {step} = {length} a ({MOST} steps in all)", left * length);
-            return Err(Error::value(format!("glacier.{name}"), format!("{time} a"), allowed));
+            let allowed = format!("0 to {} a with {step} = {length} a ({MAX_STEPS} steps in all)", left * length);
+            return Err(Error::invalid_value(format!("glacier.{name}"), format!("{time} a"), allowed));
         }
         Ok(())
     }
 
     fn steps(&self, _grid: &Grid) -> u32 {
-        self.counts().iter().sum::<f64>().min(MOST) as u32
+        self.step_counts().iter().sum::<f64>().min(MAX_STEPS) as u32
     }
 
-    fn years(&self, _grid: &Grid, step: u32) -> Option<f64> {
-        let [growth, wear] = self.counts();
+    fn simulated_years(&self, _grid: &Grid, step: u32) -> Option<f64> {
+        let [growth, wear] = self.step_counts();
         Some(self.years * ((f64::from(step) - growth) / wear.max(1.0)).clamp(0.0, 1.0))
     }
 

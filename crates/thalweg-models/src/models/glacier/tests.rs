@@ -1,28 +1,28 @@
 //! Compares the ice with known solutions and facts.
 
 use crate::model::{MassBalance, Model, Tick};
-use crate::models::glacier::cell::Rates;
-use crate::models::glacier::flow::{Climate, Flow, Spent};
-use crate::models::glacier::land::Land;
+use crate::models::glacier::cell::IceFluxFactors;
+use crate::models::glacier::flow::{IceClimate, IceFlow, Spent};
+use crate::models::glacier::land::IceBed;
 use crate::models::glacier::{Glacier, ICE};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::Cells;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 
-const STILL: Climate<'_> = Climate { snowline: 0.0, gradient: 0.0, most: 0.0, snow: None, shade: None };
+const STILL: IceClimate<'_> = IceClimate { snowline: 0.0, gradient: 0.0, most: 0.0, snow: None, shade: None };
 
 /// Lets ice flow over ground for some years, in steps of at most `longest`.
 fn flow(
-    land: Land<'_>,
+    land: IceBed<'_>,
     ice: &mut Field<Height>,
-    rates: &Rates,
-    climate: &Climate<'_>,
+    rates: &IceFluxFactors,
+    climate: &IceClimate<'_>,
     [years, longest]: [f64; 2],
 ) -> Spent {
-    let (mut flow, mut spent, mut time) = (Flow::new(land.grid), Spent::default(), 0.0);
+    let (mut flow, mut spent, mut time) = (IceFlow::new(land.grid), Spent::default(), 0.0);
     while time < years - 1e-9 {
-        time += flow.advance(land, ice, (rates, climate), longest.min(years - time), &mut spent);
+        time += flow.advance_ice(land, ice, (rates, climate), longest.min(years - time), &mut spent);
     }
     spent
 }
@@ -44,12 +44,11 @@ fn a_dome_spreads_as_halfar_says_and_keeps_its_ice() {
     let age = 343.0 / 64.0 * libm::pow(wide, 4.0) / (18.0 * creep * libm::pow(high, 7.0));
     let grid = Grid::new([size, size], cell).unwrap();
     let ground = Field::new(grid.size, Height::ZERO);
-    let land = Land { grid: &grid, ground: &ground, nodata: None };
+    let land = IceBed { grid: &grid, ground: &ground, nodata: None };
     let away = |i: usize, j: usize| cell * libm::hypot(i as f64 - 30.0, j as f64 - 30.0);
-    let mut ice =
-        Field::generate(grid.size, |i, j| Height::from_metres(halfar(away(i, j), 1.0, [high, wide])).unwrap());
+    let mut ice = Field::from_fn(grid.size, |i, j| Height::from_metres(halfar(away(i, j), 1.0, [high, wide])).unwrap());
     let before = units(&ice);
-    let spent = flow(land, &mut ice, &Rates { creep, slide: 0.0 }, &STILL, [3.0 * age, 0.01 * age]);
+    let spent = flow(land, &mut ice, &IceFluxFactors { creep, slide: 0.0 }, &STILL, [3.0 * age, 0.01 * age]);
     assert_eq!((units(&ice), spent.lost, spent.gained), (before, 0, 0), "to the unit");
     // The margin, vertical in the solution, is a cell wide here. Inside, a first-order scheme on 20 cells is accurate
     // to a twentieth.
@@ -72,13 +71,13 @@ fn a_dome_spreads_as_halfar_says_and_keeps_its_ice() {
 fn ice_on_a_plane_is_as_thick_as_its_flux_asks() {
     // A plane of slope 0.1 with snowfall of 1 m/a on the upper 2 km and none below. Beyond, the flux is 2000 m²/a, and
     // (Γd·H⁵ + Γs·H³)·0.001 = 2000 gives H.
-    let (cell, slope, rates) = (50.0, 0.1, Rates { creep: 2.2e-5, slide: 1.3 });
+    let (cell, slope, rates) = (50.0, 0.1, IceFluxFactors { creep: 2.2e-5, slide: 1.3 });
     let grid =
         Grid { edges: [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed], ..Grid::new([3, 200], cell).unwrap() };
-    let ground = Field::generate(grid.size, |_, j| Height::from_metres(800.0 - slope * cell * j as f64).unwrap());
-    let land = Land { grid: &grid, ground: &ground, nodata: None };
-    let snow = Field::generate(grid.size, |_, j| if j < 40 { 1.0 } else { 0.0 });
-    let climate = Climate { snowline: -1e4, gradient: 1.0, most: 1.0, snow: Some(&snow), shade: None };
+    let ground = Field::from_fn(grid.size, |_, j| Height::from_metres(800.0 - slope * cell * j as f64).unwrap());
+    let land = IceBed { grid: &grid, ground: &ground, nodata: None };
+    let snow = Field::from_fn(grid.size, |_, j| if j < 40 { 1.0 } else { 0.0 });
+    let climate = IceClimate { snowline: -1e4, gradient: 1.0, most: 1.0, snow: Some(&snow), shade: None };
     let mut want = 50.0;
     for _ in 0..60 {
         let h: f64 = want;
@@ -102,7 +101,7 @@ fn run(model: &Glacier, terrain: &mut Terrain) -> MassBalance {
     let mut stepper = model.start(&terrain.grid).unwrap();
     let mut budget = MassBalance::default();
     for step in 0..model.steps(&terrain.grid) {
-        budget += stepper.step(terrain, Tick { key: Key::new(7, "ice"), step }).unwrap();
+        budget += stepper.run_step(terrain, Tick { key: RandomKey::new(7, "ice"), step }).unwrap();
     }
     budget
 }
@@ -124,7 +123,7 @@ fn svensson(profile: &[f64], cell: f64) -> f64 {
 /// Returns a V-shaped valley 8 km long that falls southward from 1700 m, with flanks of slope 0.5.
 fn valley() -> Terrain {
     let grid = Grid::new([100, 60], 80.0).unwrap();
-    let ground = Field::generate(grid.size, |i, j| {
+    let ground = Field::from_fn(grid.size, |i, j| {
         let side = 0.5 * 80.0 * (j as f64 - 29.5).abs();
         Height::from_metres(1700.0 - 0.1 * 80.0 * i as f64 + side).unwrap()
     });
@@ -137,13 +136,13 @@ fn a_v_valley_becomes_a_u() {
     let mut land = valley();
     let across = |land: &Terrain| -> Vec<f64> { (18..42).map(|j| land.ground[(40, j)].metres()).collect() };
     let v = svensson(&across(&land), 80.0);
-    let before = land.solid();
+    let before = land.sum_solid();
     let budget = run(&model, &mut land);
     let u = svensson(&across(&land), 80.0);
     assert!((v - 1.0).abs() < 0.1, "flanks of one slope: {v}");
     assert!(u > 1.5, "from {v} to {u}");
-    assert_eq!(land.solid() - before, budget.solid_change());
-    assert!(land.heights(&ICE).is_none(), "it has melted");
+    assert_eq!(land.sum_solid() - before, budget.solid_change());
+    assert!(land.height_layer(&ICE).is_none(), "it has melted");
     assert_eq!(budget.rained, budget.drained, "all ice came as snow and left as water");
     // The valley is symmetric, except for the order of cells at equal level.
     let (west, east) = (land.ground[(40, 24)].metres(), land.ground[(40, 35)].metres());
@@ -154,7 +153,7 @@ fn a_v_valley_becomes_a_u() {
 /// and nearly level below, where ice that ends in it erodes a basin.
 fn hollow(adverse: f64) -> f64 {
     let grid = Grid::new([200, 24], 100.0).unwrap();
-    let ground = Field::generate(grid.size, |i, j| {
+    let ground = Field::from_fn(grid.size, |i, j| {
         let down = i as f64 * 100.0;
         let floor = if down < 6000.0 { 1500.0 - 0.15 * down } else { 600.0 - 0.02 * (down - 6000.0) };
         Height::from_metres(floor + 60.0 * (j as f64 - 11.5).abs()).unwrap()
@@ -182,7 +181,7 @@ fn basins_are_dug_and_come_to_rest_as_steep_as_the_ice_lets_them() {
 fn ridge() -> Terrain {
     let grid = Grid::new([61, 40], 80.0).unwrap();
     let ground =
-        Field::generate(grid.size, |i, _| Height::from_metres(1500.0 - 0.6 * 80.0 * (i as f64 - 30.0).abs()).unwrap());
+        Field::from_fn(grid.size, |i, _| Height::from_metres(1500.0 - 0.6 * 80.0 * (i as f64 - 30.0).abs()).unwrap());
     Terrain::from_ground(grid, ground).unwrap()
 }
 
@@ -202,7 +201,7 @@ fn ice_gathers_in_the_shade() {
         };
         let mut land = ridge();
         run(&model, &mut land);
-        let ice = land.heights(&ICE).unwrap();
+        let ice = land.height_layer(&ICE).unwrap();
         let sum = |rows: std::ops::Range<usize>| -> f64 { rows.flat_map(|i| ice.row(i)).map(|h| h.metres()).sum() };
         [sum(0..30), sum(31..61)]
     };
@@ -222,12 +221,12 @@ fn ice_that_stays_is_in_the_ledger_and_till_lies_where_it_melts() {
         Glacier { snowline: 1500.0, years: 4000.0, till: 1.0, melt: false, slope_limit: 90.0, ..Glacier::default() };
     let mut land = valley();
     land.grid.edges = [Edge::Closed; 4];
-    let before = land.solid();
+    let before = land.sum_solid();
     let budget = run(&model, &mut land);
-    let ice = land.heights(&ICE).unwrap();
+    let ice = land.height_layer(&ICE).unwrap();
     let volume = units(ice) as f64 / UNITS * land.grid.cell_area();
     assert!(volume > 0.0 && (budget.water_change() / volume - 1.0).abs() < 1e-9);
-    assert_eq!((land.solid(), budget.exported), (before, 0));
+    assert_eq!((land.sum_solid(), budget.exported), (before, 0));
     let loose = land.loose.as_ref().unwrap();
     let total = |rows: std::ops::Range<usize>| -> f64 { rows.flat_map(|i| loose.row(i)).map(|h| h.metres()).sum() };
     assert!(total(30..100) > 3.0 * total(0..30), "{} below, {} above", total(30..100), total(0..30));
@@ -240,10 +239,10 @@ fn ice_breaks_off_where_it_floats() {
     let mut grid = Grid::new([1, 8], 100.0).unwrap();
     grid.sea_level = Some(Height::ZERO);
     grid.edges = [Edge::Closed; 4];
-    let ground = Field::generate(grid.size, |_, j| Height::saturating(if j < 4 { -100.0 } else { -600.0 }));
-    let land = Land { grid: &grid, ground: &ground, nodata: None };
-    let mut ice = Field::new(grid.size, Height::saturating(300.0));
-    let spent = flow(land, &mut ice, &Rates { creep: 2e-5, slide: 1.0 }, &STILL, [1e-4, 1e-4]);
+    let ground = Field::from_fn(grid.size, |_, j| Height::from_metres_clamped(if j < 4 { -100.0 } else { -600.0 }));
+    let land = IceBed { grid: &grid, ground: &ground, nodata: None };
+    let mut ice = Field::new(grid.size, Height::from_metres_clamped(300.0));
+    let spent = flow(land, &mut ice, &IceFluxFactors { creep: 2e-5, slide: 1.0 }, &STILL, [1e-4, 1e-4]);
     assert!((4..8).all(|j| ice[(0, j)].0 == 0) && ice[(0, 0)].metres() > 250.0);
     assert_eq!(units(&ice) + spent.lost, 8 * 300 * 65_536);
 }
@@ -253,11 +252,11 @@ fn ice_without_room_over_raised_ground_is_lost_and_booked() {
     // 100 m of ice over a plain, half of which has been raised to 40 m below the highest elevation; no snow, no melt.
     let grid = Grid::new([6, 8], 100.0).unwrap();
     let high = Height::MAX.metres() - 40.0;
-    let ground = Field::generate(grid.size, |_, j| Height::saturating(if j < 4 { high } else { 0.0 }));
+    let ground = Field::from_fn(grid.size, |_, j| Height::from_metres_clamped(if j < 4 { high } else { 0.0 }));
     let mut terrain = Terrain::from_ground(grid, ground).unwrap();
     let ice = Field::new(terrain.grid.size, Height::from_metres(100.0).unwrap());
     let before = units(&ice) as f64 * terrain.grid.cell_area() / UNITS;
-    terrain.insert(&ICE, Cells::Height(ice)).unwrap();
+    terrain.insert_layer(&ICE, Cells::Height(ice)).unwrap();
     let model = Glacier { growth: 0.0, years: 50.0, step: 50.0, erosion: 0.0, ..Glacier::default() };
     let budget = run(&model, &mut terrain);
     assert!(budget.limited >= 24, "{}", budget.limited);
@@ -276,7 +275,7 @@ fn neither_threads_nor_a_new_stepper_show_in_what_ice_leaves() {
     let mut dropped = valley();
     for step in 0..model.steps(&dropped.grid) {
         let mut stepper = model.start(&dropped.grid).unwrap();
-        stepper.step(&mut dropped, Tick { key: Key::new(7, "ice"), step }).unwrap();
+        stepper.run_step(&mut dropped, Tick { key: RandomKey::new(7, "ice"), step }).unwrap();
     }
     assert_eq!(threads(1), threads(3));
     assert_eq!(threads(1), dropped.fingerprints());

@@ -1,12 +1,12 @@
 //! Amounts of water at cells, converted to and from tables.
 
-use thalweg_core::declare::codec::column;
+use thalweg_core::declare::codec::read_column;
 use thalweg_core::terrain::{Column, Table};
 use thalweg_core::{Cell, Error, Grid, Result};
 use thalweg_flow::pools::Arrival;
 
 /// Returns amounts at cells as a table with the columns `row`, `column` and `amount` (units × cells).
-pub fn table_of(held: &[Arrival], amount: &str, grid: &Grid) -> Table {
+pub fn amounts_to_table(held: &[Arrival], amount: &str, grid: &Grid) -> Table {
     let cols = grid.cols() as u32;
     let cell = |k: u32| grid.world_cell((k / cols) as usize, (k % cols) as usize);
     let ints = |f: &dyn Fn(&Arrival) -> i64| Column::Int(held.iter().map(f).collect());
@@ -21,14 +21,17 @@ pub fn table_of(held: &[Arrival], amount: &str, grid: &Grid) -> Table {
 }
 
 /// Reads amounts from a table called `name`. The table may come from a file, so its cells and amounts are checked.
-pub fn amounts_of(table: &Table, name: &str, amount: &str, grid: &Grid) -> Result<Vec<Arrival>> {
-    let [rows, cols, water] = ["row", "column", amount].map(|key| column::<i64>(name, table, key));
+///
+/// # Errors
+/// Returns an error if a column is missing, or a row is outside the terrain or has an amount that is not valid.
+pub fn read_amounts(table: &Table, name: &str, amount: &str, grid: &Grid) -> Result<Vec<Arrival>> {
+    let [rows, cols, water] = ["row", "column", amount].map(|key| read_column::<i64>(name, table, key));
     let (rows, cols, water) = (rows?, cols?, water?);
     let one = |r: usize| {
-        let Cell { row: i, col: j } = grid.local([rows[r], cols[r]])?;
+        let Cell { row: i, col: j } = grid.local_cell([rows[r], cols[r]])?;
         let cell = (i * grid.cols() + j) as u32;
         (0..1 << 60).contains(&water[r]).then_some(Arrival { cell, water: water[r] })
     };
     let held: Option<_> = (0..table.len()).map(one).collect();
-    held.ok_or_else(|| Error::layer(name, "is not a table of water inside this terrain"))
+    held.ok_or_else(|| Error::invalid_layer(name, "is not a table of water inside this terrain"))
 }

@@ -4,20 +4,21 @@ use rayon::prelude::*;
 
 use crate::model::{MassBalance, Stepper, Tick};
 use crate::models::hydrology::Hydrology;
-use crate::models::hydrology::descent::{
-    DRY, Descent, EAST, LEVEL, PASSED, PULL_EAST, PULL_SOUTH, ROCK, SOUTH, STREAM, TALUS, YIELDS,
-};
+use crate::models::hydrology::descent::DescentKernel;
 use crate::models::hydrology::drop::Drop;
-use crate::models::hydrology::grade::Way;
-use crate::models::hydrology::ground::Ground;
-use crate::models::hydrology::grove;
-use crate::models::hydrology::lakes::{Lakes, Settling};
+use crate::models::hydrology::drop_tile::{
+    DRY, EAST, LEVEL, PASSED, PULL_EAST, PULL_SOUTH, ROCK, SOUTH, STREAM, TALUS, YIELDS,
+};
+use crate::models::hydrology::final_balance;
+use crate::models::hydrology::grade::GradingMode;
+use crate::models::hydrology::ground::MaterialPlanes;
+use crate::models::hydrology::lakes::{SettledLakes, Settling};
 use crate::models::hydrology::motion::WHOLE_DROP;
-use crate::models::hydrology::past::Past;
 use crate::models::hydrology::rain;
-use crate::models::hydrology::reckoning;
-use crate::models::hydrology::rules::{PASSES, Rules};
-use crate::models::hydrology::state::State;
+use crate::models::hydrology::riparian_forest;
+use crate::models::hydrology::rules::{HydrologyRules, PASSES};
+use crate::models::hydrology::state::HydrologyState;
+use crate::models::hydrology::water_record::WaterRecord;
 use crate::process::particles::{self, Planes};
 use thalweg_core::base::power::exp2;
 use thalweg_core::terrain::height::UNITS;
@@ -32,77 +33,90 @@ const LAST_GRADINGS: usize = 12;
 
 /// The stepper of the model: one step is one batch of drops.
 pub struct Batches {
-    pub rules: Rules,
+    pub rules: HydrologyRules,
     pub model: Hydrology,
     pub last: u32,
-    pub lakes: Option<Lakes>,
+    pub lakes: Option<SettledLakes>,
 }
 
 /// The water that passed each cell in a batch, in parts of a [`WHOLE_DROP`].
-struct Passed {
+struct PassedWater {
     count: Field<u32>,
     south: Field<Height>,
     east: Field<Height>,
 }
 
-impl Passed {
-    fn none(size: Size) -> Self {
+impl PassedWater {
+    fn with_size(size: Size) -> Self {
         let nothing = || Field::new(size, Height::ZERO);
         Self { count: Field::new(size, 0), south: nothing(), east: nothing() }
     }
 }
 
 impl Stepper for Batches {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let mut budget = MassBalance::default();
-        let mut state = State::take(terrain, &self.rules)?;
-        let mut drops = rain::fallen(terrain, &self.model, &self.rules, tick, &mut budget)?;
-        drops.extend(rain::well_up(terrain, &self.rules, tick, &mut budget)?);
+        let mut state = HydrologyState::take_from(terrain, &self.rules)?;
+        // Drops of rain, of springs and those left by earlier batches run together. Their numbers are unique, so that
+        // the sort gives them the same order on every machine.
+        let mut drops = rain::generate_rain_drops(terrain, &self.model, &self.rules, tick, &mut budget)?;
+        drops.extend(rain::generate_spring_drops(terrain, &self.rules, tick, &mut budget)?);
         drops.append(&mut state.drops);
         drops.sort_unstable_by_key(|drop| drop.number);
 
         let is_last = tick.step == self.last;
         let mut books = None;
         if tick.step == 0 {
-            state.past = Past::begin(terrain, &state.stock, &mut self.lakes);
+            state.past = WaterRecord::from_initial_water(terrain, &state.stock, &mut self.lakes);
         }
         // Lake levels stay fixed while drops run.
-        let mut level = level(terrain, &state.stock.depth);
-        let stream = self.stream(&state);
-        let mut passed = Passed::none(terrain.grid.size);
-        drops = self.round(terrain, &state, &stream, &mut level, &mut passed, drops, &mut budget)?;
-        self.learn(&mut state, &passed);
+        let mut level = water_levels(terrain, &state.stock.depth);
+        let stream = self.stream_shares(&state);
+        let mut passed = PassedWater::with_size(terrain.grid.size);
+        drops = self.run_round(terrain, &state, &stream, &mut level, &mut passed, drops, &mut budget)?;
+        self.update_flow_averages(&mut state, &passed);
         if is_last {
             // What passes after the last batch belongs to no batch, so the maps do not learn from it.
             drop(passed);
-            let mut beside = Passed::none(terrain.grid.size);
+            let mut beside = PassedWater::with_size(terrain.grid.size);
+            // A round ends for a drop that leaves its tile, so that a long path takes several rounds. Drops at rest
+            // have deposited their load and do not start again.
             for _ in 0..LAST_ROUNDS {
                 drops.retain(|drop| !drop.rests);
                 if drops.is_empty() {
                     break;
                 }
-                drops = self.round(terrain, &state, &stream, &mut level, &mut beside, drops, &mut budget)?;
+                drops = self.run_round(terrain, &state, &stream, &mut level, &mut beside, drops, &mut budget)?;
             }
             drops.retain(|drop| !drop.rests);
-            lay_down(terrain, &mut drops, &mut budget);
+            deposit_remaining_loads(terrain, &mut drops, &mut budget);
             drop((beside, level));
-            books = Some(self.finish(terrain, &mut state, &stream, tick, &mut budget)?);
+            books = Some(self.finish_lakes_and_beds(terrain, &mut state, &stream, tick, &mut budget)?);
         } else {
+            // Only pits that a drop has passed in this batch are graded below. One flag a cell replaces the three maps
+            // of sums, whose memory is freed before the lakes are computed.
             let has_passed = passed.count.map(|count| *count > 0);
             drop((passed, level));
             let resting: Vec<Drop> = drops.extract_if(.., |drop| drop.rests).collect();
             let settling = Settling { tick, resting: &resting, stream: &stream };
             let (lakes, stock, by) = (&mut self.lakes, &mut state.stock, (&self.model, &self.rules));
-            drops.extend(Lakes::settle(lakes, terrain, stock, by, &settling, &mut budget)?);
+            drops.extend(SettledLakes::settle_batch(lakes, terrain, stock, by, &settling, &mut budget)?);
             if let Some(lakes) = self.lakes.as_ref().filter(|_| self.rules.grading > 0) {
-                lakes.grade(terrain, &state.stock.depth, &self.rules, Way::Level, |k| has_passed[k], &mut budget)?;
+                lakes.grade_dry_beds(
+                    terrain,
+                    &state.stock.depth,
+                    &self.rules,
+                    GradingMode::Level,
+                    |k| has_passed[k],
+                    &mut budget,
+                )?;
             }
         }
         if let Some(lakes) = &mut self.lakes {
-            lakes.rest();
+            lakes.release_memory();
         }
         state.drops = drops;
-        grove::grow(terrain, &self.model, &state, tick, self.last)?;
+        riparian_forest::grow_forest(terrain, &self.model, &state, tick, self.last)?;
         // So far the amounts of water are in units × cells; the mass balance states them in m³.
         let cubic = terrain.grid.cell_area() / UNITS;
         for budget in [&mut budget].into_iter().chain(&mut books) {
@@ -112,67 +126,71 @@ impl Stepper for Batches {
             }
         }
         match books {
-            Some(books) => std::mem::take(&mut state.past).settle(&books, &mut budget),
-            None => state.past.book(&budget),
+            Some(books) => std::mem::take(&mut state.past).correct_balance(&books, &mut budget),
+            None => state.past.book_batch(&budget),
         }
-        state.give(terrain)?;
+        state.store_in(terrain)?;
         Ok(budget)
     }
 }
 
 impl Batches {
     /// Returns each cell's stream share σ, from its discharge.
-    fn stream(&self, state: &State) -> Field<f32> {
+    fn stream_shares(&self, state: &HydrologyState) -> Field<f32> {
+        // σ = 1 − exp(−Q/Q₁) is written with the base 2, for which `exp2` gives the same bits on all machines.
         let full = (-std::f64::consts::LOG2_E / self.rules.full) as f32;
         state.discharge.map(|q| 1.0 - exp2(q * full))
     }
 
     /// Runs all drops for one round over the terrain. Returns those that have not ended.
     #[expect(clippy::too_many_arguments, reason = "the planes of one round, used here alone")]
-    fn round(
+    fn run_round(
         &self,
         terrain: &mut Terrain,
-        state: &State,
+        state: &HydrologyState,
         stream: &Field<f32>,
         level: &mut Field<Height>,
-        passed: &mut Passed,
+        passed: &mut PassedWater,
         drops: Vec<Drop>,
         budget: &mut MassBalance,
     ) -> Result<Vec<Drop>> {
         let rules = &self.rules;
-        let ground = Ground::of(terrain, rules.tan_talus)?;
+        let ground = MaterialPlanes::from_terrain(terrain, rules.tan_talus)?;
         let grid = terrain.grid.clone();
         terrain.loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
+        // Planes of material are passed only where they exist: the kernel then skips their reads.
         let always = [(STREAM, stream), (PULL_SOUTH, &state.south), (PULL_EAST, &state.east)];
         let rest = [(YIELDS, &ground.yields), (ROCK, &ground.rock), (TALUS, &ground.talus)];
         let rest = rest.into_iter().filter_map(|(name, plane)| Some((name, plane.as_ref()?)));
-        let mut planes = Planes::of(terrain, &[]);
+        let mut planes = Planes::from_terrain(terrain, &[]);
         planes.heights.extend([(LEVEL, level), (SOUTH, &mut passed.south), (EAST, &mut passed.east)]);
         planes.counts.push((PASSED, &mut passed.count));
         planes.factors.extend(always.into_iter().chain(rest));
-        let (alive, done) = particles::round(&Descent(rules), &grid, &mut planes, drops)?;
+        let (alive, done) = particles::run_round(&DescentKernel(rules), &grid, &mut planes, drops)?;
         *budget += done;
         Ok(alive)
     }
 
     /// Computes the lakes on the terrain that the last drops leave, evens the last stream beds, and computes the lakes
     /// again on the resulting terrain. Returns the water balance of the second computation, in units × cells.
-    fn finish(
+    fn finish_lakes_and_beds(
         &mut self,
         terrain: &mut Terrain,
-        state: &mut State,
+        state: &mut HydrologyState,
         stream: &Field<f32>,
         tick: Tick,
         budget: &mut MassBalance,
     ) -> Result<MassBalance> {
         let grid = &terrain.grid;
+        // Without an outlet, cut material could not leave the land: beds are then levelled instead.
         let leads_out = grid.edges.contains(&Edge::Open) || grid.sea_level.is_some() || terrain.nodata.is_some();
-        let reckon = |batches: &mut Self, terrain: &Terrain, state: &mut State, passes: f64| {
+        let reckon = |batches: &mut Self, terrain: &Terrain, state: &mut HydrologyState, passes: f64| {
             let by = (&batches.model, &batches.rules);
-            reckoning::reckon(&mut batches.lakes, terrain, state, stream, by, (tick, passes))
+            final_balance::recompute_lakes(&mut batches.lakes, terrain, state, stream, by, (tick, passes))
         };
+        // The first computation finds the pits that count as stream beds, which the grading then removes.
         reckon(self, terrain, state, PASSES)?;
-        self.even_out(terrain, &state.stock.depth, leads_out, budget)?;
+        self.grade_last_beds(terrain, &state.stock.depth, leads_out, budget)?;
         // A depression that is left now could not be evened and therefore keeps its water.
         let mut books = reckon(self, terrain, state, 0.0)?;
         // The remainder of less than a unit on each lake counts as evaporated or drained.
@@ -186,7 +204,7 @@ impl Batches {
     }
 
     /// Grades the remaining stream beds, in several passes since one bed may end in another.
-    fn even_out(
+    fn grade_last_beds(
         &mut self,
         terrain: &mut Terrain,
         depth: &Field<Height>,
@@ -194,10 +212,10 @@ impl Batches {
         budget: &mut MassBalance,
     ) -> Result<()> {
         let Some(lakes) = self.lakes.as_mut().filter(|_| self.rules.grading > 0) else { return Ok(()) };
-        let way = if leads_out { Way::Cut } else { Way::Level };
+        let way = if leads_out { GradingMode::Cut } else { GradingMode::Level };
         for _ in 0..LAST_GRADINGS {
-            lakes.follow(&Land::of(terrain));
-            if lakes.grade(terrain, depth, &self.rules, way, |_| true, budget)? == 0 {
+            lakes.update_pools(&Land::from_terrain(terrain));
+            if lakes.grade_dry_beds(terrain, depth, &self.rules, way, |_| true, budget)? == 0 {
                 break;
             }
         }
@@ -205,9 +223,10 @@ impl Batches {
     }
 
     /// Updates the maps of discharge and momentum as exponential moving averages over the batches.
-    fn learn(&self, state: &mut State, passed: &Passed) {
+    fn update_flow_averages(&self, state: &mut HydrologyState, passed: &PassedWater) {
         let rules = &self.rules;
         let (keep, drowned) = (rules.keep as f32, rules.keep_drowned as f32);
+        // The sums count a whole drop as `WHOLE_DROP`; `drop_rate` converts drops per batch to m³/s.
         let learn = ((1.0 - rules.keep) * rules.drop_rate / f64::from(WHOLE_DROP)) as f32;
         for (map, sums) in [(&mut state.south, &passed.south), (&mut state.east, &passed.east)] {
             map.par_rows_mut().for_each(|(i, row)| {
@@ -226,7 +245,7 @@ impl Batches {
 }
 
 /// Returns the water level of the lake or sea over each cell, [`DRY`] where there is none.
-fn level(terrain: &Terrain, depth: &Field<Height>) -> Field<Height> {
+fn water_levels(terrain: &Terrain, depth: &Field<Height>) -> Field<Height> {
     let sea = terrain.grid.sea_level;
     let mut level = Field::new(terrain.grid.size, Height(DRY));
     level.par_rows_mut().for_each(|(i, row)| {
@@ -242,9 +261,10 @@ fn level(terrain: &Terrain, depth: &Field<Height>) -> Field<Height> {
 }
 
 /// Deposits the load of the drops that have not finished by the end of the run.
-fn lay_down(terrain: &mut Terrain, drops: &mut Vec<Drop>, budget: &mut MassBalance) {
+fn deposit_remaining_loads(terrain: &mut Terrain, drops: &mut Vec<Drop>, budget: &mut MassBalance) {
     for drop in drops.drain(..) {
         let cell = Cell::from_axes(|a| (drop.cell[a] - terrain.grid.origin[a]) as usize);
+        // The load stays in the cell where the drop is.
         let room = (Height::MAX.0 - terrain.ground[cell].0).max(0);
         let laid = drop.carried.min(room);
         terrain.ground[cell].0 += laid;

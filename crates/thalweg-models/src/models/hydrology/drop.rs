@@ -85,7 +85,7 @@ impl Drop {
 }
 
 impl Row for Drop {
-    const THING: &'static str = "drop";
+    const ITEM_NAME: &'static str = "drop";
 
     columns! {
         Drop {
@@ -111,8 +111,10 @@ impl Row for Drop {
 impl Drop {
     /// Returns the drop if its values are valid in the window of `grid`, and `None` otherwise. Tables may come from
     /// files.
-    pub fn possible(self, grid: &Grid) -> Option<Self> {
-        let possible = grid.local(self.cell).is_some()
+    pub fn validate_in_window(self, grid: &Grid) -> Option<Self> {
+        // A spilled drop follows its speed, so that the speed must not be zero: the neighbour at the sill is one cell
+        // away.
+        let possible = grid.local_cell(self.cell).is_some()
             && [self.part.row, self.part.col].iter().all(|part| (0.0..1.0).contains(part))
             && self.speed.iter().all(|s| s.abs() <= 1e4)
             && (1..=MAX_WATER).contains(&self.water)
@@ -126,10 +128,13 @@ impl Drop {
 
 /// Divides a multiple of a drop's water among drops that hold whole multiples each: at most `most` drops, or more if
 /// the largest possible drops require it.
-pub fn portions(water: i64, drop: i32, most: u64) -> impl Iterator<Item = i32> {
+pub fn divide_water(water: i64, drop: i32, most: u64) -> impl Iterator<Item = i32> {
+    // `largest` is the number of whole drops that one particle can stand for; the count is rounded up to whole
+    // particles of at most that size.
     let whole = water / i64::from(drop);
     let largest = i64::from((MAX_WATER / drop).max(1));
     let count = whole.min(most.clamp(1, i64::MAX as u64) as i64).max((whole + largest - 1) / largest).max(1);
+    // The first `more` particles get one whole drop more than the others, so that the portions add up exactly.
     let (each, more) = (whole / count, whole % count);
     (0..if whole > 0 { count } else { 0 }).map(move |n| (each + i64::from(n < more)) as i32 * drop)
 }
@@ -147,7 +152,7 @@ mod tests {
             (i64::from(MAX_WATER) * 10, MAX_WATER, 2, 10),
             (5 << 32, 1 << 20, 1, 20),
         ] {
-            let parts: Vec<i32> = portions(water, drop, most).collect();
+            let parts: Vec<i32> = divide_water(water, drop, most).collect();
             assert_eq!(parts.len(), count);
             assert_eq!(parts.iter().map(|x| i64::from(*x)).sum::<i64>(), water);
             assert!(parts.iter().all(|part| part % drop == 0 && (1..=MAX_WATER).contains(part)));

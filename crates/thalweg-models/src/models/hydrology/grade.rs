@@ -5,8 +5,8 @@
 //! all along it and hold as much solid.
 
 use crate::model::MassBalance;
-use crate::models::hydrology::ground::Ground;
-use crate::models::hydrology::rules::Rules;
+use crate::models::hydrology::ground::MaterialPlanes;
+use crate::models::hydrology::rules::HydrologyRules;
 use thalweg_core::{Cell, Field, Height, Terrain};
 use thalweg_flow::Land;
 use thalweg_flow::depressions::OUTSIDE;
@@ -25,7 +25,7 @@ const FIRM: f32 = 0.1;
 
 /// The way a bed is evened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum GradingMode {
     /// Cut and filled: the bed holds as much solid as before.
     Level,
     /// Only cut, so that no other bed is blocked. The eroded material is washed out of the land.
@@ -38,19 +38,21 @@ pub struct Grading<'a> {
     pub pools: &'a Pools,
     /// Water depth in the depressions.
     pub depth: &'a Field<Height>,
-    pub ground: &'a Ground,
-    pub rules: &'a Rules,
-    pub way: Way,
+    pub ground: &'a MaterialPlanes,
+    pub rules: &'a HydrologyRules,
+    pub way: GradingMode,
 }
 
 impl Grading<'_> {
-    /// Grades the beds below pits that are no deeper than `Rules::grading`, hold no water, and whose cell `passes`
-    /// accepts. Returns the number of beds graded. No shore is cut below its water level.
-    pub fn grade(&self, terrain: &mut Terrain, passes: impl Fn(usize) -> bool, budget: &mut MassBalance) -> usize {
+    /// Grades the beds below pits that are no deeper than `HydrologyRules::grading`, hold no water, and whose cell
+    /// `passes` accepts. Returns the number of beds graded. No shore is cut below its water level.
+    pub fn grade_beds(&self, terrain: &mut Terrain, passes: impl Fn(usize) -> bool, budget: &mut MassBalance) -> usize {
         let hierarchy = self.pools.hierarchy();
         let mut graded = 0;
         let mut bed = Vec::new();
-        for (d, depression) in hierarchy.depressions[..hierarchy.leaves()].iter().enumerate() {
+        // Beds are graded one after the other in a fixed order, since two beds may share cells. Only leaves have a pit
+        // of their own; the depressions after them are merged ones.
+        for (d, depression) in hierarchy.depressions[..hierarchy.leaf_count()].iter().enumerate() {
             let pit = depression.pit as usize;
             let Some(spill) = depression.spill else { continue };
             // Another bed graded in this call may have changed the pit.
@@ -62,15 +64,15 @@ impl Grading<'_> {
                 continue;
             }
             bed.clear();
-            let land = Land::of(terrain);
-            if !follow(&land, self.pools, self.depth, d as u32, &mut bed) {
+            let land = Land::from_terrain(terrain);
+            if !collect_bed(&land, self.pools, self.depth, d as u32, &mut bed) {
                 continue;
             }
-            cut_loops(&mut bed);
+            remove_loops(&mut bed);
             let heights: Vec<i32> = bed.iter().map(|k| terrain.ground[*k].0).collect();
             let even = match self.way {
-                Way::Level => falling(&heights),
-                Way::Cut => cut(&heights),
+                GradingMode::Level => fit_falling_profile(&heights),
+                GradingMode::Cut => lower_to_falling_profile(&heights),
             };
             // Heights outside the allowed range would be clamped, and the bed would no longer hold as much solid.
             let lowest = |height: &i32| self.rules.floor.max(Height::MIN.0).min(*height);
@@ -79,7 +81,7 @@ impl Grading<'_> {
                 && bed.iter().zip(&even).all(|(k, height)| self.is_free(terrain, *k, *height))
             {
                 for (k, height) in bed.iter().zip(even) {
-                    set(terrain, *k, height, self.way, budget);
+                    set_height(terrain, *k, height, self.way, budget);
                 }
                 graded += 1;
             }
@@ -96,6 +98,8 @@ impl Grading<'_> {
         let cuts_rock = terrain.ground[(i, j)].0.saturating_sub(height) > cover;
         let plane = self.ground.rock.as_ref().filter(|_| cuts_rock).or(self.ground.yields.as_ref());
         let is_sea = terrain.grid.sea_level.is_some_and(|sea| terrain.ground[(i, j)] <= sea);
+        // The square is 3 × 3 cells, cut off at the edges of the grid. Water next to the bed would run into it if the
+        // bed were cut below the water's surface.
         let near = |x: usize, n: usize| x.saturating_sub(1)..(x + 2).min(n);
         let is_below = |r: usize, c: usize| {
             let depth = self.depth[(r, c)].0;
@@ -110,18 +114,18 @@ impl Grading<'_> {
 
 /// Collects in `bed` the cells from a leaf depression's pit over its sill, and over the sills of the next depressions,
 /// down to a cell that is lower than the pit, wet or outside the land. Returns true if it reaches such a cell.
-fn follow(land: &Land<'_>, pools: &Pools, depth: &Field<Height>, first: u32, bed: &mut Vec<usize>) -> bool {
+fn collect_bed(land: &Land<'_>, pools: &Pools, depth: &Field<Height>, first: u32, bed: &mut Vec<usize>) -> bool {
     let (leaf, cols) = (&pools.hierarchy().leaf, land.grid.cols());
     let floor = pools.hierarchy().depressions[first as usize].floor.0;
     let mut at = first;
     for _ in 0..MAX_SILLS {
         // Up to the sill: the flow path from the sill down to the pit, reversed.
-        let [sill, toward] = pools.way_over(land, at as usize).map(|k| k as usize);
+        let [sill, toward] = pools.find_sill_crossing(land, at as usize).map(|k| k as usize);
         let start = if leaf[sill] == at {
             sill
         } else {
             let beside =
-                land.around(sill / cols, sill % cols).filter(|(_, Cell { row: r, col: c })| leaf[(*r, *c)] == at);
+                land.neighbours(sill / cols, sill % cols).filter(|(_, Cell { row: r, col: c })| leaf[(*r, *c)] == at);
             let lowest = beside.map(|(_, Cell { row: r, col: c })| (land.ground[(r, c)], r * cols + c)).min();
             let Some((_, lowest)) = lowest else { return false };
             lowest
@@ -165,6 +169,8 @@ fn follow(land: &Land<'_>, pools: &Pools, depth: &Field<Height>, first: u32, bed
             bed.push(last);
             return true;
         }
+        // The path leads back into the first depression, for example where two pits spill into each other: no bed leads
+        // on.
         if at == first {
             return false;
         }
@@ -174,9 +180,10 @@ fn follow(land: &Land<'_>, pools: &Pools, depth: &Field<Height>, first: u32, bed
 
 /// Removes loops: a path into a depression and out of it again may visit some cells twice. Drops the cells between two
 /// visits of the same cell.
-fn cut_loops(bed: &mut Vec<usize>) {
+fn remove_loops(bed: &mut Vec<usize>) {
     let mut kept = 0;
     for n in 0..bed.len() {
+        // A linear search suffices: a bed has at most `MAX_CELLS` cells.
         let before = bed[..kept].iter().position(|k| *k == bed[n]);
         match before {
             Some(before) => kept = before + 1,
@@ -191,7 +198,7 @@ fn cut_loops(bed: &mut Vec<usize>) {
 
 /// Returns the nearest heights, by least squares, that fall by at least [`FALL`] per cell and have the same sum.
 /// Neighbours that rise are pooled (pool adjacent violators; Ayer et al. 1955, doi:10.1214/aoms/1177728423).
-fn falling(heights: &[i32]) -> Vec<i32> {
+fn fit_falling_profile(heights: &[i32]) -> Vec<i32> {
     // Sum and count of each pool, over heights to which n·FALL is added: these need only not rise.
     let mut levels: Vec<(i64, i64)> = Vec::new();
     for (n, height) in (0..).zip(heights) {
@@ -205,6 +212,8 @@ fn falling(heights: &[i32]) -> Vec<i32> {
     }
     let mut out = Vec::with_capacity(heights.len());
     for (sum, count) in levels {
+        // The mean of a pool is rarely whole. Its first cells get one unit more each, so that the sum is kept to the
+        // unit and the bed still falls.
         let (each, more) = (sum.div_euclid(count), sum.rem_euclid(count));
         for n in 0..count {
             let fallen = out.len() as i64 * i64::from(FALL);
@@ -215,7 +224,7 @@ fn falling(heights: &[i32]) -> Vec<i32> {
 }
 
 /// Returns the heights cut down as far as needed to fall by at least [`FALL`] per cell.
-fn cut(heights: &[i32]) -> Vec<i32> {
+fn lower_to_falling_profile(heights: &[i32]) -> Vec<i32> {
     let mut last = i32::MAX;
     let lower = |height: &i32| {
         last = (*height).min(last.saturating_sub(FALL));
@@ -225,7 +234,7 @@ fn cut(heights: &[i32]) -> Vec<i32> {
 }
 
 /// Cuts or fills a cell to `height`, and records the change in the mass balance.
-fn set(terrain: &mut Terrain, k: usize, height: i32, way: Way, budget: &mut MassBalance) {
+fn set_height(terrain: &mut Terrain, k: usize, height: i32, way: GradingMode, budget: &mut MassBalance) {
     let ground = &mut terrain.ground[k];
     let more = height - ground.0;
     ground.0 = height;
@@ -235,7 +244,7 @@ fn set(terrain: &mut Terrain, k: usize, height: i32, way: Way, budget: &mut Mass
     }
     budget.deposited += i128::from(more.max(0));
     budget.eroded += i128::from((-more).max(0));
-    if way == Way::Cut {
+    if way == GradingMode::Cut {
         budget.exported += i128::from((-more).max(0));
     }
 }
@@ -243,30 +252,31 @@ fn set(terrain: &mut Terrain, k: usize, height: i32, way: Way, budget: &mut Mass
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
 
     #[test]
     fn a_way_passes_each_cell_once() {
         let mut bed = vec![1, 2, 3, 4, 3, 5, 6, 1, 7];
-        cut_loops(&mut bed);
+        remove_loops(&mut bed);
         assert_eq!(bed, [1, 7]);
         let mut bed = vec![1, 2, 3, 4, 3, 5, 6];
-        cut_loops(&mut bed);
+        remove_loops(&mut bed);
         assert_eq!(bed, [1, 2, 3, 5, 6]);
     }
 
     #[test]
     fn beds_fall_and_hold_as_much() {
-        assert_eq!(falling(&[1000, 3000, 500]), [2032, 1968, 500]);
-        assert_eq!(falling(&[300, 200, 100]), [300, 200, 100]);
-        assert_eq!(falling(&[0, 0, 0]), [64, 0, -64]);
-        assert_eq!(cut(&[1000, 3000, 990, 100]), [1000, 936, 872, 100]);
-        assert_eq!(falling(&[7]), [7]);
+        assert_eq!(fit_falling_profile(&[1000, 3000, 500]), [2032, 1968, 500]);
+        assert_eq!(fit_falling_profile(&[300, 200, 100]), [300, 200, 100]);
+        assert_eq!(fit_falling_profile(&[0, 0, 0]), [64, 0, -64]);
+        assert_eq!(lower_to_falling_profile(&[1000, 3000, 990, 100]), [1000, 936, 872, 100]);
+        assert_eq!(fit_falling_profile(&[7]), [7]);
         for case in 0..200 {
-            let key = Key::new(case, "bed");
-            let count = 1 + key.bits() % 40;
-            let heights: Vec<i32> = (0..count).map(|n| (key.and(n).bits() % 9000) as i32 - 4500).collect();
-            let bed = falling(&heights);
+            let key = RandomKey::new(case, "bed");
+            let count = 1 + key.random_bits() % 40;
+            let heights: Vec<i32> =
+                (0..count).map(|n| (key.derive_key(n).random_bits() % 9000) as i32 - 4500).collect();
+            let bed = fit_falling_profile(&heights);
             assert!(bed.windows(2).all(|pair| pair[0] - pair[1] >= FALL), "{heights:?}: {bed:?}");
             let sum = |list: &[i32]| list.iter().map(|z| i64::from(*z)).sum::<i64>();
             assert_eq!(sum(&bed), sum(&heights));

@@ -1,22 +1,22 @@
-//! [`Lakes`]: water at rest between batches. Drops that ended in a lake start again at its sill, in proportion to the
-//! share of the lake's inflow that overflows.
+//! [`SettledLakes`]: water at rest between batches. Drops that ended in a lake start again at its sill, in proportion
+//! to the share of the lake's inflow that overflows.
 
 use rayon::prelude::*;
 
 use crate::model::{MassBalance, Tick};
 use crate::models::hydrology::Hydrology;
-use crate::models::hydrology::drop::{self, Drop, portions};
-use crate::models::hydrology::grade::{Grading, Way};
-use crate::models::hydrology::ground::Ground;
-use crate::models::hydrology::rules::{PASSES, Rules};
+use crate::models::hydrology::drop::{self, Drop, divide_water};
+use crate::models::hydrology::grade::{Grading, GradingMode};
+use crate::models::hydrology::ground::MaterialPlanes;
+use crate::models::hydrology::rules::{HydrologyRules, PASSES};
 use crate::models::hydrology::weather;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Cell, Field, Height, Result, Terrain};
 use thalweg_flow::Land;
 use thalweg_flow::pools::{self, Outlet, Overflow, Pools, Stock};
 
 /// The depressions of the terrain at the last time that water was settled.
-pub struct Lakes {
+pub struct SettledLakes {
     pools: Pools,
     ground: Field<Height>,
 }
@@ -29,29 +29,35 @@ pub struct Settling<'a> {
     pub stream: &'a Field<f32>,
 }
 
-impl Lakes {
+impl SettledLakes {
     /// Adds a batch's rain to the lakes of the current terrain, and lets them evaporate and overflow. Returns the
     /// drops that start at sills: their water is the share of the resting drops' water that corresponds to the share
     /// of the inflow that overflows.
     ///
     /// `lakes` is the state of the previous settling, if there was one. It changes only the speed, not the result.
-    pub fn settle(
+    ///
+    /// # Errors
+    /// Returns the errors of [`weather::compute_arrivals`] and [`Pools::balance_water`].
+    pub fn settle_batch(
         lakes: &mut Option<Self>,
         terrain: &Terrain,
         stock: &mut Stock,
-        (model, rules): (&Hydrology, &Rules),
+        (model, rules): (&Hydrology, &HydrologyRules),
         settling: &Settling<'_>,
         budget: &mut MassBalance,
     ) -> Result<Vec<Drop>> {
-        let land = Land::of(terrain);
-        let pools = &Self::at(lakes, &land).pools;
+        let land = Land::from_terrain(terrain);
+        let pools = &Self::update_or_create(lakes, &land).pools;
         let grid = &terrain.grid;
         let tick = settling.tick;
         let when = (tick.step..tick.step + 1, tick.key);
-        let arrivals = weather::come(terrain, model, rules, pools, (&stock.depth, settling.stream), when, budget)?;
-        let evaporation = model.dries(model.until(grid, tick.step), model.until(grid, tick.step + 1));
+        let arrivals =
+            weather::compute_arrivals(terrain, model, rules, pools, (&stock.depth, settling.stream), when, budget)?;
+        let evaporation =
+            model.evaporated_units(model.years_at_batch(grid, tick.step), model.years_at_batch(grid, tick.step + 1));
+        // `PASSES` is in years, and the balance takes it as a multiple of the batch's duration.
         let how = pools::PoolRules { evaporation, release: rules.release, least: 1 };
-        let balance = pools.balance(&land, stock, &arrivals, &how, PASSES / rules.years)?;
+        let balance = pools.balance_water(&land, stock, &arrivals, &how, PASSES / rules.years)?;
         budget.evaporated += balance.evaporated as f64;
         budget.drained += balance.left as f64;
 
@@ -73,49 +79,53 @@ impl Lakes {
         };
         let over = balance.outlets.iter().zip(rested).map(runs_on).chain(balance.stranded);
         let mut drops = Vec::new();
+        // The step is part of the number, so that no two batches use the same numbers.
         let mut number = drop::OVERFLOW | u64::from(tick.step) << drop::COUNT_BITS;
         for over in over.filter(|over| over.toward != over.cell) {
             // Only whole drops start. The remainder becomes one drop or none at random, in proportion to its size.
-            let by_chance = tick.key.and(number).and(1).unit() * f64::from(rules.drop);
+            let by_chance = tick.key.derive_key(number).derive_key(1).uniform_unit() * f64::from(rules.drop);
             let water = over.water.saturating_add(by_chance as i64);
-            for water in portions(water, rules.drop, rules.most) {
-                drops.push(over_the_sill(terrain, &over, water, rules, tick.key, number));
+            for water in divide_water(water, rules.drop, rules.most) {
+                drops.push(create_sill_drop(terrain, &over, water, rules, tick.key, number));
                 number += 1;
             }
         }
         Ok(drops)
     }
 
-    /// Evens the stream beds below dry pits, as [`Grading`] does, on the terrain last passed to [`Self::follow`].
+    /// Evens the stream beds below dry pits, as [`Grading`] does, on the terrain last passed to [`Self::update_pools`].
     /// Returns the number of beds graded.
-    pub fn grade(
+    ///
+    /// # Errors
+    /// Returns the errors of [`MaterialPlanes::from_terrain`].
+    pub fn grade_dry_beds(
         &self,
         terrain: &mut Terrain,
         depth: &Field<Height>,
-        rules: &Rules,
-        way: Way,
+        rules: &HydrologyRules,
+        way: GradingMode,
         passes: impl Fn(usize) -> bool,
         budget: &mut MassBalance,
     ) -> Result<usize> {
-        let ground = Ground::of(terrain, rules.tan_talus)?;
+        let ground = MaterialPlanes::from_terrain(terrain, rules.tan_talus)?;
         let grading = Grading { pools: &self.pools, depth, ground: &ground, rules, way };
-        Ok(grading.grade(terrain, passes, budget))
+        Ok(grading.grade_beds(terrain, passes, budget))
     }
 
     /// Returns the depressions of the current terrain, updating or creating them as needed.
-    pub fn at<'a>(lakes: &'a mut Option<Self>, land: &Land<'_>) -> &'a Self {
+    pub fn update_or_create<'a>(lakes: &'a mut Option<Self>, land: &Land<'_>) -> &'a Self {
         match lakes {
             Some(lakes) => {
-                lakes.follow(land);
+                lakes.update_pools(land);
                 lakes
             }
-            None => lakes.insert(Self { pools: Pools::of(land), ground: land.ground.clone() }),
+            None => lakes.insert(Self { pools: Pools::from_land(land), ground: land.ground.clone() }),
         }
     }
 
-    /// Frees all memory that [`Self::follow`] does not need.
-    pub fn rest(&mut self) {
-        self.pools.rest();
+    /// Frees all memory that [`Self::update_pools`] does not need.
+    pub fn release_memory(&mut self) {
+        self.pools.free_hierarchy();
     }
 
     /// Returns the depressions.
@@ -124,7 +134,7 @@ impl Lakes {
     }
 
     /// Updates the depressions to the current terrain; only the cells that changed cost time.
-    pub fn follow(&mut self, land: &Land<'_>) {
+    pub fn update_pools(&mut self, land: &Land<'_>) {
         let mut changed = Field::new(land.ground.size(), false);
         changed.par_rows_mut().for_each(|(i, row)| {
             let cells = self.ground.row(i).iter().zip(land.ground.row(i));
@@ -136,13 +146,20 @@ impl Lakes {
 }
 
 /// Returns a drop on a sill that is about to flow over it.
-fn over_the_sill(terrain: &Terrain, overflow: &Overflow, water: i32, rules: &Rules, key: Key, number: u64) -> Drop {
+fn create_sill_drop(
+    terrain: &Terrain,
+    overflow: &Overflow,
+    water: i32,
+    rules: &HydrologyRules,
+    key: RandomKey,
+    number: u64,
+) -> Drop {
     let grid = &terrain.grid;
     let cell = |k: u32| grid.world_cell(k as usize / grid.cols(), k as usize % grid.cols());
     let (here, there) = (cell(overflow.cell), cell(overflow.toward));
     let unit = [0, 1].map(|a| (there[a] - here[a]) as f32);
     // Near the middle of the cell, so that a step of √2 cells leads to the neighbour.
-    let part = Cell::from(key.and(number).pair()).map(|x| 0.42 + 0.16 * x as f32);
+    let part = Cell::from(key.derive_key(number).uniform_pair()).map(|x| 0.42 + 0.16 * x as f32);
     let ground = terrain.ground[overflow.cell as usize];
     Drop { part, speed: unit, spilled: true, ..Drop::new(number, here, ground, water, rules.turns) }
 }

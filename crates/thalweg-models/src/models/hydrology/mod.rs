@@ -4,31 +4,33 @@ mod amounts;
 mod batch;
 mod descent;
 mod drop;
+mod drop_tile;
+mod final_balance;
 mod grade;
 mod ground;
-mod grove;
 mod lakes;
 mod motion;
-mod past;
 mod rain;
-mod reckoning;
+mod riparian_forest;
 mod rules;
+mod sediment_exchange;
 mod state;
+mod water_record;
 mod weather;
 
 use std::ops::Range;
 
 use crate::model::{About, Family, Model, PlayedRole, Role, StepReach, Stepper};
 use crate::models::hydrology::batch::Batches;
-use crate::models::hydrology::rules::Rules;
+use crate::models::hydrology::rules::HydrologyRules;
 use crate::process::forest::TREES;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{
     DISCHARGE, HARDNESS, LOOSE, MOMENTUM_X, MOMENTUM_Y, POOL, PROTECT, RAIN, SOIL, TREE_DENSITY,
 };
 use thalweg_core::{Error, Grid, Result, choice, params};
-use thalweg_noise::given::soils::{SOILS, strata};
-use thalweg_noise::given::springs::SPRINGS;
+use thalweg_noise::input_tables::soils::{SOILS, strata};
+use thalweg_noise::input_tables::springs::SPRINGS;
 
 params! {
     /// Drops of rain run downhill, erode and deposit, gather to streams that meander and keep to their beds, and form
@@ -199,37 +201,41 @@ const MAX_STEPS: f64 = 1e6;
 
 impl Hydrology {
     /// Returns the length in metres that the parameters refer to: `stride`, or the cell size if that is 0.
-    fn stride(&self, grid: &Grid) -> f64 {
+    fn effective_stride(&self, grid: &Grid) -> f64 {
         if self.stride > 0.0 { self.stride } else { grid.cell }
     }
 
     /// Returns the number of drops that a batch starts.
-    fn batch(&self, grid: &Grid) -> u64 {
+    fn drops_per_batch(&self, grid: &Grid) -> u64 {
         let cells = (grid.world[0] * grid.world[1]) as f64;
+        // A batch starts at least one drop: the number of batches is the quotient by this number.
         (cells * self.batch).round().max(1.0) as u64
     }
 
     /// Returns the rain that falls in the given batches, in metres.
-    fn depth(&self, grid: &Grid, steps: &Range<u32>) -> f64 {
-        self.rain * (self.until(grid, steps.end) - self.until(grid, steps.start))
+    fn rain_depth(&self, grid: &Grid, steps: &Range<u32>) -> f64 {
+        self.rain * (self.years_at_batch(grid, steps.end) - self.years_at_batch(grid, steps.start))
     }
 
     /// Returns the units that evaporate from lakes between two times in years. The amounts are whole units whose sum
     /// over successive intervals is exact.
-    fn dries(&self, from: f64, until: f64) -> i32 {
+    fn evaporated_units(&self, from: f64, until: f64) -> i32 {
+        // Both times are converted to whole units before the subtraction, so that an interval ends at exactly the
+        // number at which the next one begins.
         let units = |years: f64| (self.lake_evaporation * years * UNITS) as i64;
         (units(until) - units(from)).clamp(0, i64::from(i32::MAX)) as i32
     }
 
     /// Returns the years that have passed when a batch begins. The last batch may start fewer drops than the others.
-    fn until(&self, grid: &Grid, step: u32) -> f64 {
-        let drops = self.drops(grid);
-        let started = u64::from(step).saturating_mul(self.batch(grid)).min(drops);
+    fn years_at_batch(&self, grid: &Grid, step: u32) -> f64 {
+        let drops = self.total_drops(grid);
+        let started = u64::from(step).saturating_mul(self.drops_per_batch(grid)).min(drops);
+        // A run without drops has no batches; the divisor of 1 then avoids 0/0.
         self.years * started as f64 / drops.max(1) as f64
     }
 
     /// Returns the number of drops that a run starts in all.
-    fn drops(&self, grid: &Grid) -> u64 {
+    fn total_drops(&self, grid: &Grid) -> u64 {
         ((grid.world[0] * grid.world[1]) as f64 * self.drops).round() as u64
     }
 }
@@ -245,45 +251,48 @@ impl Model for Hydrology {
             writes: &[LOOSE, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y],
             tables: &[
                 drop::TABLE,
-                state::HELD,
-                past::STOOD,
-                past::BOOKED,
+                state::PENDING_WATER_TABLE,
+                water_record::INITIAL_WATER_TABLE,
+                water_record::BOOKED,
                 TREES,
                 SPRINGS,
                 SOILS,
                 strata::STRATA,
-                strata::LIE,
+                strata::STRATA_ORIENTATION,
             ],
             ..About::default()
         }
     }
 
-    fn parts(&self) -> &'static [PlayedRole] {
+    fn roles(&self) -> &'static [PlayedRole] {
         &[PlayedRole { role: Role::Water, with: &[] }]
     }
 
     fn check(&self, grid: &Grid) -> Result<()> {
-        if self.drops(grid).div_ceil(self.batch(grid)) as f64 > MAX_STEPS {
+        if self.total_drops(grid).div_ceil(self.drops_per_batch(grid)) as f64 > MAX_STEPS {
             let value = format!("{} drops per cell in batches of {}", self.drops, self.batch);
-            return Err(Error::value("hydrology.drops", value, format!("up to {MAX_STEPS} batches")));
+            return Err(Error::invalid_value("hydrology.drops", value, format!("up to {MAX_STEPS} batches")));
         }
+        // A drop stores its water in units of 1/65 536 m. The limit of 10 000 m, 6.6e8 units, keeps it below
+        // `drop::MAX_WATER`.
         if self.drops > 0.0 && self.rain * self.years / self.drops > 10_000.0 {
             let value = format!("{} m/a for {} years in {} drops per cell", self.rain, self.years, self.drops);
-            return Err(Error::value("hydrology.rain", value, "up to 10000 m per drop"));
+            return Err(Error::invalid_value("hydrology.rain", value, "up to 10000 m per drop"));
         }
         if self.forest > 0.0 {
             // The number of seeds, `spawn`, is the forest's own parameter: this model has none.
-            grove::rules(self).check_for(["hydrology.tree_patch", "spawn"], grid)?;
+            riparian_forest::forest_rules(self).check_with_names(["hydrology.tree_patch", "spawn"], grid)?;
         }
         Ok(())
     }
 
     fn steps(&self, grid: &Grid) -> u32 {
-        self.drops(grid).div_ceil(self.batch(grid)).min(u64::from(u32::MAX)) as u32
+        // `check` allows far fewer; parameters that were not checked must still not wrap around.
+        self.total_drops(grid).div_ceil(self.drops_per_batch(grid)).min(u64::from(u32::MAX)) as u32
     }
 
-    fn years(&self, grid: &Grid, step: u32) -> Option<f64> {
-        Some(self.until(grid, step))
+    fn simulated_years(&self, grid: &Grid, step: u32) -> Option<f64> {
+        Some(self.years_at_batch(grid, step))
     }
 
     fn reach(&self, _grid: &Grid) -> StepReach {
@@ -297,7 +306,7 @@ impl Model for Hydrology {
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
         self.check(grid)?;
-        let rules = Rules::new(self, grid);
+        let rules = HydrologyRules::new(self, grid);
         Ok(Box::new(Batches { rules, model: self.clone(), last: self.steps(grid).max(1) - 1, lakes: None }))
     }
 }

@@ -1,7 +1,7 @@
 //! The motion of drops, computed for [`LANES`] drops side by side so that the compiler can vectorize it.
 
 use crate::models::hydrology::RuleSet;
-use crate::models::hydrology::rules::Rules;
+use crate::models::hydrology::rules::HydrologyRules;
 
 /// Number of drops that take their steps in turn.
 pub const LANES: usize = 4;
@@ -40,7 +40,7 @@ pub struct Forces {
 
 /// The resulting motion of each drop.
 #[derive(Default)]
-pub struct Motion {
+pub struct DropMotion {
     /// New southward speed.
     pub vy: Lanes<f32>,
     /// New eastward speed.
@@ -59,11 +59,11 @@ pub struct Motion {
     east: Lanes<f32>,
 }
 
-impl Motion {
+impl DropMotion {
     /// Returns the passing water of the drop in lane `x`, and its southward and eastward parts, all in parts of a
     /// [`WHOLE_DROP`].
     #[inline(always)]
-    pub fn passing(&self, x: usize) -> (u32, [i32; 2]) {
+    pub fn passing_water(&self, x: usize) -> (u32, [i32; 2]) {
         ((self.volume[x] * WHOLE_DROP) as u32, [self.south[x] as i32, self.east[x] as i32])
     }
 }
@@ -71,25 +71,27 @@ impl Motion {
 impl Forces {
     /// Computes the drops' next motion; see the model's documentation for the equations.
     #[inline(always)]
-    pub fn motion(&self, rules: &Rules) -> Motion {
-        let mut motion = Motion { volume: self.volume, ..Motion::default() };
+    pub fn compute_motion(&self, rules: &HydrologyRules) -> DropMotion {
+        let mut motion = DropMotion { volume: self.volume, ..DropMotion::default() };
         match rules.set {
-            RuleSet::Stream => self.by_stream(rules, &mut motion),
-            RuleSet::Momentum => self.by_momentum(rules, &mut motion),
+            RuleSet::Stream => self.apply_stream_rules(rules, &mut motion),
+            RuleSet::Momentum => self.apply_momentum_rules(rules, &mut motion),
         }
         for x in 0..LANES {
             // A drop on a sill keeps the direction of the overflow: the ground may fall more steeply back under the
             // lake.
             if self.spilled[x] {
                 let [vy, vx] = [self.vy[x], self.vx[x]];
-                let by = std::f32::consts::SQRT_2 / length(vy, vx);
+                let by = std::f32::consts::SQRT_2 / vector_length(vy, vx);
                 (motion.vy[x], motion.vx[x], motion.time[x]) = (vy, vx, 1.0);
                 (motion.down[x], motion.across[x]) = (vy * by, vx * by);
             }
         }
         for x in 0..LANES {
-            let size = length(motion.down[x], motion.across[x]);
+            let size = vector_length(motion.down[x], motion.across[x]);
             let amount = self.volume[x] * WHOLE_DROP;
+            // A drop that does not move divides 0 by 0 here; its parts are never read, as it rests before its water is
+            // recorded.
             motion.south[x] = amount * motion.down[x] / size;
             motion.east[x] = amount * motion.across[x] / size;
         }
@@ -98,22 +100,23 @@ impl Forces {
 
     /// Returns the horizontal part of the ground's normal: southward, eastward.
     #[inline(always)]
-    fn downhill(&self, x: usize) -> [f32; 2] {
+    fn downhill_normal(&self, x: usize) -> [f32; 2] {
         let (south, east) = (self.fall_south[x], self.fall_east[x]);
         let up = (1.0 + south * south + east * east).sqrt();
         [south / up, east / up]
     }
 
     #[inline(always)]
-    fn by_stream(&self, rules: &Rules, motion: &mut Motion) {
+    fn apply_stream_rules(&self, rules: &HydrologyRules, motion: &mut DropMotion) {
         for x in 0..LANES {
-            let [south, east] = self.downhill(x);
+            let [south, east] = self.downhill_normal(x);
             let friction = rules.friction * (1.0 - rules.stream_friction * self.stream[x]);
             let push = rules.dt * rules.pull / self.volume[x];
             let (vy, vx) = (self.vy[x] + push * south, self.vx[x] + push * east);
-            let size = length(vy, vx);
+            let size = vector_length(vy, vx);
             // Lengths in cells. A step is limited to √2 cells so that it skips none.
             let (full, most) = (rules.dt * size / rules.q, std::f32::consts::SQRT_2);
+            // The quotient is infinite where the drop has no speed; the comparison below then selects `dt`.
             let held = rules.dt * most / full;
             let time = if full > most { held } else { rules.dt };
             let by = time / rules.q;
@@ -125,22 +128,26 @@ impl Forces {
     }
 
     #[inline(always)]
-    fn by_momentum(&self, rules: &Rules, motion: &mut Motion) {
+    fn apply_momentum_rules(&self, rules: &HydrologyRules, motion: &mut DropMotion) {
         for x in 0..LANES {
-            let [south, east] = self.downhill(x);
+            let [south, east] = self.downhill_normal(x);
             let friction = rules.friction * (1.0 - rules.stream_friction * self.stream[x]);
             let push = rules.q * rules.pull / self.volume[x];
             let keep = 1.0 - rules.q.min(1.0) * friction;
             let (vy, vx) = (self.vy[x] * keep + push * south, self.vx[x] * keep + push * east);
             let (my, mx) = (self.my[x], self.mx[x]);
-            let sizes = length(vy, vx) * length(my, mx);
+            let sizes = vector_length(vy, vx) * vector_length(my, mx);
+            // The pull acts by the cosine of the angle between drop and stream: a drop across the stream is not drawn
+            // along, and light drops are drawn along more.
             let by = rules.momentum * ((vy * my + vx * mx) / sizes) / (self.volume[x] + self.stream[x]);
             // The cosine is undefined if either vector is zero: there is no pull then.
-            let pulls = (length(vy, vx) > 0.0) & (length(my, mx) > 0.0);
+            let pulls = (vector_length(vy, vx) > 0.0) & (vector_length(my, mx) > 0.0);
             let pulled = [vy + by * my, vx + by * mx];
             let (vy, vx) = (if pulls { pulled[0] } else { vy }, if pulls { pulled[1] } else { vx });
-            let size = length(vy, vx);
+            let size = vector_length(vy, vx);
             let by = std::f32::consts::SQRT_2 / size;
+            // A drop on level ground without a pull has no direction: it does not move. Branches that only select
+            // values keep the loop vectorizable.
             let by = if size > 1e-6 { by } else { 0.0 };
             (motion.vy[x], motion.vx[x], motion.time[x]) = (vy * by, vx * by, 1.0);
             (motion.down[x], motion.across[x]) = (vy * by, vx * by);
@@ -149,7 +156,7 @@ impl Forces {
 }
 
 #[inline(always)]
-fn length(y: f32, x: f32) -> f32 {
+fn vector_length(y: f32, x: f32) -> f32 {
     (y * y + x * x).sqrt()
 }
 
@@ -158,10 +165,10 @@ mod tests {
     use super::*;
     use crate::models::hydrology::Hydrology;
     use thalweg_core::Grid;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
 
     /// Computes the same for a single drop, as the article writes it. Returns speed, displacement and time.
-    fn plain(forces: &Forces, x: usize, rules: &Rules) -> ([f32; 2], [f32; 2], f32) {
+    fn plain(forces: &Forces, x: usize, rules: &HydrologyRules) -> ([f32; 2], [f32; 2], f32) {
         let [down, across] = [forces.fall_south[x], forces.fall_east[x]];
         let up = (1.0 + down * down + across * across).sqrt();
         let [south, east] = [down / up, across / up];
@@ -170,13 +177,13 @@ mod tests {
         let [vy, vx] = [forces.vy[x], forces.vx[x]];
         match rules.set {
             _ if forces.spilled[x] => {
-                let by = std::f32::consts::SQRT_2 / length(vy, vx);
+                let by = std::f32::consts::SQRT_2 / vector_length(vy, vx);
                 ([vy, vx], [vy * by, vx * by], 1.0)
             }
             RuleSet::Stream => {
                 let push = rules.dt * rules.pull / volume;
                 let (vy, vx) = (vy + push * south, vx + push * east);
-                let size = length(vy, vx);
+                let size = vector_length(vy, vx);
                 let (full, most) = (rules.dt * size / rules.q, std::f32::consts::SQRT_2);
                 let time = if full > most { rules.dt * most / full } else { rules.dt };
                 let by = time / rules.q;
@@ -188,13 +195,13 @@ mod tests {
                 let keep = 1.0 - rules.q.min(1.0) * friction;
                 let (mut vy, mut vx) = (vy * keep + push * south, vx * keep + push * east);
                 let (my, mx) = (forces.my[x], forces.mx[x]);
-                let (size, other) = (length(vy, vx), length(my, mx));
+                let (size, other) = (vector_length(vy, vx), vector_length(my, mx));
                 if size > 0.0 && other > 0.0 {
                     let cos = (vy * my + vx * mx) / (size * other);
                     let by = rules.momentum * cos / (volume + stream);
                     (vy, vx) = (vy + by * my, vx + by * mx);
                 }
-                let size = length(vy, vx);
+                let size = vector_length(vy, vx);
                 let by = if size > 1e-6 { std::f32::consts::SQRT_2 / size } else { 0.0 };
                 ([vy * by, vx * by], [vy * by, vx * by], 1.0)
             }
@@ -205,15 +212,19 @@ mod tests {
     fn drops_side_by_side_move_as_each_alone() {
         let grid = Grid::new([64, 64], 30.0).unwrap();
         for set in [RuleSet::Stream, RuleSet::Momentum] {
-            let rules = Rules::new(&Hydrology { rules: set, ..Hydrology::default() }, &grid);
+            let rules = HydrologyRules::new(&Hydrology { rules: set, ..Hydrology::default() }, &grid);
             for number in 0..2000u64 {
-                let key = Key::new(number, "motion");
+                let key = RandomKey::new(number, "motion");
                 let mut forces = Forces::default();
                 for x in 0..LANES {
                     let of = |part: u64, size: f64| {
-                        let key = key.and(part).and(x as u64);
+                        let key = key.derive_key(part).derive_key(x as u64);
                         // Includes zeros, as edge cases.
-                        if key.and(1).bits().is_multiple_of(5) { 0.0 } else { (size * key.signed()) as f32 }
+                        if key.derive_key(1).random_bits().is_multiple_of(5) {
+                            0.0
+                        } else {
+                            (size * key.uniform_signed()) as f32
+                        }
                     };
                     (forces.fall_south[x], forces.fall_east[x]) = (of(2, 3.0), of(3, 3.0));
                     (forces.vy[x], forces.vx[x]) = (of(4, 1.5), of(5, 1.5));
@@ -222,7 +233,7 @@ mod tests {
                     (forces.my[x], forces.mx[x]) = (of(8, 20.0), of(9, 20.0));
                     forces.spilled[x] = number % 7 == 0 && forces.vy[x] != 0.0;
                 }
-                let motion = forces.motion(&rules);
+                let motion = forces.compute_motion(&rules);
                 for x in 0..LANES {
                     let ([vy, vx], [down, across], time) = plain(&forces, x, &rules);
                     let bits = |of: [f32; 5]| of.map(f32::to_bits);
@@ -233,8 +244,8 @@ mod tests {
                     );
                     if down != 0.0 || across != 0.0 {
                         let amount = forces.volume[x] * WHOLE_DROP;
-                        let parts = [down, across].map(|way| (amount * way / length(down, across)) as i32);
-                        assert_eq!(motion.passing(x), (amount as u32, parts));
+                        let parts = [down, across].map(|way| (amount * way / vector_length(down, across)) as i32);
+                        assert_eq!(motion.passing_water(x), (amount as u32, parts));
                     }
                 }
             }

@@ -7,14 +7,14 @@ use rayon::prelude::*;
 use crate::model::YEAR;
 use crate::model::{MassBalance, Tick};
 use crate::models::hydrology::Hydrology;
-use crate::models::hydrology::drop::{COUNT_BITS, Drop, MAX_WATER, SPRING, portions};
-use crate::models::hydrology::rules::Rules;
-use thalweg_core::base::cast::share_of;
+use crate::models::hydrology::drop::{COUNT_BITS, Drop, MAX_WATER, SPRING, divide_water};
+use crate::models::hydrology::rules::HydrologyRules;
+use thalweg_core::base::cast::clamp_share;
 use thalweg_core::terrain::RAIN;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Error, Field, Height, Result, Terrain};
-use thalweg_noise::given::soils;
-use thalweg_noise::given::springs;
+use thalweg_noise::input_tables::soils;
+use thalweg_noise::input_tables::springs;
 
 /// Metres per second in a millimetre per hour.
 const MM_PER_HOUR: f64 = 1e-3 / 3600.0;
@@ -34,26 +34,29 @@ pub struct Share<'a> {
 
 impl<'a> Share<'a> {
     /// Reads the distribution from the terrain's layers and soils.
-    pub fn of(terrain: &'a Terrain, model: &Hydrology) -> Result<Self> {
+    ///
+    /// # Errors
+    /// Returns an error if the soils of the terrain are not valid.
+    pub fn from_terrain(terrain: &'a Terrain, model: &Hydrology) -> Result<Self> {
         Ok(Self {
             terrain,
-            rain: terrain.float(&RAIN),
-            range: terrain.range().filter(|[low, high]| model.orographic > 0.0 && low < high),
+            rain: terrain.float_layer(&RAIN),
+            range: terrain.elevation_range().filter(|[low, high]| model.orographic > 0.0 && low < high),
             orographic: model.orographic,
-            soil: soils::soil(terrain)?,
-            runoff: runoff(terrain, model.storm * MM_PER_HOUR)?,
+            soil: soils::read_soil_numbers(terrain)?,
+            runoff: compute_runoff_shares(terrain, model.storm * MM_PER_HOUR)?,
         })
     }
 
     /// Returns the share of the rain that falls on a cell, and the share of that which runs off and does not
     /// infiltrate. Returns `None` for the sea and for cells without data.
     #[inline]
-    pub fn at(&self, i: usize, j: usize) -> Option<[f64; 2]> {
+    pub fn rain_and_runoff_shares(&self, i: usize, j: usize) -> Option<[f64; 2]> {
         let ground = self.terrain.ground[(i, j)];
         if self.terrain.is_nodata(i, j) || self.terrain.grid.sea_level.is_some_and(|sea| ground <= sea) {
             return None;
         }
-        let mut share = self.rain.map_or(1.0, |rain| f64::from(share_of(rain[(i, j)])));
+        let mut share = self.rain.map_or(1.0, |rain| f64::from(clamp_share(rain[(i, j)])));
         if let Some([low, high]) = self.range {
             let up = f64::from(ground.0 - low.0) / f64::from(high.0 - low.0);
             share *= 1.0 - self.orographic * (1.0 - up);
@@ -64,28 +67,35 @@ impl<'a> Share<'a> {
 
 /// Returns the drops of a batch's rain that fall on land in this window and run off. Where less rain falls or runs
 /// off, each drop is kept with that probability.
-pub fn fallen(
+///
+/// # Errors
+/// Returns the errors of [`Share::from_terrain`].
+pub fn generate_rain_drops(
     terrain: &Terrain,
     model: &Hydrology,
-    rules: &Rules,
+    rules: &HydrologyRules,
     tick: Tick,
     budget: &mut MassBalance,
 ) -> Result<Vec<Drop>> {
     let grid = &terrain.grid;
-    let batch = model.batch(grid);
+    let batch = model.drops_per_batch(grid);
+    // Drops are numbered through all batches, and the last batch may be shorter. The place of a drop depends on its
+    // number and on the size of the world alone, not on the window or on the threads.
     let first = u64::from(tick.step) * batch;
-    let numbers = first..(first + batch).min(model.drops(grid)).max(first);
-    let share = Share::of(terrain, model)?;
+    let numbers = first..(first + batch).min(model.total_drops(grid)).max(first);
+    let share = Share::from_terrain(terrain, model)?;
     let fall = |number: u64| {
-        let key = tick.key.and(number);
-        let at = key.pair();
+        let key = tick.key.derive_key(number);
+        let at = key.uniform_pair();
         let place = Cell::from_axes(|a| at[a] * grid.world[a] as f64 + grid.first[a] as f64);
         let cell = place.map(|at| at.floor() as i64);
-        let Cell { row: i, col: j } = grid.local(cell)?;
-        let [falls, runs] = share.at(i, j)?;
+        let Cell { row: i, col: j } = grid.local_cell(cell)?;
+        let [falls, runs] = share.rain_and_runoff_shares(i, j)?;
+        // A fraction just below 1 may round up to 1 as `f32`, which would be the next cell.
         let part = place.map(|at| ((at - at.floor()) as f32).min(0.999_999_9));
         let drop = Drop { part, ..Drop::new(number, cell, terrain.ground[(i, j)], rules.drop, rules.turns) };
-        (key.and(1).unit() < falls && key.and(2).unit() < runs).then_some(drop)
+        // Each decision draws from its own subkey, so that they are independent of the place and of each other.
+        (key.derive_key(1).uniform_unit() < falls && key.derive_key(2).uniform_unit() < runs).then_some(drop)
     };
     let drops: Vec<Drop> = numbers.into_par_iter().filter_map(fall).collect();
     budget.particles += drops.len() as u64;
@@ -94,8 +104,8 @@ pub fn fallen(
 
 /// Returns the share of the rain that runs off each kind of soil: the part that exceeds its infiltration capacity, for
 /// rain intensities distributed exponentially about a mean in m/s (Horton 1933, doi:10.1029/TR014i001p00446).
-fn runoff(terrain: &Terrain, intensity: f64) -> Result<Vec<f64>> {
-    let permeability = soils::Ground::of(terrain)?.permeability;
+fn compute_runoff_shares(terrain: &Terrain, intensity: f64) -> Result<Vec<f64>> {
+    let permeability = soils::SoilProperties::from_terrain(terrain)?.permeability;
     Ok(permeability.into_iter().map(|k| libm::exp(-f64::from(k) / intensity)).collect())
 }
 
@@ -103,8 +113,8 @@ fn runoff(terrain: &Terrain, intensity: f64) -> Result<Vec<f64>> {
 /// whole drops whose sum over the batches is exact.
 ///
 /// # Errors
-/// A spring supplies more than the drops of a batch can carry.
-pub fn pour(terrain: &Terrain, rules: &Rules, steps: &Range<u32>) -> Result<Vec<(i64, Cell)>> {
+/// Returns an error if a spring supplies more than the drops of a batch can carry.
+pub fn compute_spring_water(terrain: &Terrain, rules: &HydrologyRules, steps: &Range<u32>) -> Result<Vec<(i64, Cell)>> {
     let grid = &terrain.grid;
     let most = rules.most;
     let pours = |(k, source): (usize, springs::SpringSource)| {
@@ -113,8 +123,13 @@ pub fn pour(terrain: &Terrain, rules: &Rules, steps: &Range<u32>) -> Result<Vec<
         if each > room {
             let allowed =
                 format!("up to {} m³/s from one spring in batches of {most} drops", source.rate / each * room);
-            return Err(Error::value(format!("{}.rate", springs::name(k)), format!("{} m³/s", source.rate), allowed));
+            return Err(Error::invalid_value(
+                format!("{}.rate", springs::spring_name(k)),
+                format!("{} m³/s", source.rate),
+                allowed,
+            ));
         }
+        // The whole drops up to each step are subtracted, so that the batches together supply the spring's amount.
         let until = |step: u32| (each * f64::from(step)) as i64;
         Ok(((until(steps.end) - until(steps.start)) * i64::from(rules.drop), source.cell))
     };
@@ -122,11 +137,21 @@ pub fn pour(terrain: &Terrain, rules: &Rules, steps: &Range<u32>) -> Result<Vec<
 }
 
 /// Returns the drops that springs start in a batch.
-pub fn well_up(terrain: &Terrain, rules: &Rules, tick: Tick, budget: &mut MassBalance) -> Result<Vec<Drop>> {
+///
+/// # Errors
+/// Returns the errors of [`compute_spring_water`].
+pub fn generate_spring_drops(
+    terrain: &Terrain,
+    rules: &HydrologyRules,
+    tick: Tick,
+    budget: &mut MassBalance,
+) -> Result<Vec<Drop>> {
+    // The step fills the bits above `COUNT_BITS`. A run has at most a million batches, less than 2²⁰, so that they stay
+    // below the bits 61 and 62.
     let mut number = SPRING | u64::from(tick.step) << COUNT_BITS;
     let mut drops = Vec::new();
-    for (water, Cell { row: i, col: j }) in pour(terrain, rules, &(tick.step..tick.step + 1))? {
-        for water in portions(water, rules.drop, rules.most) {
+    for (water, Cell { row: i, col: j }) in compute_spring_water(terrain, rules, &(tick.step..tick.step + 1))? {
+        for water in divide_water(water, rules.drop, rules.most) {
             let cell = terrain.grid.world_cell(i, j);
             drops.push(Drop::new(number, cell, terrain.ground[(i, j)], water, rules.turns));
             number += 1;

@@ -17,7 +17,7 @@ const FULL: f64 = 1.8;
 pub const MAX_SUNK: u32 = 48;
 
 /// Slope below which water comes to rest.
-const LEAST_SLOPE: f64 = 5e-4;
+const MIN_SLOPE: f64 = 5e-4;
 
 /// Factor by which the map of discharge forgets faster under a lake.
 const DROWNED: f64 = 8.0;
@@ -26,7 +26,7 @@ const DROWNED: f64 = 8.0;
 pub const PASSES: f64 = 0.1;
 
 /// The converted parameters: lengths in cells, heights in units.
-pub struct Rules {
+pub struct HydrologyRules {
     pub set: RuleSet,
     /// Cell size of the grid divided by the stride.
     pub q: f32,
@@ -85,14 +85,14 @@ pub struct Rules {
     pub years: f64,
 }
 
-impl Rules {
+impl HydrologyRules {
     /// Converts the parameters of `model` for `grid`.
     pub fn new(model: &Hydrology, grid: &Grid) -> Self {
-        let stride = model.stride(grid);
+        let stride = model.effective_stride(grid);
         let q = grid.cell / stride;
         // A drop stands for the rain on one cell over the time in which one drop per cell falls; a batch is a share of
         // that.
-        let batch = model.batch(grid) as f64 / grid.world.iter().map(|n| *n as f64).product::<f64>();
+        let batch = model.drops_per_batch(grid) as f64 / grid.world.iter().map(|n| *n as f64).product::<f64>();
         let years = model.years * batch / model.drops;
         let depth = model.rain * model.years / model.drops;
         let unit = if model.stream_discharge > 0.0 {
@@ -100,6 +100,8 @@ impl Rules {
         } else {
             model.rain * CELLS_PER_DROP * stride * stride / YEAR
         };
+        // A share per stride becomes a share per step on cells of q strides. Without the cap of 0.999 a share of 1
+        // would stay 1 on cells of any size.
         let share = |x: f64| (1.0 - libm::pow(1.0 - x.min(0.999), q)) as f32;
         let tan_talus = libm::tan(model.talus.to_radians());
         Self {
@@ -122,8 +124,9 @@ impl Rules {
             talus: (tan_talus * grid.cell * UNITS) as f32,
             wet_talus: (libm::tan(model.wet_talus.to_radians()) * grid.cell * UNITS) as f32,
             slide: (0.5 * model.slide) as f32,
+            // A step is √2 cells long. At least two steps are allowed, however large the cells are.
             patience: (model.patience / (grid.cell * std::f64::consts::SQRT_2)).ceil().clamp(2.0, 1e6) as u32,
-            least_fall: (LEAST_SLOPE * model.patience * UNITS) as i32,
+            least_fall: (MIN_SLOPE * model.patience * UNITS) as i32,
             turns: model.spill,
             grading: (model.grading * UNITS).round() as i32,
             floor: (model.floor * UNITS).round() as i32,
@@ -131,11 +134,14 @@ impl Rules {
             drop_rate: model.rain * grid.cell_area() / batch / YEAR,
             full: unit * FULL,
             unit,
+            // `memory` and `batch` are both in drops per cell, so that the averages do not depend on the size of a
+            // batch.
             keep: libm::exp(-batch / model.memory),
             keep_drowned: libm::exp(-DROWNED * batch / model.memory),
+            // `expm1` computes 1 − exp(−x) with all digits of a small x.
             release: if model.release > 0.0 { -libm::expm1(-batch / model.release) } else { 1.0 },
             batch,
-            most: model.batch(grid),
+            most: model.drops_per_batch(grid),
             years,
         }
     }

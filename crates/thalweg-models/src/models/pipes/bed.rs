@@ -2,23 +2,23 @@
 
 use multiversion::multiversion;
 
-use crate::models::pipes::rows::{BLOCK, Bound, block, blocks, write};
+use crate::models::pipes::rows::{BLOCK, Bound, read_block, read_blocks, write_block};
 use thalweg_core::Height;
 use thalweg_core::base::cast;
 use thalweg_core::terrain::height::UNITS_F32;
 
 /// The depth in metres below which a cell counts as dry and deposits its whole load.
-const DRY: f32 = 1e-5;
+const DRY_DEPTH_M: f32 = 1e-5;
 
 /// The least depth in metres by which a flow is divided to obtain a speed.
-const SHALLOW: f32 = 1e-3;
+const MIN_FLOW_DEPTH_M: f32 = 1e-3;
 
 /// The upper bound of the transport capacity in height units: 1 024 m.
-const LOAD: f32 = 67_108_864.0;
+const MAX_CAPACITY_UNITS: f32 = 67_108_864.0;
 
 /// The erosion and transport parameters of one time step, the same for every cell.
 #[derive(Debug, Clone, Copy)]
-pub struct Rates {
+pub struct BedRates {
     /// The sediment in height units that water at 1 m/s carries down a vertical wall (sin α = 1).
     pub capacity: f32,
     /// The square of the least sine of the slope that the transport capacity uses.
@@ -40,7 +40,7 @@ pub struct Rates {
 
 /// The input of a row of cells; each slice starts at the row's first cell.
 #[derive(Clone, Copy)]
-pub struct Here<'a> {
+pub struct CellInputs<'a> {
     /// The ground in height units: here, west, east, north, south.
     pub ground: [&'a [i32]; 5],
     /// One over the distance between the western and the eastern neighbour, in 1/units, for each cell.
@@ -75,32 +75,37 @@ pub struct CellOut<'a> {
 
 /// Erodes and deposits in a row of cells. Returns the eroded and the deposited sum in height units.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-pub fn work(here: &Here<'_>, rates: &Rates, out: &mut CellOut<'_>, width: usize) -> [i64; 2] {
+pub fn erode_and_deposit(here: &CellInputs<'_>, rates: &BedRates, out: &mut CellOut<'_>, width: usize) -> [i64; 2] {
+    // Each column of a block has a sum of its own, so that the columns stay independent. The sums are integers, and
+    // their order does not matter.
     let mut dug = [0i64; BLOCK];
     let mut sum = [0i64; BLOCK];
     for j in (0..width).step_by(BLOCK) {
-        let [z, west, east, north, south] = blocks(here.ground, j);
-        let [before, after] = blocks(here.water, j);
-        let [pw, pe, pn, ps] = blocks(here.flows, j);
-        let (s, loose, part) = (block(here.suspended, j), block(here.loose, j), block(here.fraction, j));
-        let (soft, bare, across) = (block(here.soft, j), block(here.bare, j), block(here.across, j));
+        let [z, west, east, north, south] = read_blocks(here.ground, j);
+        let [before, after] = read_blocks(here.water, j);
+        let [pw, pe, pn, ps] = read_blocks(here.flows, j);
+        let (s, loose, part) = (read_block(here.suspended, j), read_block(here.loose, j), read_block(here.fraction, j));
+        let (soft, bare, across) = (read_block(here.soft, j), read_block(here.bare, j), read_block(here.across, j));
         let (mut u, mut v, mut wanted) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
         // Velocity at the cell's centre: the mean flow of opposite sides over the mean depth, clamped to one cell per
         // step.
         for x in 0..BLOCK {
-            let per = 0.5 / (0.5 * (before[x] + after[x])).at_least(SHALLOW);
+            let per = 0.5 / (0.5 * (before[x] + after[x])).at_least(MIN_FLOW_DEPTH_M);
             u[x] = ((pw[x] + pe[x]) * per).at_most(rates.fastest).at_least(-rates.fastest);
             v[x] = ((pn[x] + ps[x]) * per).at_most(rates.fastest).at_least(-rates.fastest);
         }
         // Transport capacity from slope, speed and depth; the difference to the load is eroded, sediment first, or
         // deposited.
         for x in 0..BLOCK {
+            // Heights are within ±16 000 m, less than 2³⁰ units, so that differences of two fit an `i32`; the wrapping
+            // operators only leave out the overflow checks.
             let gx = east[x].wrapping_sub(west[x]) as f32 * across[x];
             let gy = south[x].wrapping_sub(north[x]) as f32 * here.along;
             let steep = gx * gx + gy * gy;
+            // The formula converts tan²α to sin²α; the root below takes sine and speed from their squares.
             let sine = (steep / (1.0 + steep)).at_least(rates.least_slope);
             let speed = (sine * (u[x] * u[x] + v[x] * v[x])).sqrt();
-            let can = (rates.capacity * speed * (after[x] * rates.ramp).at_most(1.0)).at_most(LOAD);
+            let can = (rates.capacity * speed * (after[x] * rates.ramp).at_most(1.0)).at_most(MAX_CAPACITY_UNITS);
             let has = s[x] as f32;
             let lack = rates.erosion * (can - has).at_least(0.0) * bare[x];
             let taken = lack.at_most(loose[x] as f32);
@@ -108,15 +113,17 @@ pub fn work(here: &Here<'_>, rates: &Rates, out: &mut CellOut<'_>, width: usize)
             // Eroding more than half of the drop to the lowest neighbour would leave a pit.
             let lowest = west[x].min(east[x]).min(north[x].min(south[x]));
             let stands = 0.5 * (z[x].wrapping_sub(lowest)).max(0) as f32;
+            // The value is negative where there is more load than the water can carry, and zero elsewhere.
             let lay = rates.deposition * (can - has).at_most(0.0);
-            wanted[x] = if after[x] < DRY { -has } else { cut.at_most(stands) + lay };
+            wanted[x] = if after[x] < DRY_DEPTH_M { -has } else { cut.at_most(stands) + lay };
         }
         let [mut ground, mut above, mut load] = [[0; BLOCK]; 3];
         let [mut rest, mut leaving] = [[0.0; BLOCK]; 2];
         // Changes are whole height units; the remainder waits in `fraction`.
         for x in 0..BLOCK {
             let due = wanted[x] + part[x];
-            let units = cast::floor(due);
+            // Rounding down leaves a remainder from 0 to 1 for erosion and deposition alike.
+            let units = cast::floor_to_int(due);
             rest[x] = due - units as f32;
             // Clamps the change: no more deposition than there is load, than the greatest height allows, or than the
             // range of the loose thickness allows; and no erosion below the least height.
@@ -125,24 +132,25 @@ pub fn work(here: &Here<'_>, rates: &Rates, out: &mut CellOut<'_>, width: usize)
             ground[x] = z[x].wrapping_sub(units);
             above[x] = loose[x].wrapping_sub(units).max(0);
             load[x] = s[x].wrapping_add(units);
+            // The load leaves in proportion to the water; the bound avoids 0/0 in dry cells, from which nothing flows.
             leaving[x] = load[x] as f32 / (before[x] * rates.room).at_least(1e-20);
             dug[x] += i64::from(units.max(0));
             sum[x] += i64::from(units);
         }
-        write(out.ground, j, &ground);
-        write(out.loose, j, &above);
-        write(out.suspended, j, &load);
-        write(out.fraction, j, &rest);
-        write(out.leaving, j, &leaving);
-        write(out.velocity[0], j, &u);
-        write(out.velocity[1], j, &v);
+        write_block(out.ground, j, &ground);
+        write_block(out.loose, j, &above);
+        write_block(out.suspended, j, &load);
+        write_block(out.fraction, j, &rest);
+        write_block(out.leaving, j, &leaving);
+        write_block(out.velocity[0], j, &u);
+        write_block(out.velocity[1], j, &v);
     }
     let [dug, sum]: [i64; 2] = [dug.iter().sum(), sum.iter().sum()];
     [dug, dug - sum]
 }
 
 /// Writes `1 − factor` for each cell, with factors clamped to 0..1 and NaN taken as 0.
-pub fn less(factors: &[f32], out: &mut [f32]) {
+pub fn write_complements(factors: &[f32], out: &mut [f32]) {
     for (out, factor) in out.iter_mut().zip(factors) {
         *out = if *factor > 0.0 { 1.0 - factor.min(1.0) } else { 1.0 };
     }

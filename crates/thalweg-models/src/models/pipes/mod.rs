@@ -1,20 +1,24 @@
 //! Shallow-water erosion with the virtual-pipe method: see [`Pipes`].
 
+mod active_blocks;
 mod band;
 mod bed;
+mod bed_stage;
 mod plan;
 mod rain;
+mod row_state;
 mod rows;
+mod sediment_stage;
 mod span;
 mod step;
+mod step_totals;
 mod transport;
 mod water;
-mod wet;
 
 use crate::model::{About, Family, Model, StepReach, Stepper, YEAR};
 use thalweg_core::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, SUSPENDED, VectorPart, WATER};
 use thalweg_core::{Error, Grid, Result, choice, params};
-use thalweg_noise::given::springs::SPRINGS;
+use thalweg_noise::input_tables::springs::SPRINGS;
 
 choice! {
     /// How the cross-section of a pipe between two cells is determined.
@@ -175,25 +179,26 @@ const GRAVITY: f64 = 9.81;
 const COURANT: f64 = 0.5;
 
 /// The greatest number of steps that a stage may take.
-const MOST_STEPS: f64 = 1e9;
+const MAX_STEPS: f64 = 1e9;
 
 impl Pipes {
     /// Returns the length of a time step in seconds on this grid: the longest that divides `seconds` into a whole
     /// number of steps and exceeds neither `dt` (if that is above 0) nor the stability limit. Returns 0 if `seconds`
     /// is 0.
     pub fn time_step(&self, grid: &Grid) -> f64 {
-        self.seconds / self.count(grid).max(1.0)
+        self.seconds / self.step_count(grid).max(1.0)
     }
 
     /// Returns the number of steps, before it is checked against the allowed maximum.
-    fn count(&self, grid: &Grid) -> f64 {
-        let bound = COURANT * grid.cell / (2.0 * GRAVITY * self.depth(grid)).sqrt();
+    fn step_count(&self, grid: &Grid) -> f64 {
+        // The stability limit √2·c·dt/dx ≤ COURANT is solved for dt, with c² = g·depth; the √2 is inside the root.
+        let bound = COURANT * grid.cell / (2.0 * GRAVITY * self.wave_depth(grid)).sqrt();
         let dt = if self.dt > 0.0 { self.dt.min(bound) } else { bound };
         (self.seconds / dt).ceil()
     }
 
     /// Returns the length of a pipe in metres.
-    fn length(&self, grid: &Grid) -> f64 {
+    fn effective_pipe_length(&self, grid: &Grid) -> f64 {
         match self.area {
             FlowArea::Constant if self.pipe_length > 0.0 => self.pipe_length,
             _ => grid.cell,
@@ -201,10 +206,10 @@ impl Pipes {
     }
 
     /// Returns the depth in metres at which shallow-water waves are as fast as the fastest waves in these pipes.
-    fn depth(&self, grid: &Grid) -> f64 {
+    fn wave_depth(&self, grid: &Grid) -> f64 {
         match self.area {
             FlowArea::Depth => self.deepest,
-            FlowArea::Constant => self.pipe_area / self.length(grid),
+            FlowArea::Constant => self.pipe_area / self.effective_pipe_length(grid),
         }
     }
 }
@@ -225,19 +230,19 @@ impl Model for Pipes {
     }
 
     fn check(&self, grid: &Grid) -> Result<()> {
-        if self.count(grid) > MOST_STEPS {
-            let most = self.time_step(grid) * MOST_STEPS;
+        if self.step_count(grid) > MAX_STEPS {
+            let most = self.time_step(grid) * MAX_STEPS;
             let allowed = format!("up to {most:.0} s on cells of {} m, on which each step is short", grid.cell);
-            return Err(Error::value("pipes.seconds", format!("{} s", self.seconds), allowed));
+            return Err(Error::invalid_value("pipes.seconds", format!("{} s", self.seconds), allowed));
         }
         Ok(())
     }
 
     fn steps(&self, grid: &Grid) -> u32 {
-        self.count(grid).min(MOST_STEPS) as u32
+        self.step_count(grid).min(MAX_STEPS) as u32
     }
 
-    fn years(&self, grid: &Grid, step: u32) -> Option<f64> {
+    fn simulated_years(&self, grid: &Grid, step: u32) -> Option<f64> {
         Some(f64::from(step) * self.time_step(grid) / YEAR)
     }
 
@@ -246,11 +251,11 @@ impl Model for Pipes {
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        step::scratch(grid)
+        step::estimate_scratch_bytes(grid)
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
         self.check(grid)?;
-        Ok(Box::new(step::Flow::new(self, grid, true)))
+        Ok(Box::new(step::PipeStepper::new(self, grid, true)))
     }
 }

@@ -1,19 +1,19 @@
 //! The inputs of one time step of [`Pipes`](crate::models::pipes::Pipes).
 
-use crate::models::pipes::bed::Rates;
-use crate::models::pipes::rain::Rain;
-use crate::models::pipes::water::Law;
+use crate::models::pipes::bed::BedRates;
+use crate::models::pipes::rain::StepRain;
+use crate::models::pipes::water::PipeLaw;
 use thalweg_core::{Field, Grid};
 
 /// The values that are the same for every cell of a step.
-pub struct Plan<'a> {
+pub struct StepInputs<'a> {
     pub grid: &'a Grid,
-    pub law: Law,
-    pub rates: Rates,
+    pub law: PipeLaw,
+    pub rates: BedRates,
     /// The share of the water that remains after evaporation, and the depth in metres below which all of it
     /// evaporates.
     pub stays: [f32; 2],
-    pub rain: Rain,
+    pub rain: StepRain,
     /// True for `transport = "backward"`.
     pub backward: bool,
     pub masks: Masks<'a>,

@@ -1,15 +1,15 @@
 //! Rain: the depth that falls on each cell of a row in one time step.
 
 use crate::models::pipes::{Pipes, Shower};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Grid, Point};
 
 /// The rain of one time step.
-pub struct Rain {
+pub struct StepRain {
     /// The depth in metres that falls where it rains.
     amount: f64,
     /// The random key of this step, if the rain is drawn for each cell.
-    drawn: Option<Key>,
+    drawn: Option<RandomKey>,
     cloud: Option<Cloud>,
 }
 
@@ -19,9 +19,10 @@ struct Cloud {
     radius: f64,
 }
 
-impl Rain {
+impl StepRain {
     /// Computes the rain of step number `step`, each step being `dt` seconds long.
-    pub fn new(model: &Pipes, grid: &Grid, dt: f64, key: Key, step: u32) -> Self {
+    pub fn new(model: &Pipes, grid: &Grid, dt: f64, key: RandomKey, step: u32) -> Self {
+        // The middle of the step decides which storm it belongs to.
         let time = (f64::from(step) + 0.5) * dt;
         let (storm, since) = if model.storm_period > 0.0 {
             let number = (time / model.storm_period).floor();
@@ -32,10 +33,11 @@ impl Rain {
         let falls = model.storm_period == 0.0 || since < model.storm_share * model.storm_period;
         let cloud = (model.storm_radius > 0.0).then(|| {
             // Halfway through its storm, a cloud is at a random position of the map; it moves in a random direction.
-            let key = key.and(1).and(storm);
+            let key = key.derive_key(1).derive_key(storm);
             let lasts = if model.storm_period > 0.0 { model.storm_share * model.storm_period } else { model.seconds };
-            let (away, angle) = (model.storm_speed * (since - 0.5 * lasts), std::f64::consts::TAU * key.and(2).unit());
-            let [y, x] = key.pair();
+            let (away, angle) =
+                (model.storm_speed * (since - 0.5 * lasts), std::f64::consts::TAU * key.derive_key(2).uniform_unit());
+            let [y, x] = key.uniform_pair();
             let start = grid.point_at_shares(Point { x, y });
             Cloud {
                 centre: Point { x: start.x + away * libm::cos(angle), y: start.y + away * libm::sin(angle) },
@@ -43,14 +45,16 @@ impl Rain {
             }
         });
         Self {
+            // A millimetre per hour is 1/3.6e6 m/s.
             amount: if falls { model.rain / 3.6e6 * dt } else { 0.0 },
-            drawn: (model.shower == Shower::Random).then(|| key.and(0).and(step.into())),
+            // The subkey 0 keeps these numbers apart from those of the clouds, which have the subkey 1.
+            drawn: (model.shower == Shower::Random).then(|| key.derive_key(0).derive_key(step.into())),
             cloud,
         }
     }
 
     /// Returns true if it rains in this step.
-    pub fn falls(&self) -> bool {
+    pub fn is_raining(&self) -> bool {
         self.amount > 0.0
     }
 
@@ -61,7 +65,7 @@ impl Rain {
 
     /// Writes the depth of rain in metres on the cells of row `i` from column `from` on. `mask` is the share of the
     /// rain that falls on each cell, and no rain falls where `void` is true.
-    pub fn row(
+    pub fn fill_row(
         &self,
         grid: &Grid,
         [i, from]: [usize; 2],
@@ -70,18 +74,20 @@ impl Rain {
         row: &mut [f32],
     ) {
         row.fill(self.amount as f32);
-        if !self.falls() {
+        if !self.is_raining() {
             return;
         }
         if let Some(key) = self.drawn {
             for (k, rain) in row.iter_mut().enumerate() {
-                *rain = (self.amount * 2.0 * key.cell(grid.world_cell(i, from + k)).unit()) as f32;
+                // A number from 0 to 2 has the mean 1, so that as much rain falls as if it were even.
+                *rain = (self.amount * 2.0 * key.for_cell(grid.world_cell(i, from + k)).uniform_unit()) as f32;
             }
         }
         if let Some(cloud) = &self.cloud {
-            let south = grid.y(i) - cloud.centre.y;
+            let south = grid.row_center_y(i) - cloud.centre.y;
             for (k, rain) in row.iter_mut().enumerate() {
-                let east = grid.x(from + k) - cloud.centre.x;
+                let east = grid.col_center_x(from + k) - cloud.centre.x;
+                // The rain decreases smoothly from the centre to the rim as (1 − r²/R²)², and is zero beyond it.
                 let inside = (1.0 - (south * south + east * east) / (cloud.radius * cloud.radius)).max(0.0);
                 *rain *= (inside * inside) as f32;
             }

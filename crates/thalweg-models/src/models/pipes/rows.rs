@@ -11,19 +11,19 @@ pub const PAD: usize = BLOCK;
 
 /// Returns the number of columns that kernels process for a row of `cols` cells: one more than the cells, for the
 /// last cell's eastern side, rounded up to whole blocks.
-pub fn whole(cols: usize) -> usize {
+pub fn count_kernel_columns(cols: usize) -> usize {
     (cols + 1).next_multiple_of(BLOCK)
 }
 
 /// Allocates a row of `cols` cells. Cell j is stored at index `PAD + j`, and so is the flow through its west or north
 /// side.
-pub fn padded<T: Clone>(cols: usize, value: T) -> Vec<T> {
-    vec![value; PAD + whole(cols) + PAD]
+pub fn allocate_row<T: Clone>(cols: usize, value: T) -> Vec<T> {
+    vec![value; PAD + count_kernel_columns(cols) + PAD]
 }
 
 /// Returns a copy of the block of columns that starts at `j`.
 #[inline(always)]
-pub fn block<T: Copy + Default>(row: &[T], j: usize) -> Block<T> {
+pub fn read_block<T: Copy + Default>(row: &[T], j: usize) -> Block<T> {
     let mut values = [T::default(); BLOCK];
     values.copy_from_slice(&row[j..j + BLOCK]);
     values
@@ -32,7 +32,7 @@ pub fn block<T: Copy + Default>(row: &[T], j: usize) -> Block<T> {
 /// Returns copies of the blocks of several rows that start at `j`. A loop is used instead of a closure, because a
 /// closure inside a multiversioned kernel is compiled for the base target and not for the kernel's.
 #[inline(always)]
-pub fn blocks<T: Copy + Default, const N: usize>(rows: [&[T]; N], j: usize) -> [Block<T>; N] {
+pub fn read_blocks<T: Copy + Default, const N: usize>(rows: [&[T]; N], j: usize) -> [Block<T>; N] {
     let mut values = [[T::default(); BLOCK]; N];
     for k in 0..N {
         values[k].copy_from_slice(&rows[k][j..j + BLOCK]);
@@ -42,14 +42,15 @@ pub fn blocks<T: Copy + Default, const N: usize>(rows: [&[T]; N], j: usize) -> [
 
 /// Writes a block of columns at `j`, as a whole, so that there is one bounds check and not one per cell.
 #[inline(always)]
-pub fn write<T: Copy>(row: &mut [T], j: usize, values: &Block<T>) {
+pub fn write_block<T: Copy>(row: &mut [T], j: usize, values: &Block<T>) {
     row[j..j + BLOCK].copy_from_slice(values);
 }
 
 /// Returns the value upstream of a flow: `a` if the flow is positive, `b` if it is negative. It selects by masking
 /// bits, because a branch between two memory locations would make the compiler emit gather instructions.
 #[inline(always)]
-pub fn upstream(flow: f32, a: f32, b: f32) -> f32 {
+pub fn select_upstream(flow: f32, a: f32, b: f32) -> f32 {
+    // The arithmetic shift copies the sign bit into all 32 bits.
     let negative = ((flow.to_bits() as i32) >> 31) as u32;
     f32::from_bits((a.to_bits() & !negative) | (b.to_bits() & negative))
 }
@@ -76,44 +77,45 @@ impl Bound for f32 {
 }
 
 /// A ring buffer of the last few rows of a sequence, addressed by row number.
-pub struct Ring<T> {
+pub struct RowRing<T> {
     rows: Vec<Vec<T>>,
 }
 
-impl<T: Clone> Ring<T> {
+impl<T: Clone> RowRing<T> {
     /// Allocates a ring for the last `count` rows.
     pub fn new(count: usize, cols: usize, value: T) -> Self {
-        Self { rows: vec![padded(cols, value); count] }
+        Self { rows: vec![allocate_row(cols, value); count] }
     }
 
     /// Returns row number `n`, from its first cell on.
-    pub fn at(&self, n: usize) -> &[T] {
-        &self.all(n)[PAD..]
+    pub fn row(&self, n: usize) -> &[T] {
+        &self.padded_row(n)[PAD..]
     }
 
     /// Returns row number `n`, shifted so that index j is the western neighbour of cell j.
-    pub fn west(&self, n: usize) -> &[T] {
-        &self.all(n)[PAD - 1..]
+    pub fn western_neighbours(&self, n: usize) -> &[T] {
+        &self.padded_row(n)[PAD - 1..]
     }
 
     /// Returns row number `n`, shifted so that index j is the eastern neighbour of cell j.
-    pub fn east(&self, n: usize) -> &[T] {
-        &self.all(n)[PAD + 1..]
+    pub fn eastern_neighbours(&self, n: usize) -> &[T] {
+        &self.padded_row(n)[PAD + 1..]
     }
 
     /// Returns row number `n` with its padding.
-    pub fn all(&self, n: usize) -> &[T] {
+    pub fn padded_row(&self, n: usize) -> &[T] {
+        // A row is overwritten by the one that comes `rows.len()` later.
         &self.rows[n % self.rows.len()]
     }
 
     /// Returns row number `n` with its padding, for writing.
-    pub fn all_mut(&mut self, n: usize) -> &mut [T] {
+    pub fn padded_row_mut(&mut self, n: usize) -> &mut [T] {
         let count = self.rows.len();
         &mut self.rows[n % count]
     }
 
     /// Returns row number `n` from its first cell on, for writing.
-    pub fn at_mut(&mut self, n: usize) -> &mut [T] {
-        &mut self.all_mut(n)[PAD..]
+    pub fn row_mut(&mut self, n: usize) -> &mut [T] {
+        &mut self.padded_row_mut(n)[PAD..]
     }
 }

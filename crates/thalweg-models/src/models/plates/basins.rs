@@ -1,15 +1,15 @@
 //! Drainage basins of a continent: the lengths of flow paths from the interior to the mouths of its great rivers.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
-use thalweg_core::base::rng::Key;
-use thalweg_core::{Cell, Field, Grid, Point};
-use thalweg_flow::Neighbourhood;
+use crate::models::plates::lattice::{blur_values, compute_path_costs, list_adjacent_cells};
+use crate::models::plates::mainland::Mainland;
+use thalweg_core::base::rng::RandomKey;
+use thalweg_core::{Field, Grid, Point};
 
 /// The properties of a lattice cell from which the basins are derived.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Site {
+pub struct BasinSite {
     /// The crust of the cell; above 0 it is land.
     pub crust: f32,
     /// The position relative to the continent's drift: 1 on the leading side, −1 on the trailing side.
@@ -48,167 +48,41 @@ pub struct Basin {
 /// coasts.
 const SHORE: f32 = 5.0;
 
-/// The knight's moves, which extend the eight neighbours so that paths can run in sixteen directions.
-const FURTHER: [(isize, isize); 8] = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)];
-
-/// Returns the cells a knight's move away from a cell, and their distance in cells (√5).
-fn reached([rows, cols]: [usize; 2], k: usize) -> impl Iterator<Item = (usize, f32)> {
-    let (i, j) = (k / cols, k % cols);
-    FURTHER.into_iter().filter_map(move |(down, right)| {
-        let (i, j) = (i.checked_add_signed(down)?, j.checked_add_signed(right)?);
-        (i < rows && j < cols).then_some((i * cols + j, 2.236_068))
-    })
-}
-
-/// Returns the up to eight neighbours of a cell, and their distance in cells.
-fn near([rows, cols]: [usize; 2], k: usize) -> impl Iterator<Item = (usize, f32)> {
-    Neighbourhood::new([rows, cols], [k / cols, k % cols])
-        .map(move |(direction, Cell { row: i, col: j })| (i * cols + j, direction.distance_f32()))
-}
-
-/// Computes the least sum of `cost` over paths from the starts to each cell, by Dijkstra's algorithm. `cost` receives
-/// the two cells of a move and its length in cells, and returns `None` for a move that is not allowed. Cells that no
-/// path reaches get infinity. The queue is ordered by the bits of the sums, since the bits of non-negative
-/// floating-point numbers have the order of their values.
-fn ways(size: [usize; 2], starts: &[(usize, f32)], mut cost: impl FnMut(usize, usize, f32) -> Option<f32>) -> Vec<f32> {
-    let mut sums = vec![f32::INFINITY; size[0] * size[1]];
-    let mut queue = BinaryHeap::new();
-    for &(k, sum) in starts {
-        sums[k] = sums[k].min(sum);
-        queue.push(Reverse((sum.to_bits(), k)));
-    }
-    while let Some(Reverse((bits, k))) = queue.pop() {
-        let sum = f32::from_bits(bits);
-        if sum > sums[k] {
-            continue;
-        }
-        for (n, length) in near(size, k).chain(reached(size, k)) {
-            if let Some(more) = cost(k, n, length).map(|cost| sum + cost)
-                && more < sums[n]
-            {
-                sums[n] = more;
-                queue.push(Reverse((more.to_bits(), n)));
-            }
-        }
-    }
-    sums
-}
-
 impl Basins {
     /// Derives the basins from the sites of a lattice. There are `mouths` of them, the greatest first; `rim` is the
     /// width in metres of the raised rims that separate basins from coasts.
-    pub fn new(grid: Grid, sites: &Field<Site>, mouths: u32, rim: f64, key: Key) -> Self {
+    pub fn new(grid: Grid, sites: &Field<BasinSite>, mouths: u32, rim: f64, key: RandomKey) -> Self {
         let size = grid.size;
-        let count = grid.len();
         let cell = grid.cell as f32;
         let rim = rim as f32;
         let all = sites.as_slice();
-        // The open sea consists of the sea cells that are connected to the outermost cells of the lattice.
-        let rows_cols = |k: usize| (k / size[1], k % size[1]);
-        let outermost = |k: &usize| {
-            let (i, j) = rows_cols(*k);
-            i == 0 || j == 0 || i + 1 == size[0] || j + 1 == size[1]
-        };
-        // A strait narrower than three cells does not count as sea, because on finer cells it would be a row of
-        // pools.
-        let is_wide = |k: usize| all[k].crust <= 0.0 && near(size, k).all(|(n, _)| all[n].crust <= 0.0);
-        let mut is_sea = vec![false; count];
-        let mut stack: Vec<usize> = (0..count).filter(outermost).filter(|k| is_wide(*k)).collect();
-        while let Some(k) = stack.pop() {
-            if !std::mem::replace(&mut is_sea[k], true) && is_wide(k) {
-                stack.extend(near(size, k).map(|(n, _)| n));
-            }
-        }
-        let seas: Vec<_> = (0..count).filter(|k| is_sea[*k]).map(|k| (k, 0.0)).collect();
-        let coast = ways(size, &seas, |_, _, length| Some(length * cell));
-        // Find the largest land by flood fill.
-        let mut land = vec![usize::MAX; count];
-        let mut sizes = Vec::new();
-        for k in 0..count {
-            if is_sea[k] || land[k] != usize::MAX {
-                continue;
-            }
-            let (number, mut size_of, mut stack) = (sizes.len(), 0usize, vec![k]);
-            land[k] = number;
-            while let Some(k) = stack.pop() {
-                size_of += 1;
-                for (n, _) in near(size, k) {
-                    if !is_sea[n] && land[n] == usize::MAX {
-                        land[n] = number;
-                        stack.push(n);
-                    }
-                }
-            }
-            sizes.push(size_of);
-        }
-        let largest = (0..sizes.len()).max_by_key(|number| (sizes[*number], Reverse(*number)));
-        let shores: Vec<usize> =
-            (0..count).filter(|k| Some(land[*k]) == largest && near(size, *k).any(|(n, _)| is_sea[n])).collect();
-        // Score each coastal cell as a mouth: great rivers reach the sea where the coastal cell is easy to pass, on
-        // the trailing side, and away from the mouths that are already placed.
-        let mut taken: Vec<(usize, f32)> = Vec::new();
-        let side = (sizes.iter().max().copied().unwrap_or(0) as f32).sqrt() * cell;
-        for number in 0..mouths {
-            let score = |k: usize| {
-                let (i, j) = rows_cols(k);
-                let apart = taken.iter().map(|(other, _)| {
-                    let (a, b) = rows_cols(*other);
-                    let [dy, dx] = [i as f32 - a as f32, j as f32 - b as f32];
-                    (dy * dy + dx * dx).sqrt() * cell
-                });
-                let apart = apart.fold(f32::INFINITY, f32::min) / side;
-                let drawn = key.and(u64::from(number)).cell([i as i64, j as i64]).unit() as f32;
-                let clear = 0.35 / (0.35 + all[k].hard);
-                let trailing = if number == 0 { 0.6 - all[k].leading } else { 0.5 - 0.5 * all[k].leading };
-                let spaced = if number == 0 { 0.0 } else { 2.0 * (apart - 0.7).min(0.0) };
-                (trailing + clear + 0.5 * drawn + spaced, k)
-            };
-            let best = shores.iter().map(|k| score(*k)).max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            let Some((_, k)) = best else { break };
-            // A later mouth belongs to a smaller river: its paths start with an additional length.
-            let handicap = if number == 0 { 0.0 } else { 0.55 + 0.15 * number as f32 };
-            taken.push((k, handicap * side));
-        }
+        let mainland = Mainland::find(&grid, sites);
+        let seas: Vec<_> = (0..grid.len()).filter(|k| mainland.is_sea[*k]).map(|k| (k, 0.0)).collect();
+        // The distance to the sea is a path search with the length as cost.
+        let coast = compute_path_costs(size, &seas, |_, _, length| Some(length * cell));
+        let taken = mainland.place_mouths(&grid, sites, mouths, key);
+        // Paths stay on the largest land. They avoid coasts and hard ground, so that rivers come from far inland.
         let cost = |_: usize, n: usize, length: f32| {
-            if Some(land[n]) != largest {
+            if Some(mainland.land[n]) != mainland.largest {
                 return None;
             }
             let shore = SHORE * (1.0 - coast[n] / rim).max(0.0);
             Some(length * cell * (1.0 + shore) * all[n].hard)
         };
-        let mouth = |k: usize| near(size, k).map(|(n, _)| n).chain([k]).collect::<Vec<_>>();
-        let mut way = ways(size, &taken, cost);
+        let mouth = |k: usize| list_adjacent_cells(size, k).map(|(n, _)| n).chain([k]).collect::<Vec<_>>();
+        // One search starts from all mouths at once: each cell gets the mouth that is nearest by cost.
+        let mut way = compute_path_costs(size, &taken, cost);
         let longest = way.iter().filter(|sum| sum.is_finite()).fold(0.0f32, |a, b| a.max(*b)).max(1.0);
-        // Islands and the sea take the value of the nearest cell of the largest land, so that the field has no jumps.
-        let mut last = vec![0usize; count];
-        let mut far = vec![f32::INFINITY; count];
-        let mut queue: VecDeque<usize> = (0..count).filter(|k| way[*k].is_finite()).collect();
-        for &k in &queue {
-            (far[k], last[k]) = (0.0, k);
-        }
-        while let Some(k) = queue.pop_front() {
-            for (n, _) in near(size, k) {
-                if far[n].is_infinite() {
-                    (far[n], last[n]) = (far[k] + 1.0, last[k]);
-                    queue.push_back(n);
-                }
-            }
-        }
-        for k in 0..count {
-            if way[k].is_infinite() {
-                way[k] = if far[k].is_infinite() { 0.0 } else { way[last[k]] };
-            }
-        }
+        fill_beyond_paths(&mut way, size);
         // One pass of blurring removes the kinks, which would be visible on the cells of any width.
-        let way = blurred(&way, size, 1);
+        let way = blur_values(&way, size, 1);
         let starts: Vec<_> = taken.iter().flat_map(|(k, _)| mouth(*k)).map(|k| (k, 0.0)).collect();
-        let open = ways(size, &starts, |_, _, length| Some(length * cell));
-        let field = |values: &[f32], of: &(dyn Fn(f32) -> f32 + Sync)| {
-            Field::generate(size, |i, j| of(values[i * size[1] + j]))
-        };
+        let open = compute_path_costs(size, &starts, |_, _, length| Some(length * cell));
+        let field =
+            |values: &[f32], of: &(dyn Fn(f32) -> f32 + Sync)| Field::from_fn(size, |i, j| of(values[i * size[1] + j]));
         Self {
             way: field(&way, &|sum| sum / longest),
-            broad: field(&blurred(&coast, size, (0.3 * rim / cell).round() as usize), &|metres| metres),
+            broad: field(&blur_values(&coast, size, (0.3 * rim / cell).round() as usize), &|metres| metres),
             coast: field(&coast, &|metres| metres),
             open: field(&open, &|metres| {
                 let t = (1.0 - 0.5 * metres / rim).max(0.0);
@@ -219,15 +93,16 @@ impl Basins {
     }
 
     /// Returns the width of the lattice's cells in metres.
-    pub fn cell(&self) -> f32 {
+    pub fn cell_width(&self) -> f32 {
         self.grid.cell as f32
     }
 
     /// Returns the basin's values at a place, interpolated by quadratic B-splines, which show no facets.
-    pub fn at(&self, Point { x, y }: Point) -> Basin {
+    pub fn interpolate_at(&self, Point { x, y }: Point) -> Basin {
         let spot = |metres: f64, axis: usize| {
             let last = self.grid.size[axis] - 1;
             let at = (metres / self.grid.cell - 0.5).clamp(0.0, last as f64);
+            // The three nearest cells have weights; at the lattice's rim the outermost cell counts twice.
             let middle = at.round();
             let t = (at - middle) as f32;
             let weights = [0.5 * (0.5 - t) * (0.5 - t), 0.75 - t * t, 0.5 * (0.5 + t) * (0.5 + t)];
@@ -249,21 +124,30 @@ impl Basins {
     }
 }
 
-/// Averages over `radius` cells to each side along both axes, three times, which approximates a Gaussian blur.
-fn blurred(values: &[f32], [rows, cols]: [usize; 2], radius: usize) -> Vec<f32> {
-    let along = |values: &[f32], [rows, cols]: [usize; 2]| {
-        // The output is transposed, so that the second call works along the other axis.
-        let mut out = vec![0.0; values.len()];
-        for i in 0..rows {
-            for j in 0..cols {
-                let span = j.saturating_sub(radius)..(j + radius + 1).min(cols);
-                let count = span.len() as f32;
-                out[j * rows + i] = values[i * cols..][span].iter().sum::<f32>() / count;
+/// Gives islands and the sea, where costs are infinite, the value of the nearest cell of the largest land, so that the
+/// field has no jumps.
+fn fill_beyond_paths(way: &mut [f32], size: [usize; 2]) {
+    let count = way.len();
+    let mut last = vec![0usize; count];
+    let mut far = vec![f32::INFINITY; count];
+    let mut queue: VecDeque<usize> = (0..count).filter(|k| way[*k].is_finite()).collect();
+    for &k in &queue {
+        (far[k], last[k]) = (0.0, k);
+    }
+    // The search is breadth first, in steps of neighbours, from all reached cells at once.
+    while let Some(k) = queue.pop_front() {
+        for (n, _) in list_adjacent_cells(size, k) {
+            if far[n].is_infinite() {
+                (far[n], last[n]) = (far[k] + 1.0, last[k]);
+                queue.push_back(n);
             }
         }
-        out
-    };
-    (0..3).fold(values.to_vec(), |values, _| along(&along(&values, [rows, cols]), [cols, rows]))
+    }
+    for k in 0..count {
+        if way[k].is_infinite() {
+            way[k] = if far[k].is_infinite() { 0.0 } else { way[last[k]] };
+        }
+    }
 }
 
 #[cfg(test)]
@@ -272,28 +156,28 @@ mod tests {
 
     /// Returns 40 × 40 cells of 10 km with a round land of radius 15 cells, a pond of five cells and an inlet one
     /// cell wide; the east leads.
-    fn disc() -> Field<Site> {
-        let mut sites = Field::new([40, 40], Site { crust: -1.0, leading: 0.0, hard: 1.0 });
+    fn disc() -> Field<BasinSite> {
+        let mut sites = Field::new([40, 40], BasinSite { crust: -1.0, leading: 0.0, hard: 1.0 });
         for (i, j) in (0..40).flat_map(|i| (0..40).map(move |j| (i, j))) {
             let [y, x] = [i as f32 - 19.5, j as f32 - 19.5];
             let far = (x * x + y * y).sqrt();
             let pond = (x - 5.0).abs() < 2.0 && (y - 5.0).abs() < 2.0;
             let inlet = i == 19 && x < 0.0;
             let crust = if far > 15.0 || pond || inlet { -0.2 } else { 0.4 };
-            sites[(i, j)] = Site { crust, leading: x / far.max(1.0), hard: 1.0 };
+            sites[(i, j)] = BasinSite { crust, leading: x / far.max(1.0), hard: 1.0 };
         }
         sites
     }
 
     fn laid(mouths: u32) -> Basins {
         let grid = Grid::new([40, 40], 10_000.0).unwrap();
-        Basins::new(grid, &disc(), mouths, 30_000.0, Key::new(1, "plates"))
+        Basins::new(grid, &disc(), mouths, 30_000.0, RandomKey::new(1, "plates"))
     }
 
     #[test]
     fn a_pond_and_a_narrow_inlet_are_no_sea() {
         let basins = laid(1);
-        let at = |i: f64, j: f64| basins.at(Point { x: (j + 0.5) * 1e4, y: (i + 0.5) * 1e4 });
+        let at = |i: f64, j: f64| basins.interpolate_at(Point { x: (j + 0.5) * 1e4, y: (i + 0.5) * 1e4 });
         for (i, j) in [(24.0, 24.0), (19.0, 15.0), (19.0, 19.0)] {
             assert!(at(i, j).coast > 60_000.0, "{i}, {j}: {:?}", at(i, j));
         }
@@ -312,8 +196,9 @@ mod tests {
         // From every inland cell the path length decreases until a mouth is near.
         for &start in &land {
             let mut k = start;
-            while let Some((n, _)) =
-                near(size, k).filter(|(n, _)| way(*n) < way(k)).min_by(|a, b| way(a.0).total_cmp(&way(b.0)))
+            while let Some((n, _)) = list_adjacent_cells(size, k)
+                .filter(|(n, _)| way(*n) < way(k))
+                .min_by(|a, b| way(a.0).total_cmp(&way(b.0)))
             {
                 k = n;
             }

@@ -1,17 +1,19 @@
 //! A continent made of tectonic plates: see [`Plates`].
 
 mod basins;
+mod lattice;
+mod mainland;
 mod motion;
 
 use rayon::prelude::*;
 
 use crate::model::{About, Blend, Family, MassBalance, Model, StepReach, Stepper, Tick};
-use crate::models::plates::basins::{Basin, Basins, Site};
-use crate::models::plates::motion::{Here, Motion};
+use crate::models::plates::basins::{Basin, BasinSite, Basins};
+use crate::models::plates::motion::{BlendedPlates, PlateMotion};
 use crate::process::base::{AMOUNT, STEP_CELLS, add_to_ground, band_count, band_rows};
-use crate::process::between::between;
 use crate::process::coarse;
-use thalweg_core::base::rng::Key;
+use crate::process::interpolation::interpolate_bilinear;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::{Cells, ERODIBILITY, UPLIFT};
 use thalweg_core::{Error, Extent, Field, Grid, Point, Result, Terrain, params};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
@@ -94,34 +96,34 @@ const OCTAVES: u32 = 14;
 
 /// The octaves of hills. Finer ones would affect land that rivers have already cut down almost to sea level, and
 /// flood it far inland.
-const HILLS: u32 = 3;
+const HILL_OCTAVES: u32 = 3;
 
 /// The width of the cells on which the layers are computed, in widths of the rim.
 const STRIDE: f64 = 1.0 / 20.0;
 
 /// The height in metres that the land reaches a little inland. Without it, swells would flood land far from the
 /// coast.
-const SHORE: f32 = 45.0;
+const SHORE_HEIGHT_M: f32 = 45.0;
 
 /// The greatest number of lattice squares of plates along a side of the map.
-const MOST_SQUARES: usize = 512;
+const MAX_SQUARES_PER_SIDE: usize = 512;
 
 /// The least crust inside the land.
-const FLOOR: f32 = 0.12;
+const MIN_INLAND_CRUST: f32 = 0.12;
 
 /// The number of lattice cells along the map's longer side on which the basins are derived.
-const LATTICE: usize = 128;
+const LATTICE_CELLS: usize = 128;
 
 /// Returns the smoothstep from 0 at `from` to 1 at `to`.
-fn step(from: f32, to: f32, x: f32) -> f32 {
+fn smoothstep(from: f32, to: f32, x: f32) -> f32 {
     let t = ((x - from) / (to - from)).clamp(0.0, 1.0);
     t * t * (3.0 - 2.0 * t)
 }
 
 /// The plates and coasts, sampled on cells of one width.
-struct Shape<'a> {
+struct ContinentShape<'a> {
     model: &'a Plates,
-    motion: Motion,
+    motion: PlateMotion,
     east: Fractal,
     south: Fractal,
     coast: Fractal,
@@ -139,7 +141,7 @@ struct Shape<'a> {
 
 /// The whole continent, sampled on cells of one width.
 struct Continent<'a> {
-    shape: Shape<'a>,
+    shape: ContinentShape<'a>,
     basins: &'a Basins,
 }
 
@@ -153,7 +155,7 @@ struct Oval {
 
 impl Oval {
     /// Returns the distance from the centre, scaled to 1 on the rim. Its contours approximate |a|^2.6 + |b|^2.6 = 1.
-    fn distance(&self, point: Point) -> f32 {
+    fn scaled_distance(&self, point: Point) -> f32 {
         let [x, y] = [point.x - self.middle.x, point.y - self.middle.y];
         let along = (x * self.axis[0] + y * self.axis[1]) / self.radii[0];
         let across = (y * self.axis[0] - x * self.axis[1]) / self.radii[1];
@@ -164,8 +166,8 @@ impl Oval {
 }
 
 /// The properties of a place, without the basins.
-struct Place {
-    here: Here,
+struct PlaceProperties {
+    here: BlendedPlates,
     /// The crust; above 0 it is land.
     crust: f32,
     /// Broad noise with standard deviation 1, and hills with standard deviation 1.
@@ -175,39 +177,42 @@ struct Place {
     leading: f32,
 }
 
-impl<'a> Shape<'a> {
-    fn new(model: &'a Plates, grid: &Grid, key: Key) -> Self {
+impl<'a> ContinentShape<'a> {
+    fn new(model: &'a Plates, grid: &Grid, key: RandomKey) -> Self {
         let Extent { width, height } = grid.extent();
-        // On a map that is much wider than a plate, the spacing grows, so that there are at most `MOST_SQUARES`
-        // plates along a side.
-        let spacing = model.spacing.max(width.max(height) / MOST_SQUARES as f64);
+        // On a map that is much wider than a plate, the spacing grows, so that there are at most
+        // `MAX_SQUARES_PER_SIDE` plates along a side.
+        let spacing = model.spacing.max(width.max(height) / MAX_SQUARES_PER_SIDE as f64);
         let half = Extent { width: 0.5 * width, height: 0.5 * height };
-        let reach = model.radius * half.shorter();
-        let (sin, cos) = libm::sincos(std::f64::consts::PI * key.and(10).unit());
-        let shift = [11, 12].map(|k| 0.06 * key.and(k).signed());
+        // The oval is turned, moved by up to 6 % of the half extent and flattened by up to 20 %, so that continents
+        // differ.
+        let reach = model.radius * half.shorter_side();
+        let (sin, cos) = libm::sincos(std::f64::consts::PI * key.derive_key(10).uniform_unit());
+        let shift = [11, 12].map(|k| 0.06 * key.derive_key(k).uniform_signed());
         let oval = Oval {
             middle: Point { x: half.width * (1.0 + shift[0]), y: half.height * (1.0 + shift[1]) },
             axis: [cos, sin],
-            radii: [reach, reach * (0.8 + 0.2 * key.and(13).unit())],
+            radii: [reach, reach * (0.8 + 0.2 * key.derive_key(13).uniform_unit())],
         };
-        let (south, east) = libm::sincos(std::f64::consts::TAU * key.and(14).unit());
+        let (south, east) = libm::sincos(std::f64::consts::TAU * key.derive_key(14).uniform_unit());
+        // Plates count as inside up to 0.55 of the oval's radius and as outside from 1.15 on.
         let is_far = |x: f64, y: f64| {
-            let far = oval.distance(Point { x: x * spacing, y: y * spacing });
-            f64::from(step(0.55, 1.15, far))
+            let far = oval.scaled_distance(Point { x: x * spacing, y: y * spacing });
+            f64::from(smoothstep(0.55, 1.15, far))
         };
         let squares = (width.max(height) / spacing).ceil() as usize;
         let octaves = |count: u32, wavelength: f64, gain: f64, part: u64| {
-            Fractal::new(&FractalSettings::fbm(count, wavelength, gain), None, key.and(part), grid.cell)
+            Fractal::new(&FractalSettings::fbm(count, wavelength, gain), None, key.derive_key(part), grid.cell)
         };
         let noise = |wavelength: f64, gain: f64, part: u64| octaves(OCTAVES, wavelength, gain, part);
         Self {
             model,
-            motion: Motion::new(squares, model.belt, key.and(0), is_far),
+            motion: PlateMotion::new(squares, model.belt, key.derive_key(0), is_far),
             east: noise(model.warp_wavelength, 0.55, 1),
             south: noise(model.warp_wavelength, 0.55, 2),
             coast: noise(model.rough_wavelength, 0.5, 3),
             swells: noise(model.spacing, 0.45, 4),
-            hills: octaves(HILLS, 2.0 * model.rim, 0.5, 5),
+            hills: octaves(HILL_OCTAVES, 2.0 * model.rim, 0.5, 5),
             middle: Point { x: half.width, y: half.height },
             half,
             oval,
@@ -218,37 +223,41 @@ impl<'a> Shape<'a> {
     }
 
     /// Calls `each` with the column, the point and the place of every cell of a row.
-    fn row(&self, grid: &Grid, i: usize, mut each: impl FnMut(usize, Point, Place)) {
+    fn visit_row(&self, grid: &Grid, i: usize, mut each: impl FnMut(usize, Point, PlaceProperties)) {
         let cols = grid.cols();
         let line = |noise: &Fractal| {
             let mut line = vec![0.0; cols];
-            noise.row(grid, i, &mut line);
+            noise.fill_row(grid, i, &mut line);
             line
         };
         let [east, south, coast, swells, hills] =
             [&self.east, &self.south, &self.coast, &self.swells, &self.hills].map(line);
-        let y = grid.y(i);
+        let y = grid.row_center_y(i);
         for j in 0..cols {
-            let x = grid.x(j);
+            let x = grid.col_center_x(j);
             let point = Point { x, y };
             let carried =
                 Point { x: x + self.model.warp * f64::from(east[j]), y: y + self.model.warp * f64::from(south[j]) };
-            let here = self.motion.at((carried.x / self.spacing) as f32, (carried.y / self.spacing) as f32);
+            // The domain warp moves the place at which plates and oval are looked up, which makes their borders wind.
+            let here = self.motion.blend_plates((carried.x / self.spacing) as f32, (carried.y / self.spacing) as f32);
             // The fractal has a standard deviation of 1/3, `noise` one of 1.
             let noise = 3.0 * coast[j];
-            let far = step(0.35, 1.1, self.oval.distance(carried));
+            let far = smoothstep(0.35, 1.1, self.oval.scaled_distance(carried));
             let rough = self.model.rough as f32 * noise;
             let arcs = 0.12 * here.closing.clamp(0.0, 3.0);
+            // This is C of the model's page, before the rim. The 0.3 raises land above the sea where the oval is near
+            // its middle.
             let inland = here.crust + rough + 0.3 - 0.9 * far + arcs;
             // The map's rim is kept below the sea, along a line that noise displaces.
             let rim = self.rim_distance(carried).min(self.rim_distance(point)) + 0.02 * noise;
-            let rim = step(0.01, 0.12, rim.min(2.0 * self.rim_distance(point)));
+            let rim = smoothstep(0.01, 0.12, rim.min(2.0 * self.rim_distance(point)));
             let crust = inland - 3.0 * (1.0 - rim);
             let dx = (carried.x - self.oval.middle.x) / self.reach;
             let dy = (carried.y - self.oval.middle.y) / self.reach;
+            // The 0.15 keeps the quotient finite and smooth near the oval's middle.
             let away = (dx * dx + dy * dy).sqrt();
             let leading = ((dx * self.heading[0] + dy * self.heading[1]) / (away + 0.15)) as f32;
-            each(j, point, Place { here, crust, swell: 3.0 * swells[j], hills: 3.0 * hills[j], leading });
+            each(j, point, PlaceProperties { here, crust, swell: 3.0 * swells[j], hills: 3.0 * hills[j], leading });
         }
     }
 
@@ -261,91 +270,104 @@ impl<'a> Shape<'a> {
     }
 
     /// Returns the intensity of convergence between plates, from 0 to about 2.
-    fn belt(&self, here: &Here) -> f32 {
+    fn belt_intensity(&self, here: &BlendedPlates) -> f32 {
         let closing = (here.closing - 1.2).max(0.0) / 2.2;
         1.1 * closing / (1.0 + 0.45 * closing)
     }
 
     /// Returns how far a place belongs to the active margin, where the continent converges with the sea's plate, from
     /// 0 to 1.
-    fn active(&self, place: &Place) -> f32 {
-        step(0.1, 0.7, place.leading + 0.2 * place.swell)
+    fn active_margin_share(&self, place: &PlaceProperties) -> f32 {
+        smoothstep(0.1, 0.7, place.leading + 0.2 * place.swell)
     }
 }
 
 /// Derives the basins of a continent on a coarse lattice.
-fn basins(model: &Plates, grid: &Grid, key: Key) -> Result<Basins> {
+fn derive_basins(model: &Plates, grid: &Grid, key: RandomKey) -> Result<Basins> {
     let Extent { width, height } = grid.extent();
-    let cell = height.max(width) / LATTICE as f64;
+    // The lattice depends on the map's extent alone: basins are the same for all cell widths.
+    let cell = height.max(width) / LATTICE_CELLS as f64;
     let size = [height, width].map(|side| ((side / cell).round() as usize).max(1));
     let lattice = Grid::new(size, cell.clamp(1e-3, 1e5))?;
-    let shape = Shape::new(model, &lattice, key);
-    let hard = Fractal::new(&FractalSettings::fbm(OCTAVES, 0.8 * model.spacing, 0.75), None, key.and(6), cell);
-    let nothing = Site { crust: -1.0, leading: 0.0, hard: 1.0 };
+    let shape = ContinentShape::new(model, &lattice, key);
+    let hard = Fractal::new(&FractalSettings::fbm(OCTAVES, 0.8 * model.spacing, 0.75), None, key.derive_key(6), cell);
+    let nothing = BasinSite { crust: -1.0, leading: 0.0, hard: 1.0 };
     let mut sites = Field::new(lattice.size, nothing);
     for i in 0..lattice.rows() {
         let mut line = vec![0.0; lattice.cols()];
-        hard.row(&lattice, i, &mut line);
-        shape.row(&lattice, i, |j, _, place| {
-            let belt = shape.belt(&place.here);
-            let hard = thalweg_core::base::power::exp2(0.9 * 3.0 * line[j]) * (1.0 + shape.active(&place)) + 4.0 * belt;
-            sites[(i, j)] = Site { crust: place.crust, leading: place.leading, hard };
+        hard.fill_row(&lattice, i, &mut line);
+        shape.visit_row(&lattice, i, |j, _, place| {
+            let belt = shape.belt_intensity(&place.here);
+            // The cost varies by powers of two with the noise, doubles on the leading side, and rises in belts.
+            let hard = thalweg_core::base::power::exp2(0.9 * 3.0 * line[j]) * (1.0 + shape.active_margin_share(&place))
+                + 4.0 * belt;
+            sites[(i, j)] = BasinSite { crust: place.crust, leading: place.leading, hard };
         });
     }
-    Ok(Basins::new(lattice, &sites, model.mouths, model.rim, key.and(7)))
+    Ok(Basins::new(lattice, &sites, model.mouths, model.rim, key.derive_key(7)))
 }
 
 impl Continent<'_> {
     /// Calls `each` with the column, the place and the basin of every cell of a row.
-    fn row(&self, grid: &Grid, i: usize, mut each: impl FnMut(usize, Place, Basin)) {
-        self.shape.row(grid, i, |j, at, mut place| {
-            let basin = self.basins.at(at);
+    fn visit_row(&self, grid: &Grid, i: usize, mut each: impl FnMut(usize, PlaceProperties, Basin)) {
+        self.shape.visit_row(grid, i, |j, at, mut place| {
+            let basin = self.basins.interpolate_at(at);
             // The interior stays land: there is no sea far from the coast.
-            let inside = step(1.5, 4.0, basin.coast / self.basins.cell());
-            place.crust = place.crust.max(FLOOR - 4.0 * (1.0 - inside));
+            let inside = smoothstep(1.5, 4.0, basin.coast / self.basins.cell_width());
+            // Up to 1.5 lattice cells from the coast the bound is −3.88, which is deep sea; from 4 cells on the land
+            // stays above 0.
+            place.crust = place.crust.max(MIN_INLAND_CRUST - 4.0 * (1.0 - inside));
             each(j, place, basin);
         });
     }
 
     /// Returns the elevation in metres.
-    fn elevation(&self, place: &Place, basin: &Basin) -> f32 {
-        let Place { here, crust, .. } = place;
+    fn elevation(&self, place: &PlaceProperties, basin: &Basin) -> f32 {
+        let PlaceProperties { here, crust, .. } = place;
         let model = self.shape.model;
         let [height, shelf, depth] = [model.height, model.shelf, model.depth].map(|x| x as f32);
         if *crust > 0.0 {
-            let ramp = step(0.0, 0.9, basin.coast / model.rim as f32) * step(0.0, 0.2, *crust);
-            let land = SHORE * step(0.0, 0.06, *crust) + height * ramp * basin.way * (0.5 + 0.5 * basin.way);
-            let rift = step(1.2, 3.0, -here.closing);
+            let ramp = smoothstep(0.0, 0.9, basin.coast / model.rim as f32) * smoothstep(0.0, 0.2, *crust);
+            let land =
+                SHORE_HEIGHT_M * smoothstep(0.0, 0.06, *crust) + height * ramp * basin.way * (0.5 + 0.5 * basin.way);
+            // A rift sinks by 40 % of the land's height, at most 120 m.
+            let rift = smoothstep(1.2, 3.0, -here.closing);
             let land = land - 0.4 * rift * land.min(300.0);
-            let hills = model.hills as f32 * place.hills * step(0.0, 0.25, *crust);
+            let hills = model.hills as f32 * place.hills * smoothstep(0.0, 0.25, *crust);
+            // Valleys between hills keep 40 % of the land's height, so that hills do not flood it.
             return land + hills.max(-0.6 * land);
         }
         let down = -*crust;
-        let deep = 0.85 * step(0.22, 0.6, down) + 0.15 * step(0.5, 1.6, down);
+        // Below the shelf the sea floor falls in two parts: the continental slope takes 85 %, and a gentle rise beyond
+        // it the rest.
+        let deep = 0.85 * smoothstep(0.22, 0.6, down) + 0.15 * smoothstep(0.5, 1.6, down);
         -shelf * (down / 0.22).min(1.0) - (depth - shelf).max(0.0) * deep
     }
 
     /// Returns the intensity of the range along the leading coast, of the rim along the other coasts, and of mountain
     /// belts inland, followed by that of the folds in them (−1 to 1).
-    fn ranges(&self, place: &Place, basin: &Basin) -> [f32; 4] {
+    fn range_intensities(&self, place: &PlaceProperties, basin: &Basin) -> [f32; 4] {
         let (shape, wide) = (&self.shape, self.shape.model.rim as f32);
         let [inland, broad] = [basin.coast, basin.broad].map(|metres| metres / wide);
-        let active = shape.active(place);
-        let range = active * step(0.0, 0.6, inland) * (1.0 - step(1.1, 2.3, broad + 0.3 * place.swell));
-        let rim = (1.0 - active) * step(0.15, 0.8, inland) * (1.0 - step(0.9, 1.9, broad)) * (1.0 - basin.open);
-        let rim = rim * (0.5 + 0.50 * step(-0.5, 0.7, place.swell));
+        let active = shape.active_margin_share(place);
+        let range = active * smoothstep(0.0, 0.6, inland) * (1.0 - smoothstep(1.1, 2.3, broad + 0.3 * place.swell));
+        let rim =
+            (1.0 - active) * smoothstep(0.15, 0.8, inland) * (1.0 - smoothstep(0.9, 1.9, broad)) * (1.0 - basin.open);
+        let rim = rim * (0.5 + 0.50 * smoothstep(-0.5, 0.7, place.swell));
         let across = place.here.across * (shape.spacing / shape.model.rim) as f32;
+        // Folds follow the coast in the coastal range, and the plates' boundary inland.
         let along = if range > 0.3 { broad } else { across };
+        // A fold is 0.4 rims wide; the hills' noise displaces it, so that folds are not parallel lines.
         let fold = libm::sinf(std::f32::consts::TAU * (along / 0.4 + 0.35 * place.hills));
         let fold = fold * (0.6 + 0.4 * place.swell.clamp(-1.0, 1.0));
-        [range, rim, shape.belt(&place.here), fold]
+        [range, rim, shape.belt_intensity(&place.here), fold]
     }
 
     /// Returns the factor of the uplift.
-    fn uplift(&self, place: &Place, basin: &Basin) -> f32 {
-        let [range, rim, belt, fold] = self.ranges(place, basin);
-        let sinking = step(0.6, 2.0, -place.here.closing);
-        let shield = step(0.2, 1.6, place.swell);
+    fn uplift_factor(&self, place: &PlaceProperties, basin: &Basin) -> f32 {
+        let [range, rim, belt, fold] = self.range_intensities(place, basin);
+        let sinking = smoothstep(0.6, 2.0, -place.here.closing);
+        let shield = smoothstep(0.2, 1.6, place.swell);
         let plain = 0.05 + 0.05 * basin.way + 0.03 * shield;
         let rough = (1.0 + 0.35 * place.hills).clamp(0.3, 1.7);
         let high = (0.9 * range + 0.8 * belt) * (1.0 + 0.35 * fold) + 0.25 * rim;
@@ -353,9 +375,10 @@ impl Continent<'_> {
     }
 
     /// Returns the factor of the erodibility.
-    fn erodibility(&self, place: &Place, basin: &Basin) -> f32 {
-        let [range, rim, belt, fold] = self.ranges(place, basin);
+    fn erodibility_factor(&self, place: &PlaceProperties, basin: &Basin) -> f32 {
+        let [range, rim, belt, fold] = self.range_intensities(place, basin);
         let young = (range + belt).min(1.0);
+        // The value is a binary logarithm: −1 on a rim halves the erodibility.
         let log = 0.4 * place.here.weakness - 1.0 * rim + young * (0.6 - 0.5 * fold);
         thalweg_core::base::power::exp2(log)
     }
@@ -391,10 +414,10 @@ impl Model for Plates {
             return Ok(());
         }
         // The recipe specifies the margin as a share of the map's shorter side.
-        let shorter = grid.map_extent().shorter();
+        let shorter = grid.map_extent().shorter_side();
         let share = (1e4 * cells as f64 * grid.cell / shorter).round() / 1e4;
         let value = format!("{share} ({cells} cells to each side)");
-        Err(Error::value("margin", value, "0 with plates, because the sea surrounds the whole continent"))
+        Err(Error::invalid_value("margin", value, "0 with plates, because the sea surrounds the whole continent"))
     }
 
     fn steps(&self, grid: &Grid) -> u32 {
@@ -406,57 +429,58 @@ impl Model for Plates {
     }
 
     fn start(&self, _: &Grid) -> Result<Box<dyn Stepper>> {
-        Ok(Box::new(Laying { model: self.clone(), basins: None }))
+        Ok(Box::new(PlatesStepper { model: self.clone(), basins: None }))
     }
 }
 
 /// The number of cells that one step computes.
 const BAND: u64 = STEP_CELLS / 8;
 
-struct Laying {
+struct PlatesStepper {
     model: Plates,
     /// The basins, and the key and extent of the grid that they were derived for.
-    basins: Option<(Key, Extent, Basins)>,
+    basins: Option<(RandomKey, Extent, Basins)>,
 }
 
-impl Laying {
-    fn basins(&mut self, grid: &Grid, key: Key) -> Result<&Basins> {
+impl PlatesStepper {
+    fn cached_basins(&mut self, grid: &Grid, key: RandomKey) -> Result<&Basins> {
+        // The basins are kept as long as key and extent stay the same: every step needs them.
         let known = self.basins.take().filter(|(of, extent, _)| *of == key && *extent == grid.extent());
         let made = match known {
             Some(known) => known,
-            None => (key, grid.extent(), basins(&self.model, grid, key)?),
+            None => (key, grid.extent(), derive_basins(&self.model, grid, key)?),
         };
         Ok(&self.basins.insert(made).2)
     }
 }
 
-impl Stepper for Laying {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+impl Stepper for PlatesStepper {
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let grid = terrain.grid.clone();
         let model = self.model.clone();
-        let basins = self.basins(&grid, tick.key)?;
-        let continent = |grid: &Grid| Continent { shape: Shape::new(&model, grid, tick.key), basins };
+        let basins = self.cached_basins(&grid, tick.key)?;
+        let continent = |grid: &Grid| Continent { shape: ContinentShape::new(&model, grid, tick.key), basins };
         if tick.step < band_count(&grid, BAND) {
             let continent = continent(&grid);
             let span = [-model.depth, model.height];
             return Ok(add_to_ground(terrain, band_rows(&grid, BAND, tick.step), model.blend, span, |i, row| {
-                continent.row(&grid, i, |j, place, basin| row[j] = continent.elevation(&place, &basin));
+                continent.visit_row(&grid, i, |j, place, basin| row[j] = continent.elevation(&place, &basin));
             }));
         }
         // The last step computes the layers `uplift` and `erodibility` on coarse cells and interpolates them.
         let longest = grid.rows().max(grid.cols());
         let factor = (model.rim * STRIDE / grid.cell).round().clamp(1.0, longest as f64) as usize;
-        let small = coarse::grid(&grid, factor);
+        let small = coarse::coarsen_grid(&grid, factor);
         let continent = continent(&small);
         let mut both = Field::new(small.size, [0.0f32; 2]);
         both.par_rows_mut().for_each(|(i, row)| {
-            continent.row(&small, i, |j, place, basin| {
-                row[j] = [continent.uplift(&place, &basin), continent.erodibility(&place, &basin)];
+            continent.visit_row(&small, i, |j, place, basin| {
+                row[j] = [continent.uplift_factor(&place, &basin), continent.erodibility_factor(&place, &basin)];
             });
         });
         for (spec, part) in [(UPLIFT, 0), (ERODIBILITY, 1)] {
             let values = both.map(|both| both[part]);
-            terrain.insert(&spec, Cells::Float(between(&values, &small, &grid)))?;
+            terrain.insert_layer(&spec, Cells::Float(interpolate_bilinear(&values, &small, &grid)))?;
         }
         Ok(MassBalance::default())
     }

@@ -5,15 +5,15 @@ mod means;
 use rayon::prelude::*;
 
 use crate::model::{About, Family, Local, MassBalance, Model, StepReach, Stepper, Tick};
-use crate::models::soils::means::means;
-use thalweg_core::base::rng::Key;
+use crate::models::soils::means::average_heights;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{Cells, DISCHARGE, LOOSE, POOL, SOIL};
 use thalweg_core::{Error, Field, Grid, Height, Result, Terrain, choice, params};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
-use thalweg_noise::given::soils::number::{CLAY, GRAVEL, LOAM, PEAT, ROCK, SAND};
-use thalweg_noise::given::soils::strata::{self, LIE, Lie};
-use thalweg_noise::given::soils::{SOIL_KINDS, SOILS, STRATA, kinds, soil};
+use thalweg_noise::input_tables::soils::number::{CLAY, GRAVEL, LOAM, PEAT, ROCK, SAND};
+use thalweg_noise::input_tables::soils::strata::{self, BedOrientation, STRATA_ORIENTATION};
+use thalweg_noise::input_tables::soils::{SOIL_KINDS, SOILS, STRATA, read_soil_kinds, read_soil_numbers};
 
 choice! {
     /// The soil of cells to which no other rule applies.
@@ -128,17 +128,17 @@ const OCTAVES: u32 = 5;
 const GAIN: f64 = 0.5;
 
 /// The displacement of the soil line in metres, per unit of the relative variation of the borders.
-const LINE: f64 = 200.0;
+const SOIL_LINE_SHIFT_M: f64 = 200.0;
 
 /// The depth in metres up to which pools on level land are overgrown by peat.
-const BOG: f64 = 1.0;
+const MAX_BOG_DEPTH_M: f64 = 1.0;
 
 /// The slope (rise over run) from which on rivers carry gravel.
-const QUICK: f64 = 0.02;
+const MIN_GRAVEL_SLOPE: f64 = 0.02;
 
 impl Soils {
     /// Returns the radii in cells of the squares over which elevation is averaged: one for slopes and one for basins.
-    fn radii(&self, grid: &Grid) -> [usize; 2] {
+    fn averaging_radii(&self, grid: &Grid) -> [usize; 2] {
         [self.scale, self.basin].map(|width| ((width / grid.cell - 1.0) / 2.0).round().max(0.0) as usize)
     }
 }
@@ -152,7 +152,7 @@ impl Model for Soils {
             family: Family::Analysis,
             uses: &[SOIL, POOL, DISCHARGE],
             writes: &[SOIL, LOOSE],
-            tables: &[SOILS, STRATA, LIE],
+            tables: &[SOILS, STRATA, STRATA_ORIENTATION],
             ..About::default()
         }
     }
@@ -160,13 +160,13 @@ impl Model for Soils {
     fn check(&self, _grid: &Grid) -> Result<()> {
         if self.rock_slope < self.gravel_slope {
             let allowed = format!("gravel_slope, {}°, to 89°: rock is steeper than its scree", self.gravel_slope);
-            return Err(Error::value("soils.rock_slope", format!("{}°", self.rock_slope), allowed));
+            return Err(Error::invalid_value("soils.rock_slope", format!("{}°", self.rock_slope), allowed));
         }
         Ok(())
     }
 
     fn reach(&self, grid: &Grid) -> StepReach {
-        let [near, far] = self.radii(grid);
+        let [near, far] = self.averaging_radii(grid);
         StepReach::Cells(far.max(near + 1))
     }
 
@@ -175,39 +175,40 @@ impl Model for Soils {
         32 * grid.len() as u64
     }
 
-    fn local(&self, _local: &mut Local) -> Option<&'static str> {
+    fn define_refinement(&self, _local: &mut Local) -> Option<&'static str> {
         Some("it reads the finished ground of any level of a build; a tile that is made alone has no soils")
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
         self.check(grid)?;
-        Ok(Box::new(Look(self.clone())))
+        Ok(Box::new(SoilsStepper(self.clone())))
     }
 }
 
-struct Look(Soils);
+struct SoilsStepper(Soils);
 
-impl Stepper for Look {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+impl Stepper for SoilsStepper {
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
         let model = &self.0;
-        let count = kinds(terrain)?.len();
-        let slopes = means(&terrain.ground, terrain.nodata.as_ref(), model.radii(&terrain.grid)[0]);
-        let given = if model.anew { None } else { soil(terrain)?.cloned() };
-        let soil = given.unwrap_or_else(|| classes(model, terrain, &slopes, tick.key, count));
+        let count = read_soil_kinds(terrain)?.len();
+        let slopes = average_heights(&terrain.ground, terrain.nodata.as_ref(), model.averaging_radii(&terrain.grid)[0]);
+        // The numbers of a map that exists are checked as they are read, and kept.
+        let given = if model.anew { None } else { read_soil_numbers(terrain)?.cloned() };
+        let soil = given.unwrap_or_else(|| classify_soils(model, terrain, &slopes, tick.key, count));
         if model.depth > 0.0 {
-            mantle(model, terrain, &slopes, &soil);
+            mark_soil_mantle(model, terrain, &slopes, &soil);
         }
-        terrain.insert(&SOIL, Cells::Count(soil))?;
+        terrain.insert_layer(&SOIL, Cells::Count(soil))?;
         if terrain.tables.contains_key(STRATA) {
-            let lie = Lie {
+            let lie = BedOrientation {
                 base: model.strata_base,
                 dip: model.strata_dip,
                 direction: model.strata_direction,
                 warp: model.strata_warp,
                 wavelength: model.strata_wavelength,
-                seed: tick.key.and(3).bits() as i64,
+                seed: tick.key.derive_key(3).random_bits() as i64,
             };
-            strata::set_strata_lie(terrain, &lie)?;
+            strata::set_bed_orientation(terrain, &lie)?;
         }
         Ok(MassBalance::default())
     }
@@ -215,10 +216,12 @@ impl Stepper for Look {
 
 /// Returns the square of the slope of the smoothed elevation at a cell: central differences, one-sided at edges and
 /// next to cells without data.
-fn steepness(terrain: &Terrain, smooth: &Field<Height>, i: usize, j: usize) -> f64 {
+fn compute_squared_slope(terrain: &Terrain, smooth: &Field<Height>, i: usize, j: usize) -> f64 {
     let [rows, cols] = smooth.size();
     let valid = |r: usize, c: usize| r < rows && c < cols && !terrain.is_nodata(r, c);
     let rise = |before: (usize, usize), after: (usize, usize)| {
+        // Each missing neighbour is replaced by the cell itself and does not count in the span; a cell without
+        // neighbours is level.
         let [before, after] = [before, after].map(|at| if valid(at.0, at.1) { (at, 1) } else { ((i, j), 0) });
         let span = f64::from((before.1 + after.1).max(1)) * terrain.grid.cell * UNITS;
         f64::from(smooth[after.0].0 - smooth[before.0].0) / span
@@ -229,19 +232,27 @@ fn steepness(terrain: &Terrain, smooth: &Field<Height>, i: usize, j: usize) -> f
 
 /// Returns the limit that noise of standard deviation 1/3 exceeds in about the given share of all places. It uses the
 /// quantile of the logistic curve (with the factor 1.702) that best approximates the normal distribution.
-fn quantile(part: f64) -> f64 {
+fn estimate_noise_quantile(part: f64) -> f64 {
     libm::log((1.0 - part) / part) / (3.0 * 1.702)
 }
 
 /// Classifies each cell.
-fn classes(model: &Soils, terrain: &Terrain, smooth: &Field<Height>, key: Key, kinds: usize) -> Field<u32> {
+fn classify_soils(
+    model: &Soils,
+    terrain: &Terrain,
+    smooth: &Field<Height>,
+    key: RandomKey,
+    kinds: usize,
+) -> Field<u32> {
     let grid = &terrain.grid;
-    let around = means(&terrain.ground, terrain.nodata.as_ref(), model.radii(grid)[1]);
-    let noise = |n| Fractal::new(&FractalSettings::fbm(OCTAVES, model.wavelength, GAIN), None, key.and(n), grid.cell);
+    // The mean over the wider square identifies hollows: land that is lower than its surroundings.
+    let around = average_heights(&terrain.ground, terrain.nodata.as_ref(), model.averaging_radii(grid)[1]);
+    let noise =
+        |n| Fractal::new(&FractalSettings::fbm(OCTAVES, model.wavelength, GAIN), None, key.derive_key(n), grid.cell);
     let (borders, patches) = (noise(1), noise(2));
     let tan = |degrees: f64| libm::tan(degrees.to_radians());
     let [rock, gravel, flat] = [model.rock_slope, model.gravel_slope, model.flat_slope].map(tan);
-    let (peat, sand) = (quantile(model.peat), quantile(model.sand));
+    let (peat, sand) = (estimate_noise_quantile(model.peat), estimate_noise_quantile(model.sand));
     let dominant = match model.dominant {
         Dominant::Rock => ROCK,
         Dominant::Gravel => GRAVEL,
@@ -253,26 +264,30 @@ fn classes(model: &Soils, terrain: &Terrain, smooth: &Field<Height>, key: Key, k
         Dominant::Own => LOAM,
     };
     let sea = grid.sea_level.map(Height::metres);
-    let pool = terrain.heights(&POOL);
-    let discharge = terrain.float(&DISCHARGE);
+    let pool = terrain.height_layer(&POOL);
+    let discharge = terrain.float_layer(&DISCHARGE);
 
     let mut soil = Field::new(grid.size, ROCK);
     let lines = || (vec![0.0; grid.cols()], vec![0.0; grid.cols()]);
     soil.par_rows_mut().for_each_init(lines, |(border, patch), (i, row)| {
-        borders.row(grid, i, border);
-        patches.row(grid, i, patch);
+        borders.fill_row(grid, i, border);
+        patches.fill_row(grid, i, patch);
         for (j, kind) in row.iter_mut().enumerate().filter(|(j, _)| !terrain.is_nodata(i, *j)) {
+            // The noise has a standard deviation of 1/3, so that `amplitude` is that of the borders.
             let waver = 3.0 * model.amplitude * f64::from(border[j]);
             // Noise can exceed five standard deviations; the lower bound keeps the factor positive.
             let factor = (1.0 + waver).max(0.1);
             let patch = f64::from(patch[j]);
-            let steep = steepness(terrain, smooth, i, j);
+            let steep = compute_squared_slope(terrain, smooth, i, j);
+            // Squares of slopes are compared, which saves a root for every cell.
             let above = |limit: f64| steep >= (limit * factor) * (limit * factor);
             let height = smooth[(i, j)].metres();
             let over_sea = sea.map(|sea| terrain.ground[(i, j)].metres() - sea);
+            // The first rule that applies decides: water, steep or high land, rivers, inclined land, shores, hollows,
+            // and at last random patches.
             let depth = pool.map_or(0.0, |pool| pool[(i, j)].metres()).max(-over_sea.unwrap_or(0.0));
             *kind = if depth > 0.0 {
-                let bog = depth < BOG && over_sea.is_none_or(|over| over > 0.0) && !above(flat);
+                let bog = depth < MAX_BOG_DEPTH_M && over_sea.is_none_or(|over| over > 0.0) && !above(flat);
                 match depth {
                     _ if bog => PEAT,
                     depth if depth <= model.shore => SAND,
@@ -280,10 +295,10 @@ fn classes(model: &Soils, terrain: &Terrain, smooth: &Field<Height>, key: Key, k
                 }
             } else if above(rock) {
                 ROCK
-            } else if above(gravel) || height >= model.soil_line + waver * LINE {
+            } else if above(gravel) || height >= model.soil_line + waver * SOIL_LINE_SHIFT_M {
                 GRAVEL
             } else if discharge.is_some_and(|discharge| f64::from(discharge[(i, j)]) >= model.river) {
-                if steep >= QUICK * QUICK { GRAVEL } else { SAND }
+                if steep >= MIN_GRAVEL_SLOPE * MIN_GRAVEL_SLOPE { GRAVEL } else { SAND }
             } else if above(flat) {
                 dominant
             } else if over_sea.is_some_and(|over| over <= model.shore * factor) {
@@ -301,19 +316,21 @@ fn classes(model: &Soils, terrain: &Terrain, smooth: &Field<Height>, key: Key, k
 }
 
 /// Marks the upper ground as loose sediment: the full depth on level land, decreasing with slope, and none on rock.
-fn mantle(model: &Soils, terrain: &mut Terrain, smooth: &Field<Height>, soil: &Field<u32>) {
+fn mark_soil_mantle(model: &Soils, terrain: &mut Terrain, smooth: &Field<Height>, soil: &Field<u32>) {
+    // The mantle thins out in proportion to the slope and is gone where rock begins.
     let bare = libm::tan(model.rock_slope.to_radians());
-    let laid = Field::generate(terrain.grid.size, |i, j| {
+    let laid = Field::from_fn(terrain.grid.size, |i, j| {
         if soil[(i, j)] == ROCK || terrain.is_nodata(i, j) {
             return Height::ZERO;
         }
-        let share = 1.0 - steepness(terrain, smooth, i, j).sqrt() / bare;
-        Height::saturating(model.depth * share.max(0.0))
+        let share = 1.0 - compute_squared_slope(terrain, smooth, i, j).sqrt() / bare;
+        Height::from_metres_clamped(model.depth * share.max(0.0))
     });
     match &mut terrain.loose {
         None => terrain.loose = Some(laid),
         Some(loose) => {
             for (loose, laid) in loose.as_mut_slice().iter_mut().zip(laid.as_slice()) {
+                // Sediment that is thicker than the mantle stays as it is.
                 *loose = (*loose).max(*laid);
             }
         }
@@ -330,32 +347,33 @@ mod tests {
         let mut grid = Grid::new([side, side], cell).unwrap();
         grid.sea_level = Some(Height::ZERO);
         let at = grid.clone();
-        let ground = Field::generate([side, side], |i, j| {
-            let (y, x) = (at.y(i), at.x(j));
+        let ground = Field::from_fn([side, side], |i, j| {
+            let (y, x) = (at.row_center_y(i), at.col_center_x(j));
             let hills = 260.0 * libm::sin(x / 700.0) * libm::cos(y / 600.0) + 45.0 * libm::sin((x + 2.0 * y) / 300.0);
-            Height::saturating(hills + 0.05 * x - 60.0)
+            Height::from_metres_clamped(hills + 0.05 * x - 60.0)
         });
         Terrain::from_ground(grid, ground).unwrap()
     }
 
     fn laid(model: &Soils, mut terrain: Terrain) -> Terrain {
-        let tick = Tick { key: Key::new(7, "soils"), step: 0 };
+        let tick = Tick { key: RandomKey::new(7, "soils"), step: 0 };
         let before = terrain.ground.clone();
-        assert_eq!(model.start(&terrain.grid).unwrap().step(&mut terrain, tick).unwrap(), MassBalance::default());
+        assert_eq!(model.start(&terrain.grid).unwrap().run_step(&mut terrain, tick).unwrap(), MassBalance::default());
         assert_eq!(terrain.ground, before);
         terrain
     }
 
     fn kinds_of(terrain: &Terrain) -> &Field<u32> {
-        soil(terrain).unwrap().unwrap()
+        read_soil_numbers(terrain).unwrap().unwrap()
     }
 
     /// Returns a plain 100 m high, an incline of the given slope that rises southward, and a second plain, without
     /// noise.
     fn incline(degrees: f64) -> Terrain {
         let rise = libm::tan(degrees.to_radians()) * 10.0;
-        let ground =
-            Field::generate([60, 60], |i, _| Height::saturating(100.0 + rise * (i.clamp(20, 40) as f64 - 20.0)));
+        let ground = Field::from_fn([60, 60], |i, _| {
+            Height::from_metres_clamped(100.0 + rise * (i.clamp(20, 40) as f64 - 20.0))
+        });
         Terrain::from_ground(Grid::new([60, 60], 10.0).unwrap(), ground).unwrap()
     }
 
@@ -379,21 +397,21 @@ mod tests {
     #[test]
     fn water_says_what_lies_by_it() {
         let mut terrain = incline(2.0);
-        terrain.grid.sea_level = Some(Height::saturating(95.0));
+        terrain.grid.sea_level = Some(Height::from_metres_clamped(95.0));
         let shore = laid(&even(), terrain.clone());
         assert_eq!([5, 50].map(|i| kinds_of(&shore)[(i, 0)]), [SAND, LOAM]);
-        terrain.grid.sea_level = Some(Height::saturating(103.0));
+        terrain.grid.sea_level = Some(Height::from_metres_clamped(103.0));
         let bay = laid(&even(), terrain.clone());
         assert_eq!([5, 50].map(|i| kinds_of(&bay)[(i, 0)]), [SAND, SAND], "3 m under water, and 4 m over it");
-        terrain.grid.sea_level = Some(Height::saturating(110.0));
+        terrain.grid.sea_level = Some(Height::from_metres_clamped(110.0));
         assert_eq!(kinds_of(&laid(&even(), terrain.clone()))[(5, 0)], CLAY);
         terrain.grid.sea_level = None;
-        let depth = |j: usize| Height::saturating([0.0, 0.5, 3.0, 20.0][j % 4]);
-        terrain.insert(&POOL, Cells::Height(Field::generate([60, 60], |_, j| depth(j)))).unwrap();
+        let depth = |j: usize| Height::from_metres_clamped([0.0, 0.5, 3.0, 20.0][j % 4]);
+        terrain.insert_layer(&POOL, Cells::Height(Field::from_fn([60, 60], |_, j| depth(j)))).unwrap();
         let pools = laid(&even(), terrain.clone());
         assert_eq!([0, 1, 2, 3].map(|j| kinds_of(&pools)[(5, j)]), [LOAM, PEAT, SAND, CLAY]);
         terrain.layers.clear();
-        terrain.insert(&DISCHARGE, Cells::Float(Field::generate([60, 60], |_, j| j as f32 / 10.0))).unwrap();
+        terrain.insert_layer(&DISCHARGE, Cells::Float(Field::from_fn([60, 60], |_, j| j as f32 / 10.0))).unwrap();
         let river = laid(&even(), terrain);
         assert_eq!([9, 10].map(|j| kinds_of(&river)[(5, j)]), [LOAM, SAND]);
         assert_eq!([9, 10].map(|j| kinds_of(&river)[(30, j)]), [LOAM, GRAVEL]);
@@ -402,9 +420,9 @@ mod tests {
     #[test]
     fn hollows_hold_clay_and_peat_in_their_shares_and_level_land_sand() {
         // A basin 30 m deep and 600 m wide in a plain, with cells of 5 m.
-        let ground = Field::generate([400, 400], |i, j| {
+        let ground = Field::from_fn([400, 400], |i, j| {
             let inside = i.abs_diff(200) < 60 && j.abs_diff(200) < 60;
-            Height::saturating(if inside { 70.0 } else { 100.0 })
+            Height::from_metres_clamped(if inside { 70.0 } else { 100.0 })
         });
         let terrain = Terrain::from_ground(Grid::new([400, 400], 5.0).unwrap(), ground).unwrap();
         let model = Soils { wavelength: 60.0, scale: 0.0, hollow: 5.0, ..Soils::default() };
@@ -461,13 +479,13 @@ mod tests {
     #[test]
     fn a_mantle_is_part_of_the_ground_and_thins_out_on_slopes() {
         let mut terrain = incline(19.0);
-        let deep = Height::saturating(3.0);
-        terrain.loose = Some(Field::generate([60, 60], |_, j| if j == 0 { deep } else { Height::ZERO }));
-        let solid = terrain.solid();
+        let deep = Height::from_metres_clamped(3.0);
+        terrain.loose = Some(Field::from_fn([60, 60], |_, j| if j == 0 { deep } else { Height::ZERO }));
+        let solid = terrain.sum_solid();
         let terrain = laid(&Soils { depth: 2.0, ..even() }, terrain);
-        assert_eq!(terrain.solid(), solid);
+        assert_eq!(terrain.sum_solid(), solid);
         let loose = terrain.loose.as_ref().unwrap();
-        assert_eq!([loose[(5, 0)], loose[(5, 1)]], [deep, Height::saturating(2.0)]);
+        assert_eq!([loose[(5, 0)], loose[(5, 1)]], [deep, Height::from_metres_clamped(2.0)]);
         let share = 1.0 - 19f64.to_radians().tan() / 38f64.to_radians().tan();
         assert!((loose[(30, 1)].metres() - 2.0 * share).abs() < 1e-3);
         assert!(laid(&even(), incline(5.0)).loose.is_none(), "without a depth nothing is said of loose ground");
@@ -478,8 +496,8 @@ mod tests {
     #[test]
     fn a_map_that_is_there_is_kept_unless_it_is_to_be_laid_anew() {
         let mut terrain = incline(2.0);
-        let map = Field::generate([60, 60], |i, j| ((i + j) % 6) as u32);
-        terrain.insert(&SOIL, Cells::Count(map.clone())).unwrap();
+        let map = Field::from_fn([60, 60], |i, j| ((i + j) % 6) as u32);
+        terrain.insert_layer(&SOIL, Cells::Count(map.clone())).unwrap();
         assert_eq!(kinds_of(&laid(&even(), terrain.clone())), &map);
         let anew = laid(&Soils { anew: true, ..even() }, terrain);
         assert!(kinds_of(&anew).as_slice().iter().all(|kind| *kind == LOAM));

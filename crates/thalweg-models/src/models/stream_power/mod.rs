@@ -9,11 +9,11 @@ mod step;
 use std::sync::Arc;
 
 use crate::model::{About, Family, Local, MassBalance, Model, Stepper, Tick};
-use crate::models::stream_power::level::Level;
-use crate::models::stream_power::step::Rivers;
+use crate::models::stream_power::level::ResolutionLevel;
+use crate::models::stream_power::step::StreamPowerStepper;
 use crate::process::coarse;
 use crate::process::slopes::diffuse;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::{LOOSE, LayerSpec, RAIN};
 use thalweg_core::{Error, Grid, Result, Terrain, choice, params};
 use thalweg_noise::strata::StandingBeds;
@@ -39,9 +39,12 @@ params! {
     /// step raises the land, routes the flow (depressions are filled, so lakes pass the water on), solves the incision
     /// implicitly from base level upstream, in one pass however long the step is, then applies hillslope diffusion and
     /// limits slopes. In the steady state S = ((1 + G)·U/K)^(1/n)·A^(−m/n). Open edges, cells next to missing data, and
-    /// the sea are base level: they keep their height, and what reaches them has left the map. Looped edges are not:
-    /// water continues on the other side. Where nothing leads out of the map, sediment fills its lowest ground. Under
-    /// the water of a lake nothing is eroded; with deposition, lakes fill up.
+    /// the sea are base level: they keep their height, and sediment that reaches them leaves the map. Looped edges are
+    /// not: water continues on the other side. If no edge is open and no data is missing, nothing leaves the map, and
+    /// what would have left it is deposited on the lowest ground, which may be the floor of the sea. Under the water of
+    /// a lake nothing is eroded; if `deposition` is above 0, arriving sediment fills the lake up to its level. What
+    /// valley widening and the slope limit remove leaves the map as well. In the term of G the area counts cells along
+    /// the flow directions, whatever `area` is.
     ///
     /// After the incision of each step, rivers widen their valleys along smooth lines, as the model `planation` does.
     /// Here the process has a memory: a river's line is displaced to either side of its present path, the floor is cut
@@ -185,19 +188,22 @@ const MAX_STEPS: f64 = 1e6;
 impl StreamPower {
     /// Returns the rock strata as the stage with this key leaves them on a map with this grid, for cells of any
     /// width. Returns `None` if the parameter `strata` is 0.
-    pub fn strata(&self, grid: &Grid, key: Key) -> Option<StandingBeds> {
-        let years = self.levels(grid).iter().map(|level| f64::from(level.steps) * level.step).sum();
-        rock::strata(self, years, grid.cell, key)
+    pub fn final_strata(&self, grid: &Grid, key: RandomKey) -> Option<StandingBeds> {
+        // The beds have risen for as long as all levels together have run.
+        let years = self.resolution_levels(grid).iter().map(|level| f64::from(level.steps) * level.step).sum();
+        rock::build_strata(self, years, grid.cell, key)
     }
 
     /// Returns the levels from coarse to fine; the last one is on the grid's own cells.
-    fn levels(&self, grid: &Grid) -> Vec<Level> {
+    fn resolution_levels(&self, grid: &Grid) -> Vec<ResolutionLevel> {
         let mut levels = Vec::new();
         let (mut stride, mut years, mut step, mut start) = (self.stride, self.years, self.step, 0.0);
         loop {
+            // The last level is the one whose cells are the grid's own. A `stride` of 0 gives this level alone.
             let factor = (stride / grid.cell).round().clamp(1.0, MAX_STRIDE_CELLS) as usize;
             let steps = (years / step).ceil().clamp(1.0, MAX_STEPS) as u32;
-            levels.push(Level { factor, start, steps, step: years / f64::from(steps) });
+            // Steps of equal length fill the level's years exactly.
+            levels.push(ResolutionLevel { factor, start, steps, step: years / f64::from(steps) });
             if factor == 1 {
                 return levels;
             }
@@ -232,8 +238,9 @@ impl StreamPower {
             let problem = "needs a `sea_level`, because rivers need an outlet; set it, or make one pair of opposite edges open or closed";
             return Err(Error::conflict("edges = \"looped\"", problem));
         }
-        let stride = |level: &Level| coarse::check(grid, level.factor, "stream_power.stride", self.stride);
-        self.levels(grid).iter().try_for_each(stride)
+        let stride =
+            |level: &ResolutionLevel| coarse::check_blocks_fit(grid, level.factor, "stream_power.stride", self.stride);
+        self.resolution_levels(grid).iter().try_for_each(stride)
     }
 }
 
@@ -255,34 +262,40 @@ impl Model for StreamPower {
         let cells = self.stride / grid.cell;
         if cells > MAX_STRIDE_CELLS {
             let allowed = format!("up to {} m ({MAX_STRIDE_CELLS} cells here)", MAX_STRIDE_CELLS * grid.cell);
-            return Err(Error::value("stream_power.stride", format!("{} m", self.stride), allowed));
+            return Err(Error::invalid_value("stream_power.stride", format!("{} m", self.stride), allowed));
         }
         if grid.topology().is_looped() {
             self.check_loops(grid)?;
         }
-        for level in self.levels(grid) {
+        for level in self.resolution_levels(grid) {
             let cell = grid.cell * level.factor as f64;
-            let most = MAX_PASSES * diffuse::PASS * cell * cell / level.step;
+            // Diffusion takes more passes the longer a step and the finer the cells are; every level must stay below
+            // the limit.
+            let most = MAX_PASSES * diffuse::MAX_PASS_SPREAD * cell * cell / level.step;
             if self.diffusion > most {
                 let allowed = format!("up to {most} m²/a with steps of {} a on cells of {cell} m", level.step);
-                return Err(Error::value("stream_power.diffusion", format!("{} m²/a", self.diffusion), allowed));
+                return Err(Error::invalid_value(
+                    "stream_power.diffusion",
+                    format!("{} m²/a", self.diffusion),
+                    allowed,
+                ));
             }
         }
         Ok(())
     }
 
     fn steps(&self, grid: &Grid) -> u32 {
-        self.levels(grid).iter().map(Level::outer_steps).sum()
+        self.resolution_levels(grid).iter().map(ResolutionLevel::outer_steps).sum()
     }
 
-    fn years(&self, grid: &Grid, step: u32) -> Option<f64> {
+    fn simulated_years(&self, grid: &Grid, step: u32) -> Option<f64> {
         let mut left = step;
-        let years = |level: &Level| {
+        let years = |level: &ResolutionLevel| {
             let taken = left.min(level.outer_steps());
             left -= taken;
-            level.years(taken)
+            level.duration_years(taken)
         };
-        Some(self.levels(grid).iter().map(years).sum())
+        Some(self.resolution_levels(grid).iter().map(years).sum())
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
@@ -293,7 +306,7 @@ impl Model for StreamPower {
         (22 + at_work) * grid.len() as u64
     }
 
-    fn local(&self, local: &mut Local) -> Option<&'static str> {
+    fn define_refinement(&self, local: &mut Local) -> Option<&'static str> {
         let rules = &mut local.rules;
         // On a slope in equilibrium, S ~ A^(−m/n).
         rules.exponent = (self.area_exponent / self.slope_exponent).min(2.0) as f32;
@@ -316,7 +329,7 @@ impl Model for StreamPower {
         let tan = libm::tan(self.slope_limit.to_radians()) * libm::exp(0.5 * self.slope_variation);
         rules.limit = if self.slope_limit > 0.0 { tan.clamp(0.01, 100.0) as f32 } else { 100.0 };
         // Without strata here, those of an earlier stage remain.
-        if let Some(strata) = Grid::new([1, 1], local.cell).ok().and_then(|grid| self.strata(&grid, local.key)) {
+        if let Some(strata) = Grid::new([1, 1], local.cell).ok().and_then(|grid| self.final_strata(&grid, local.key)) {
             rules.strata = Some(Arc::new(strata));
         }
         Some(
@@ -326,20 +339,21 @@ impl Model for StreamPower {
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
         self.check(grid)?;
-        Ok(Box::new(CoarseToFine { model: self.clone(), levels: self.levels(grid), at_work: None }))
+        Ok(Box::new(CoarseToFine { model: self.clone(), levels: self.resolution_levels(grid), at_work: None }))
     }
 }
 
 /// The stepper that runs the levels one after the other.
 struct CoarseToFine {
     model: StreamPower,
-    levels: Vec<Level>,
+    levels: Vec<ResolutionLevel>,
     /// The index of the current level, and its stepper.
     at_work: Option<(usize, Box<dyn Stepper>)>,
 }
 
 impl Stepper for CoarseToFine {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+        // The level of this step follows from its number alone, so that a run can resume at any step.
         let (mut first, mut number) = (0, 0);
         while number + 1 < self.levels.len() && tick.step >= first + self.levels[number].outer_steps() {
             first += self.levels[number].outer_steps();
@@ -350,21 +364,22 @@ impl Stepper for CoarseToFine {
         }
         let level = self.levels[number];
         let stepper = match &mut self.at_work {
+            // The stepper of a level stays, with the rock that it has computed, until the next level begins.
             Some((at, stepper)) if *at == number => stepper,
             other => {
-                let rivers = Box::new(Rivers::new(self.model.clone(), level));
-                &mut other.insert((number, level.stepper(rivers))).1
+                let rivers = Box::new(StreamPowerStepper::new(self.model.clone(), level));
+                &mut other.insert((number, level.into_stepper(rivers))).1
             }
         };
-        stepper.step(terrain, Tick { step: tick.step - first, ..tick })
+        stepper.run_step(terrain, Tick { step: tick.step - first, ..tick })
     }
 }
 
 /// Checks that a factor layer, if present, contains finite numbers from 0 on.
 fn check_factor(terrain: &Terrain, spec: &LayerSpec) -> Result<()> {
-    let Some(field) = terrain.float(spec) else { return Ok(()) };
+    let Some(field) = terrain.float_layer(spec) else { return Ok(()) };
     match field.as_slice().iter().find(|x| !(0.0..f32::INFINITY).contains(*x)) {
-        Some(x) => Err(Error::layer(spec.name, format!("has {x}; a factor is a number of 0 or more"))),
+        Some(x) => Err(Error::invalid_layer(spec.name, format!("has {x}; a factor is a number of 0 or more"))),
         None => Ok(()),
     }
 }

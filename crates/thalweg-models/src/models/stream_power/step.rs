@@ -3,88 +3,92 @@
 use rayon::prelude::*;
 
 use crate::model::{MassBalance, Stepper, Tick};
-use crate::models::stream_power::deposit::cut_and_lay;
-use crate::models::stream_power::level::{Level, held, leads_out};
-use crate::models::stream_power::rock::{Rock, bearing};
-use crate::models::stream_power::solve::{Water, cut};
+use crate::models::stream_power::deposit::erode_and_deposit;
+use crate::models::stream_power::level::{ResolutionLevel, has_outlet, mark_base_level};
+use crate::models::stream_power::rock::{RockProperties, compute_slope_limits};
+use crate::models::stream_power::solve::{IncisionInputs, incise_ground};
 use crate::models::stream_power::{Area, StreamPower};
 use crate::process::floors::{self, Valley};
 use crate::process::slopes::{self, Bedding, Bounds, Guards};
-use thalweg_core::base::cast::share_of;
+use thalweg_core::base::cast::clamp_share;
 use thalweg_core::base::power::{exp2, log2};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{ERODIBILITY, RAIN, UPLIFT};
 use thalweg_core::{Field, Grid, Height, Result, Terrain};
 use thalweg_flow::{D8, Directions, FlowGraph, Land, OUT, accumulate, multiple};
-use thalweg_noise::gradient::mix;
+use thalweg_noise::gradient::mix_bits;
 
 /// The stepper of one level, working on the cells of a terrain.
-pub struct Rivers {
+pub struct StreamPowerStepper {
     model: StreamPower,
-    level: Level,
+    level: ResolutionLevel,
     /// The values that depend on the stage's key and the grid alone, kept between steps.
-    place: Option<(Key, Grid, Place)>,
+    place: Option<(RandomKey, Grid, RockAndLimit)>,
 }
 
 /// The rock and its steepest stable slope; the latter is computed when slopes are first limited.
-struct Place {
-    rock: Rock,
+struct RockAndLimit {
+    rock: RockProperties,
     limit: Option<Field<f32>>,
 }
 
 /// The drainage of the terrain.
-struct Drained {
+struct RoutedFlow {
     /// The depression-filled surface.
     levels: Field<Height>,
     /// The flow direction of each cell.
     codes: Directions,
-    /// The accumulated flow through each cell, in units of 1/[`ONE`] cells.
+    /// The accumulated flow through each cell, in units of 1/[`CELL_WEIGHT`] cells.
     sums: Vec<i64>,
     /// The cells, each before its receiver.
     order: Vec<u32>,
 }
 
 /// The outer share of a valley floor that forms its foot slope.
-const FOOT: f64 = 0.6;
+const FOOT_SHARE: f64 = 0.6;
 
 /// The greatest lateral shift of a river in a step, in half widths of its floor: with more it would leave the floor.
-const WIDEST_SWING: f64 = 1.2;
+const MAX_SHIFT_HALF_WIDTHS: f64 = 1.2;
 
 /// The weight of one cell in flow accumulation, when flow is divided between receivers: 2³⁰ parts, which leaves room
 /// for 2³² cells in an `i64`.
-const ONE: i64 = 1 << 30;
+const CELL_WEIGHT: i64 = 1 << 30;
 
-impl Rivers {
-    pub fn new(model: StreamPower, level: Level) -> Self {
+impl StreamPowerStepper {
+    /// Creates the stepper of one level; the rock is computed in its first step.
+    pub fn new(model: StreamPower, level: ResolutionLevel) -> Self {
         Self { model, level, place: None }
     }
 
     /// Returns the values that depend on the place, computing them at first use.
-    fn place(&mut self, grid: &Grid, key: Key) -> Place {
+    fn take_rock(&mut self, grid: &Grid, key: RandomKey) -> RockAndLimit {
         match self.place.take() {
             Some((at, of, place)) if at == key && of == *grid => place,
-            _ => Place { rock: Rock::new(&self.model, grid, key), limit: None },
+            _ => RockAndLimit { rock: RockProperties::new(&self.model, grid, key), limit: None },
         }
     }
 }
 
-impl Stepper for Rivers {
-    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
-        let mut place = self.place(&terrain.grid, tick.key);
-        let Level { start, step, .. } = self.level;
+impl Stepper for StreamPowerStepper {
+    fn run_step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<MassBalance> {
+        let mut place = self.take_rock(&terrain.grid, tick.key);
+        let ResolutionLevel { start, step, .. } = self.level;
         let times = [start + f64::from(tick.step) * step, start + f64::from(tick.step + 1) * step];
         let mut budget = MassBalance::default();
 
-        let held = held(terrain);
-        budget += rise(terrain, &held, &place.rock, times);
-        budget += self.cut(terrain, &held, &place.rock, tick, times[1])?;
-        budget += self.slide(terrain, &held, &mut place, tick.key, times[1])?;
-        if !leads_out(terrain) {
+        // The order is uplift, rivers, hillslopes: rivers cut the land that has just risen, and slopes follow the new
+        // valleys.
+        let held = mark_base_level(terrain);
+        budget += uplift_ground(terrain, &held, &place.rock, times);
+        budget += self.incise_and_deposit(terrain, &held, &place.rock, tick, times[1])?;
+        budget += self.diffuse_and_limit_slopes(terrain, &held, &mut place, tick.key, times[1])?;
+        // Without an outlet nothing leaves the map: what rivers carried is deposited on its lowest ground.
+        if !has_outlet(terrain) {
             let loose = terrain.loose.get_or_insert_with(|| Field::new(terrain.ground.size(), Height::ZERO));
             // The sediment that rivers carry in a step is far below 2⁶³ units.
             let amount = budget.exported.clamp(0, i64::MAX.into()) as i64;
-            let laid = slopes::settle(&mut terrain.ground, loose, terrain.nodata.as_ref(), amount)?;
+            let laid = slopes::deposit_on_lowest(&mut terrain.ground, loose, terrain.nodata.as_ref(), amount)?;
             budget.deposited += i128::from(laid);
             budget.exported -= i128::from(laid);
         }
@@ -98,25 +102,26 @@ impl Stepper for Rivers {
 const BANDS: usize = 8;
 
 /// The least number of cells per parallel task.
-const PIECE: usize = 1 << 14;
+const MIN_CELLS_PER_TASK: usize = 1 << 14;
 
 /// Applies `act` to the values of the cells at base level.
-fn each<T: Send>(values: &mut [T], held: &Field<bool>, act: impl Fn(&mut T) + Sync) {
-    let cells = values.par_iter_mut().zip(held.as_slice()).with_min_len(PIECE);
+fn apply_at_base_level<T: Send>(values: &mut [T], held: &Field<bool>, act: impl Fn(&mut T) + Sync) {
+    let cells = values.par_iter_mut().zip(held.as_slice()).with_min_len(MIN_CELLS_PER_TASK);
     cells.filter(|(_, held)| **held).for_each(|(value, _)| act(value));
 }
 
 /// Applies the uplift between two times in years.
-fn rise(terrain: &mut Terrain, held: &Field<bool>, rock: &Rock, times: [f64; 2]) -> MassBalance {
+fn uplift_ground(terrain: &mut Terrain, held: &Field<bool>, rock: &RockProperties, times: [f64; 2]) -> MassBalance {
     let cols = terrain.grid.cols();
     let mut ground = std::mem::replace(&mut terrain.ground, Field::new([0, 0], Height::ZERO));
-    let factor = terrain.float(&UPLIFT);
+    let factor = terrain.float_layer(&UPLIFT);
     let (added, limited) = ground
         .par_rows_mut()
         .map(|(i, row)| {
             let (mut added, mut limited) = (0i64, 0u64);
             for (j, height) in row.iter_mut().enumerate().filter(|(j, _)| !held[(i, *j)]) {
-                let rise = rock.rise(i * cols + j, times, factor.map_or(1.0, |factor| factor[(i, j)]));
+                let rise = rock.uplift_between(i * cols + j, times, factor.map_or(1.0, |factor| factor[(i, j)]));
+                // The sum is computed in 64 bits and then limited to the highest elevation that can be stored.
                 let wanted = i64::from(height.0).saturating_add(rise);
                 let risen = wanted.min(Height::MAX.0.into());
                 added += risen - i64::from(height.0);
@@ -130,35 +135,36 @@ fn rise(terrain: &mut Terrain, held: &Field<bool>, rock: &Rock, times: [f64; 2])
     MassBalance { added: added.into(), limited, ..MassBalance::default() }
 }
 
-impl Rivers {
+impl StreamPowerStepper {
     /// Applies fluvial incision, deposition (if enabled) and planation.
-    fn cut(
+    fn incise_and_deposit(
         &self,
         terrain: &mut Terrain,
         held: &Field<bool>,
-        rock: &Rock,
+        rock: &RockProperties,
         tick: Tick,
         time: f64,
     ) -> Result<MassBalance> {
         let model = &self.model;
         let cols = terrain.grid.cols();
-        let Drained { mut levels, mut codes, sums, order } = self.drained(terrain)?;
+        // First the water is routed, then it cuts, and at last rivers widen their valleys.
+        let RoutedFlow { mut levels, mut codes, sums, order } = self.route_flow(terrain)?;
         // Cells at base level do not change, even if they drain to a neighbour.
-        each(codes.as_mut_slice(), held, |code| *code = (*code).max(OUT));
+        apply_at_base_level(codes.as_mut_slice(), held, |code| *code = (*code).max(OUT));
         if let Some(sea) = terrain.grid.sea_level {
-            each(levels.as_mut_slice(), held, |level| *level = (*level).max(sea));
+            apply_at_base_level(levels.as_mut_slice(), held, |level| *level = (*level).max(sea));
         }
-        let strength = self.strength(terrain, rock, &codes, sums, time);
-        let salt = tick.key.and(6).and(tick.step.into()).bits() as u32;
-        let water = Water {
+        let strength = self.incision_strength(terrain, rock, &codes, sums, time);
+        let salt = tick.key.derive_key(6).derive_key(tick.step.into()).random_bits() as u32;
+        let water = IncisionInputs {
             codes: codes.as_slice(),
             order,
             strength,
             scale: libm::pow(UNITS, 1.0 - model.slope_exponent),
             n: model.slope_exponent,
             topology: terrain.grid.topology(),
-            origin: terrain.grid.in_world(),
-            salt: mix(salt),
+            origin: terrain.grid.world_offset(),
+            salt: mix_bits(salt),
         };
         let ground = terrain.ground.as_mut_slice();
         let surface = levels.as_mut_slice();
@@ -166,29 +172,29 @@ impl Rivers {
         if model.deposition > 0.0 {
             let size = [ground.len() / cols, cols];
             let loose = terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO)).as_mut_slice();
-            let moved = cut_and_lay(ground, surface, loose, water, model.loose_ease, model.deposition);
+            let moved = erode_and_deposit(ground, surface, loose, water, model.loose_ease, model.deposition);
             budget.eroded = moved.eroded.into();
             budget.deposited = moved.deposited.into();
         } else {
             let loose = terrain.loose.as_mut().map(Field::as_mut_slice);
-            budget.eroded = cut(ground, surface, loose, &water, model.loose_ease).into();
+            budget.eroded = incise_ground(ground, surface, loose, &water, model.loose_ease).into();
             drop(water);
         }
         if model.planation > 0.0 {
-            budget.eroded += i128::from(self.widen(terrain, held, rock, (&levels, &codes), tick.key, time)?);
+            budget.eroded += i128::from(self.widen_valleys(terrain, held, rock, (&levels, &codes), tick.key, time)?);
         }
         budget.exported = budget.eroded - budget.deposited;
         Ok(budget)
     }
 
     /// Lets rivers erode valley floors laterally. Returns the eroded height units.
-    fn widen(
+    fn widen_valleys(
         &self,
         terrain: &mut Terrain,
         held: &Field<bool>,
-        rock: &Rock,
+        rock: &RockProperties,
         (levels, codes): (&Field<Height>, &Directions),
-        key: Key,
+        key: RandomKey,
         time: f64,
     ) -> Result<i64> {
         let cell = terrain.grid.cell;
@@ -196,73 +202,87 @@ impl Rivers {
             threshold: self.model.planation_area * 1e6,
             width: self.model.planation,
             rise: self.model.planation_rise,
-            widest: Valley::WIDEST,
-            edge: FOOT,
+            widest: Valley::DEFAULT_MAX_HALF_WIDTH_M,
+            edge: FOOT_SHARE,
             uneven: self.model.planation_unevenness,
             wavelength: Valley::WAVELENGTH,
             share: 1.0,
             foot: self.model.planation_foot,
-            wander: (1e-3 * self.model.planation_wander * self.level.step).min(WIDEST_SWING),
+            wander: (1e-3 * self.model.planation_wander * self.level.step).min(MAX_SHIFT_HALF_WIDTHS),
             bed: self.model.planation_bed,
             narrowest: cell,
             moved: self.model.planation_drift * time,
         };
+        // Floors are wider in soft rock, by the root of its erodibility, between a quarter and four times the usual
+        // width.
         let ease = |k: usize| f64::from(rock.erodibility(k)).sqrt().clamp(0.25, 4.0);
         let cells = accumulate::count_upstream_cells(codes);
         let Terrain { grid, ground, loose, nodata, .. } = &mut *terrain;
         let before = ground.clone();
-        floors::carve_floors(ground, nodata.as_ref(), grid, (levels, codes, &cells), &valley, key.and(7), &ease);
+        floors::carve_floors(ground, nodata.as_ref(), grid, (levels, codes, &cells), &valley, key.derive_key(7), &ease);
+        // Base level keeps its height, though the floors reach into it.
         ground.par_rows_mut().for_each(|(i, row)| {
             for (j, height) in row.iter_mut().enumerate().filter(|(j, _)| held[(i, *j)]) {
                 *height = before[(i, j)];
             }
         });
         match loose {
-            Some(loose) => slopes::book_cut(&before, ground, loose, Guards::default()),
+            Some(loose) => slopes::book_erosion(&before, ground, loose, Guards::default()),
             None => {
                 let cuts = before.as_slice().par_iter().zip(ground.as_slice());
-                Ok(cuts.with_min_len(PIECE).map(|(a, b)| i64::from(a.0 - b.0)).sum())
+                Ok(cuts.with_min_len(MIN_CELLS_PER_TASK).map(|(a, b)| i64::from(a.0 - b.0)).sum())
             }
         }
     }
 
     /// Computes the flow directions and the flow accumulation.
-    fn drained(&self, terrain: &Terrain) -> Result<Drained> {
-        let land = Land::of(terrain);
+    fn route_flow(&self, terrain: &Terrain) -> Result<RoutedFlow> {
+        let land = Land::from_terrain(terrain);
         let mut drainage = FlowGraph::new(&land);
-        let rain = terrain.float(&RAIN).filter(|_| self.model.rain > 0.0);
+        let rain = terrain.float_layer(&RAIN).filter(|_| self.model.rain > 0.0);
+        // Weights are whole parts of a cell, so that sums do not depend on their order.
         let weights = || match rain {
-            Some(rain) => rain.map(|share| (f64::from(share_of(*share)) * ONE as f64) as i64),
-            None => Field::new(land.grid.size, ONE),
+            Some(rain) => rain.map(|share| (f64::from(clamp_share(*share)) * CELL_WEIGHT as f64) as i64),
+            None => Field::new(land.grid.size, CELL_WEIGHT),
         };
         let (sums, order) = match self.model.area {
             Area::D8 if rain.is_some() => {
                 (drainage.accumulate_weights(&weights())?.into_vec(), drainage.take_upstream_order())
             }
             Area::D8 => {
-                let sums = drainage.take_upstream_cells().as_slice().iter().map(|n| i64::from(*n) * ONE).collect();
+                let sums =
+                    drainage.take_upstream_cells().as_slice().iter().map(|n| i64::from(*n) * CELL_WEIGHT).collect();
                 (sums, drainage.take_upstream_order())
             }
             Area::Multiple => {
-                let (land, codes) = (drainage.surface(&land), drainage.directions());
-                let multiple::Gathered { sums, order } =
+                // Flow is divided on the filled surface, on which lakes pass their water on.
+                let (land, codes) = (drainage.with_filled_surface(&land), drainage.directions());
+                let multiple::MultipleFlowSums { sums, order } =
                     multiple::accumulate_multiple(&land, codes, self.model.spread, weights())?;
                 (sums.into_vec(), order)
             }
         };
         let (levels, codes) = drainage.into_parts();
-        Ok(Drained { levels, codes, sums, order })
+        Ok(RoutedFlow { levels, codes, sums, order })
     }
 
-    /// Computes F of each cell (see [`Water`]) from the flow through it.
-    fn strength(&self, terrain: &Terrain, rock: &Rock, codes: &Directions, mut sums: Vec<i64>, time: f64) -> Vec<f32> {
+    /// Computes F of each cell (see [`IncisionInputs`]) from the flow through it.
+    fn incision_strength(
+        &self,
+        terrain: &Terrain,
+        rock: &RockProperties,
+        codes: &Directions,
+        mut sums: Vec<i64>,
+        time: f64,
+    ) -> Vec<f32> {
         let (model, grid) = (&self.model, &terrain.grid);
+        // The factors for orthogonal and diagonal steps differ in Δx^(−n); even direction codes are orthogonal.
         let scale = model.erodibility * self.level.step;
         let scale = D8::DISTANCES.map(|d| scale * libm::pow(d * grid.cell, -model.slope_exponent));
         let yields = if model.rain > 0.0 { model.rain } else { 1.0 };
-        let area = (grid.cell_area() * yields / ONE as f64) as f32;
+        let area = (grid.cell_area() * yields / CELL_WEIGHT as f64) as f32;
         let m = model.area_exponent as f32;
-        let (factor, beds) = (terrain.float(&ERODIBILITY), rock.beds(time));
+        let (factor, beds) = (terrain.float_layer(&ERODIBILITY), rock.strata_at_time(time));
         let cols = grid.cols();
         let mut strength = vec![0.0; sums.len()];
         let of_row = |sums: &[i64], i: usize, row: &mut [f32]| {
@@ -274,7 +294,10 @@ impl Rivers {
                 }
                 // F = K·Δt·Aᵐ·Δx^(−n), with K from the rock, the factor layer and the strata.
                 let here = f64::from(rock.erodibility(k)) * f64::from(factor.map_or(1.0, |factor| factor[(i, j)]));
-                let bed = beds.as_ref().map_or(1.0, |beds| beds.softness(k, terrain.ground[k].0, grid.center(i, j)));
+                let bed =
+                    beds.as_ref().map_or(1.0, |beds| beds.softness(k, terrain.ground[k].0, grid.cell_center(i, j)));
+                // The power uses the library's own `exp2` and `log2`, which give the same bits on every machine. A cell
+                // has a flow of at least 1 part, so that the logarithm is finite.
                 let power = f64::from(exp2(m * log2(sums[k].max(1) as f32 * area)));
                 *strength = (scale[usize::from(code) % 2] * here * bed * power) as f32;
             }
@@ -293,35 +316,40 @@ impl Rivers {
     }
 
     /// Applies hillslope diffusion, and limits slopes to the steepest that the rock can bear.
-    fn slide(
+    fn diffuse_and_limit_slopes(
         &self,
         terrain: &mut Terrain,
         held: &Field<bool>,
-        place: &mut Place,
-        key: Key,
+        place: &mut RockAndLimit,
+        key: RandomKey,
         time: f64,
     ) -> Result<MassBalance> {
         let grid = terrain.grid.clone();
         if self.model.slope_limit > 0.0 && place.limit.is_none() {
-            place.limit = Some(bearing(&self.model, &grid, key.and(5)));
+            place.limit = Some(compute_slope_limits(&self.model, &grid, key.derive_key(5)));
         }
         let spread = self.model.diffusion * self.level.step / grid.cell_area();
+        // The mask is taken out of the terrain, so that it can be read while the ground is written; it is put back
+        // below.
         let nodata = terrain.nodata.take();
         let bounds = Bounds { looped: grid.topology().looped, nodata: nodata.as_ref(), held: Some(held) };
         let mut budget = MassBalance::default();
-        let done = slopes::diffuse(&mut terrain.ground, terrain.loose.as_mut(), bounds, None, spread);
+        let done = slopes::diffuse_ground(&mut terrain.ground, terrain.loose.as_mut(), bounds, None, spread);
         let cut = done.and_then(|creep| {
             budget += creep;
             let Some(limit) = &place.limit else { return Ok(0) };
-            let beds = place.rock.beds(time);
+            let beds = place.rock.strata_at_time(time);
             let bottom = |i: usize, j: usize| {
-                beds.as_ref().map_or(0, |beds| beds.bottom(i * grid.cols() + j, grid.center(i, j)))
+                beds.as_ref().map_or(0, |beds| beds.pile_bottom(i * grid.cols() + j, grid.cell_center(i, j)))
             };
             let beds = beds.as_ref().map(|beds| Bedding { pile: beds.pile(), bottom: &bottom });
+            // With sediment, the cut must be divided into sediment and rock, which needs the ground before it.
             let before = terrain.loose.as_ref().map(|_| terrain.ground.clone());
             let cut = slopes::limit_slopes(&mut terrain.ground, limit, beds, grid.cell, bounds)?;
             match (&before, &mut terrain.loose) {
-                (Some(before), Some(loose)) => slopes::book_cut(before, &mut terrain.ground, loose, Guards::default()),
+                (Some(before), Some(loose)) => {
+                    slopes::book_erosion(before, &mut terrain.ground, loose, Guards::default())
+                }
                 _ => Ok(cut),
             }
         });

@@ -1,9 +1,9 @@
 //! Valley floors along rivers: flat ground that a river has eroded laterally.
 
 mod course;
-mod cut;
+mod floor_erosion;
 
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{Field, Grid, Height};
 use thalweg_flow::Directions;
 
@@ -41,7 +41,7 @@ pub struct Valley {
 
 impl Valley {
     /// The default of the greatest half width, m.
-    pub const WIDEST: f64 = 500.0;
+    pub const DEFAULT_MAX_HALF_WIDTH_M: f64 = 500.0;
     /// The default of the outer part over which the cut eases out.
     pub const EDGE: f64 = 0.4;
     /// The default of the unevenness.
@@ -52,13 +52,15 @@ impl Valley {
     /// Returns half the floor's width in metres, before its unevenness; `root` is the square root of the drainage
     /// area in metres.
     fn half_width(&self, root: f64) -> f64 {
+        // The floor begins with width 0 at the threshold and has its full width at twice that drainage area.
         let grown = if self.threshold > 0.0 { (root * root / self.threshold - 1.0).clamp(0.0, 1.0) } else { 1.0 };
         (self.width * root).min(self.widest) * grown
     }
 
     /// Returns the depth of the river's bed below its floor, m; `root` is the square root of the drainage area in
     /// metres. Bankfull depth grows roughly with the cube root of the drainage area (Leopold & Maddock 1953).
-    fn bed(&self, root: f64) -> f64 {
+    fn bed_depth(&self, root: f64) -> f64 {
+        // The root is in metres and the bed refers to 1 km². The exponent 0.6 of the root is 0.3 of the area.
         self.bed * libm::pow((1e-3 * root).max(0.0), 0.6)
     }
 }
@@ -75,9 +77,10 @@ pub fn carve_floors(
     grid: &Grid,
     (surface, directions, cells): (&Field<Height>, &Directions, &Field<u32>),
     valley: &Valley,
-    key: Key,
+    key: RandomKey,
     ease: &dyn Fn(usize) -> f64,
 ) {
-    let stretches = course::lines(grid, (surface, directions, cells), valley, key, ease);
-    cut::carve(ground, nodata, &stretches, valley, grid.cell);
+    // The lines are traced from the routed water before any cell is lowered.
+    let stretches = course::trace_valley_lines(grid, (surface, directions, cells), valley, key, ease);
+    floor_erosion::carve_stretches(ground, nodata, &stretches, valley, grid.cell);
 }

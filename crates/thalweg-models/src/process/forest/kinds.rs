@@ -39,7 +39,7 @@ pub struct PlantKind {
     pub wetness: [f32; 2],
     /// The greatest distance to open water in metres at which it takes root; `None` for any distance.
     pub shore: Option<f64>,
-    /// The root density that it adds where it stands; 1 holds the soil completely.
+    /// The root density that it adds at its position; 1 stabilises the soil completely.
     pub roots: f32,
     /// The side of its patch of roots, as a share of the rules' value.
     pub patch: f32,
@@ -135,6 +135,6 @@ pub const KINDS: [PlantKind; 6] = [
 ];
 
 /// Returns the index in [`KINDS`] of the kind of that name, or `None` if there is none.
-pub fn find(name: &str) -> Option<u8> {
+pub fn find_kind(name: &str) -> Option<u8> {
     KINDS.iter().position(|kind| kind.name == name).map(|number| number as u8)
 }

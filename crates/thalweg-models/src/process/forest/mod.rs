@@ -12,13 +12,13 @@ mod table;
 
 use rayon::prelude::*;
 
-pub use kinds::{KINDS, PlantForm, PlantKind, find};
+pub use kinds::{KINDS, PlantForm, PlantKind, find_kind};
 pub use site::PlantSite;
-pub use stand::{stand, stand_reach};
+pub use stand::{generate_stand, stand_reach};
 pub use table::TREES;
 
 use roots::{MAX_CELLS, Roots};
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::LayerSpec;
 use thalweg_core::{Cell, Error, Field, Grid, Height, Result, Size};
 
@@ -75,18 +75,18 @@ impl ForestRules {
     /// Returns an error if the patch is not a positive length or is too many cells wide, or if there can be more
     /// plants or seeds than [`MAX_TREES`].
     pub fn check(&self, grid: &Grid) -> Result<()> {
-        self.check_for(["patch", "spawn"], grid)
+        self.check_with_names(["patch", "spawn"], grid)
     }
 
     /// Works like [`ForestRules::check`], with the caller's names for patch and spawn in messages.
-    pub(crate) fn check_for(&self, [patch, spawn]: [&str; 2], grid: &Grid) -> Result<()> {
+    pub(crate) fn check_with_names(&self, [patch, spawn]: [&str; 2], grid: &Grid) -> Result<()> {
         let most = MAX_CELLS * grid.cell;
         if !(self.patch > 0.0 && self.patch <= most) {
             let allowed = format!("above 0 to {most} m ({MAX_CELLS} cells)");
-            return Err(Error::value(patch, format!("{} m", self.patch), allowed));
+            return Err(Error::invalid_value(patch, format!("{} m", self.patch), allowed));
         }
-        let trees = self.most(grid);
-        let seeds = self.spawn * area(grid);
+        let trees = self.estimate_capacity(grid);
+        let seeds = self.spawn * compute_area_km2(grid);
         if trees > MAX_TREES || seeds > MAX_TREES {
             let (what, hint) = match trees > MAX_TREES {
                 true => ("plants", format!("a wider {patch}")),
@@ -103,16 +103,17 @@ impl ForestRules {
 
     /// Returns an estimate of the number of plants that there is room for, if all are of the kind that grows most
     /// densely.
-    pub fn most(&self, grid: &Grid) -> f64 {
+    pub fn estimate_capacity(&self, grid: &Grid) -> f64 {
+        // A plant of strength 1 holds five patches: its own and its eight neighbours, 1 + 4·0.6 + 4·0.4.
         let held = |kind: &PlantKind| f64::from(kind.roots * kind.patch * kind.patch) * 5.0 * self.patch * self.patch;
         let least = KINDS.iter().zip(self.shares).filter(|(kind, share)| *share > 0.0 && kind.shore.is_none());
         let least = least.map(|(kind, _)| held(kind)).fold(f64::INFINITY, f64::min);
-        area(grid) * 1e6 * f64::from(self.cap) / least
+        compute_area_km2(grid) * 1e6 * f64::from(self.cap) / least
     }
 }
 
 /// Returns the area of a grid's window in km².
-fn area(grid: &Grid) -> f64 {
+fn compute_area_km2(grid: &Grid) -> f64 {
     grid.len() as f64 * grid.cell_area() / 1e6
 }
 
@@ -123,9 +124,9 @@ fn area(grid: &Grid) -> f64 {
 /// use thalweg_core::Cell;
 /// use thalweg_models::process::forest::Tree;
 ///
-/// let (cell, part) = Tree::placed(Cell::new(2.5, 7.25), [10, 10]).unwrap();
+/// let (cell, part) = Tree::split_position(Cell::new(2.5, 7.25), [10, 10]).unwrap();
 /// let tree = Tree { number: 0, cell, part, kind: 1, size: 0.5, age: 14, patch: 5.0 };
-/// assert_eq!(tree.at(), Cell::new(2.5, 7.25));
+/// assert_eq!(tree.position(), Cell::new(2.5, 7.25));
 /// assert_eq!(tree.kind().name, "broadleaf");
 /// // Half grown, it is half as high as the tallest trees of its kind at most.
 /// assert!(tree.height() <= 0.5 * 1.2 * tree.kind().height);
@@ -150,15 +151,15 @@ pub struct Tree {
 
 impl Tree {
     /// Returns its position in rows and columns from the terrain's north-western corner.
-    pub fn at(&self) -> Cell<f64> {
+    pub fn position(&self) -> Cell<f64> {
         Cell::from_axes(|a| f64::from(self.cell[a]) + f64::from(self.part[a]) / 65_536.0)
     }
 
     /// Converts a position, in rows and columns from the north-western corner of a terrain of `size`, to the values
     /// of [`Tree::cell`] and [`Tree::part`]. Returns `None` outside the terrain.
-    pub fn placed(at: Cell<f64>, size: Size) -> Option<(Cell<u32>, Cell<u16>)> {
+    pub fn split_position(at: Cell<f64>, size: Size) -> Option<(Cell<u32>, Cell<u16>)> {
         let inside = |a: usize| (0.0..size[a] as f64).contains(&at[a]);
-        (inside(0) && inside(1)).then(|| (at.map(|at| at as u32), at.map(part_of)))
+        (inside(0) && inside(1)).then(|| (at.map(|at| at as u32), at.map(fraction_u16)))
     }
 
     /// Returns the properties of its kind.
@@ -178,20 +179,22 @@ impl Tree {
 
     /// Returns its individual size factor relative to others of its kind, 0.8 to 1.2.
     pub fn vigour(&self) -> f32 {
-        0.8 + 0.4 * Key::ZERO.and(self.number).unit() as f32
+        // The factor depends on the number alone, so it need not be stored.
+        0.8 + 0.4 * RandomKey::ZERO.derive_key(self.number).uniform_unit() as f32
     }
 }
 
 /// Returns the fractional part of a row or column position in 1/65536, as for [`Tree::part`].
-fn part_of(at: f64) -> u16 {
+fn fraction_u16(at: f64) -> u16 {
     ((at - at.floor()) * 65_536.0) as u16
 }
 
-/// Returns the elevation in metres at a position (as [`Tree::at`]), interpolated bilinearly between the cells'
+/// Returns the elevation in metres at a position (as [`Tree::position`]), interpolated bilinearly between the cells'
 /// centres.
 pub fn ground_under(ground: &Field<Height>, at: Cell<f64>) -> f64 {
     let along = |a: usize| {
         let last = ground.size()[a] - 1;
+        // Values belong to the centres of cells, half a cell from their corners.
         let x = (at[a] - 0.5).clamp(0.0, last as f64);
         (x as usize, (x as usize + 1).min(last), x.fract())
     };
@@ -216,7 +219,7 @@ const SPAWN: u64 = SEEDLING + (1 << 62);
 /// let mut terrain = Terrain::new(Grid::new([10, 10], 10.0)?);
 /// let (cell, part) = (Cell::new(2, 7), Cell::new(0, 0));
 /// let tree = Tree { number: 0, cell, part, kind: 1, size: 1.0, age: 80, patch: 5.0 };
-/// Forest::of(vec![tree], &terrain.grid)?.write(&mut terrain)?;
+/// Forest::from_trees(vec![tree], &terrain.grid)?.write(&mut terrain)?;
 /// assert!(terrain.tables.contains_key("trees"));
 /// assert_eq!(Forest::read(&terrain)?.trees(), [tree]);
 /// # Ok::<(), thalweg_core::Error>(())
@@ -230,10 +233,10 @@ pub struct Forest {
 }
 
 /// A seed that has reached the ground.
-struct Seed {
+struct LandedSeed {
     at: Cell<f64>,
     /// The random key that decides whether it takes root.
-    key: Key,
+    key: RandomKey,
     /// Its kind; `None` lets the ground decide.
     kind: Option<u8>,
 }
@@ -245,7 +248,7 @@ impl Forest {
     }
 
     /// Returns the sum of the roots' strengths in each cell; 1 holds the soil completely.
-    pub fn density(&self) -> &Field<f32> {
+    pub fn root_density(&self) -> &Field<f32> {
         self.roots.density()
     }
 
@@ -259,12 +262,12 @@ impl Forest {
     ///
     /// # Examples
     /// ```
-    /// use thalweg_core::base::rng::Key;
+    /// use thalweg_core::base::rng::RandomKey;
     /// use thalweg_core::{Field, Grid, Height};
     /// use thalweg_models::process::forest::{Forest, ForestRules, PlantSite};
     ///
     /// let grid = Grid::new([20, 20], 10.0)?;
-    /// let ground = Field::new(grid.size, Height::saturating(300.0));
+    /// let ground = Field::new(grid.size, Height::from_metres_clamped(300.0));
     /// let site = PlantSite {
     ///     grid: &grid,
     ///     ground: &ground,
@@ -277,51 +280,55 @@ impl Forest {
     /// // 2500 seeds on each km² are 100 on these 4 ha; the first of them finds bare ground.
     /// let rules = ForestRules { spawn: 2500.0, ..ForestRules::default() };
     /// let mut forest = Forest::new(&grid);
-    /// let (born, died) = forest.step(&site, &rules, Key::new(1, "year 1"));
+    /// let (born, died) = forest.advance_step(&site, &rules, RandomKey::new(1, "year 1"));
     /// assert!(born > 0 && died == 0);
     /// assert_eq!(forest.trees().len() as u64, born);
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
-    pub fn step(&mut self, site: &PlantSite<'_>, rules: &ForestRules, key: Key) -> (u64, u64) {
+    pub fn advance_step(&mut self, site: &PlantSite<'_>, rules: &ForestRules, key: RandomKey) -> (u64, u64) {
         let live = |chunk: &mut [Tree]| {
             let (mut dead, mut seeds) = (Vec::new(), Vec::new());
             for tree in chunk {
-                self::live(tree, site, rules, key, &mut dead, &mut seeds);
+                self::advance_plant(tree, site, rules, key, &mut dead, &mut seeds);
             }
             (dead, seeds)
         };
+        // First, all plants live through the step in parallel; none reads another one.
         let lots: Vec<_> = self.trees.par_chunks_mut(CHUNK).map(live).collect();
         let mut died = 0;
         for tree in lots.iter().flat_map(|(dead, _)| dead) {
-            self.roots.remove(tree.at(), f64::from(tree.patch) / self.cell, tree.kind().roots);
+            self.roots.remove(tree.position(), f64::from(tree.patch) / self.cell, tree.kind().roots);
             died += 1;
         }
+        // Then the dead are removed with their roots, which makes room for seeds of the same step.
         if died > 0 {
             self.trees.retain(|tree| tree.size > 0.0);
         }
+        // Last, seeds take root one after another, in the order of plants and then of spontaneous seeds: each one
+        // changes the density that the next one finds.
         let mut born = 0;
         let own = lots.into_iter().flat_map(|(_, seeds)| seeds);
-        for seed in own.chain(spawned(site.grid, rules, key)) {
-            born += u64::from(self.sprout(&seed, site, rules));
+        for seed in own.chain(spawn_seeds(site.grid, rules, key)) {
+            born += u64::from(self.plant_seed(&seed, site, rules));
         }
         (born, died)
     }
 
     /// Lets a seed take root, if it can. Returns true if it did.
-    fn sprout(&mut self, seed: &Seed, site: &PlantSite<'_>, rules: &ForestRules) -> bool {
-        let Some((cell, part)) = Tree::placed(seed.at, site.grid.size) else { return false };
+    fn plant_seed(&mut self, seed: &LandedSeed, site: &PlantSite<'_>, rules: &ForestRules) -> bool {
+        let Some((cell, part)) = Tree::split_position(seed.at, site.grid.size) else { return false };
         let Cell { row: i, col: j } = cell.map(|n| n as usize);
-        let chances = site.bears(i, j, rules);
+        let chances = site.rooting_chances(i, j, rules);
         let weights: [f32; KINDS.len()] = std::array::from_fn(|k| chances[k] * rules.shares[k]);
         let (kind, chance) = match seed.kind {
             Some(kind) => (kind, if rules.shares[usize::from(kind)] > 0.0 { chances[usize::from(kind)] } else { 0.0 }),
             None => (
-                draw(&weights, seed.key.and(1).unit() as f32),
+                draw_kind(&weights, seed.key.derive_key(1).uniform_unit() as f32),
                 chances.iter().zip(weights).filter(|(_, w)| *w > 0.0).map(|(c, _)| *c).fold(0.0, f32::max),
             ),
         };
         let patch = rules.patch as f32 * KINDS[usize::from(kind)].patch;
-        let luck = seed.key.and(2).unit();
+        let luck = seed.key.derive_key(2).uniform_unit();
         // Test the habitat first, because most seeds fail there and the density is costly.
         if luck >= f64::from(chance) {
             return false;
@@ -330,9 +337,10 @@ impl Forest {
         if luck >= f64::from(chance) * room {
             return false;
         }
+        // Plants are in the order of their numbers, so the last one has the highest.
         let number = self.trees.last().map_or(0, |last| last.number + 1);
         let tree = Tree { number, cell, part, kind, size: YOUNG, age: 0, patch };
-        self.roots.add(tree.at(), f64::from(patch) / self.cell, tree.kind().roots);
+        self.roots.add(tree.position(), f64::from(patch) / self.cell, tree.kind().roots);
         self.trees.push(tree);
         true
     }
@@ -340,51 +348,54 @@ impl Forest {
 
 /// Advances one plant by a step. A plant that dies is added to `dead` and gets size 0.
 #[inline]
-fn live(
+fn advance_plant(
     tree: &mut Tree,
     site: &PlantSite<'_>,
     rules: &ForestRules,
-    key: Key,
+    key: RandomKey,
     dead: &mut Vec<Tree>,
-    seeds: &mut Vec<Seed>,
+    seeds: &mut Vec<LandedSeed>,
 ) {
     let [grow, seed, death] = tree.kind().pace;
-    let own = key.and(tree.number);
-    let [fate, fruit] = own.pair();
+    let own = key.derive_key(tree.number);
+    // The numbers depend on the step's key and the plant's number, so the order of plants has no influence.
+    let [fate, fruit] = own.uniform_pair();
     let Cell { row: i, col: j } = tree.cell.map(|n| n as usize);
     if fate < rules.death * f64::from(death) || !site.is_land(i, j, rules) {
         dead.push(*tree);
         tree.size = 0.0;
         return;
     }
+    // The missing size shrinks by a constant share, so a plant approaches its full size and never exceeds it.
     tree.size += (rules.grow * grow).min(1.0) * (1.0 - tree.size);
     tree.age = tree.age.saturating_add(1);
     if fruit < rules.seed * f64::from(seed) {
-        let key = key.and(SEEDLING | tree.number);
+        let key = key.derive_key(SEEDLING | tree.number);
         let reach = rules.spread / site.grid.cell;
-        let (from, flight) = (tree.at(), key.pair());
+        let (from, flight) = (tree.position(), key.uniform_pair());
         let at = Cell::from_axes(|a| from[a] + (2.0 * flight[a] - 1.0) * reach);
-        seeds.push(Seed { at, key, kind: Some(tree.kind) });
+        seeds.push(LandedSeed { at, key, kind: Some(tree.kind) });
     }
 }
 
 /// Returns the spontaneous seeds of a step, over the whole grid. Their positions scale with the grid's extent and do
 /// not depend on the cell width.
-fn spawned(grid: &Grid, rules: &ForestRules, key: Key) -> impl Iterator<Item = Seed> + use<> {
-    let key = key.and(SPAWN);
-    let (size, expected) = (grid.size, rules.spawn * area(grid));
+fn spawn_seeds(grid: &Grid, rules: &ForestRules, key: RandomKey) -> impl Iterator<Item = LandedSeed> + use<> {
+    let key = key.derive_key(SPAWN);
+    let (size, expected) = (grid.size, rules.spawn * compute_area_km2(grid));
     // The fractional part of the expected count is the probability of one more seed.
-    let count = (expected + key.unit()) as u64;
+    let count = (expected + key.uniform_unit()) as u64;
     (0..count).map(move |n| {
-        let key = key.and(n);
-        let [y, x] = key.pair();
-        Seed { at: Cell::new(y * size[0] as f64, x * size[1] as f64), key, kind: None }
+        let key = key.derive_key(n);
+        let [y, x] = key.uniform_pair();
+        LandedSeed { at: Cell::new(y * size[0] as f64, x * size[1] as f64), key, kind: None }
     })
 }
 
 /// Draws a kind with probabilities proportional to the weights.
-fn draw(weights: &[f32; KINDS.len()], unit: f32) -> u8 {
+fn draw_kind(weights: &[f32; KINDS.len()], unit: f32) -> u8 {
     let mut left = unit * weights.iter().sum::<f32>();
+    // If rounding leaves a rest after all weights, the last kind with a weight is drawn.
     let mut last = 0;
     for (number, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
         last = number as u8;

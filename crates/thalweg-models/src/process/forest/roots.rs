@@ -45,18 +45,19 @@ impl Roots {
     /// Adds the roots of a plant at a position (rows and columns from the north-western corner) whose patch is
     /// `cells` wide.
     pub fn add(&mut self, at: Cell<f64>, cells: f64, strength: f32) {
-        self.change(at, cells, strength, u32::wrapping_add);
+        // Whole numbers make the removal exact; a sum of floats would leave remainders after plants have died.
+        self.update_cells(at, cells, strength, u32::wrapping_add);
     }
 
     /// Removes what [`Roots::add`] added.
     pub fn remove(&mut self, at: Cell<f64>, cells: f64, strength: f32) {
-        self.change(at, cells, strength, u32::wrapping_sub);
+        self.update_cells(at, cells, strength, u32::wrapping_sub);
     }
 
     /// Returns the mean density below the roots that a plant would have at a position: how crowded it would be.
     pub fn crowding(&self, at: Cell<f64>, cells: f64) -> f64 {
         let (mut sum, mut under) = (0.0, 0.0);
-        each(self.density.size(), at, cells, |cell, weight| {
+        visit_covered_cells(self.density.size(), at, cells, |cell, weight| {
             sum += f64::from(self.density[cell]) * weight;
             under += weight;
         });
@@ -65,10 +66,10 @@ impl Roots {
 
     /// Applies `sum` to the parts of each cell. Sums wrap around, so even excessive sums from a table of foreign
     /// origin can be removed again.
-    fn change(&mut self, at: Cell<f64>, cells: f64, strength: f32, sum: impl Fn(u32, u32) -> u32) {
+    fn update_cells(&mut self, at: Cell<f64>, cells: f64, strength: f32, sum: impl Fn(u32, u32) -> u32) {
         let whole = f64::from(strength) * PARTS;
         let (parts, density) = (&mut self.parts, &mut self.density);
-        each(parts.size(), at, cells, |cell, weight| {
+        visit_covered_cells(parts.size(), at, cells, |cell, weight| {
             let parts = &mut parts[cell];
             *parts = sum(*parts, (weight * whole).round() as u32);
             density[cell] = (f64::from(*parts) / PARTS) as f32;
@@ -78,27 +79,29 @@ impl Roots {
 
 /// Calls `visit` with each cell below a plant's roots and the density of a plant of strength 1 there.
 #[inline(always)]
-fn each([rows, cols]: Size, at: Cell<f64>, cells: f64, mut visit: impl FnMut((usize, usize), f64)) {
-    let columns = span(at.col, cells, cols);
-    for i in span(at.row, cells, rows) {
-        let [side, middle] = shares(at.row, cells, i);
-        // Densities for this row: over the western and eastern patches, and over the middle column of patches.
+fn visit_covered_cells([rows, cols]: Size, at: Cell<f64>, cells: f64, mut visit: impl FnMut((usize, usize), f64)) {
+    let columns = find_touched_cells(at.col, cells, cols);
+    for i in find_touched_cells(at.row, cells, rows) {
+        let [side, middle] = measure_covered_lengths(at.row, cells, i);
+        // These are the densities for this row, over the western and eastern patches and over the middle column of
+        // patches.
         let (west_east, along) = (CORNER * side + SIDE * middle, SIDE * side + middle);
         for j in columns.clone() {
-            let [side, middle] = shares(at.col, cells, j);
+            let [side, middle] = measure_covered_lengths(at.col, cells, j);
             visit((i, j), west_east * side + along * middle);
         }
     }
 }
 
 /// Returns the cells of an axis that the three patches around a position touch.
-fn span(at: f64, cells: f64, n: usize) -> std::ops::Range<usize> {
+fn find_touched_cells(at: f64, cells: f64, n: usize) -> std::ops::Range<usize> {
     let low = (at - 1.5 * cells).floor().max(0.0) as usize;
     low..((at + 1.5 * cells).ceil().max(0.0) as usize).min(n)
 }
 
 /// Returns the lengths of cell `k` that the two outer patches together and the middle patch cover.
-fn shares(at: f64, cells: f64, k: usize) -> [f64; 2] {
+fn measure_covered_lengths(at: f64, cells: f64, k: usize) -> [f64; 2] {
+    // The three patches together are three widths wide and centred on the plant.
     let (low, high) = (k as f64, k as f64 + 1.0);
     let under = |half: f64| (high.min(at + half) - low.max(at - half)).max(0.0);
     let (all, middle) = (under(1.5 * cells), under(0.5 * cells));
@@ -108,7 +111,7 @@ fn shares(at: f64, cells: f64, k: usize) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
 
     #[test]
     fn on_cells_of_a_patch_the_weights_are_the_articles() {
@@ -130,13 +133,14 @@ mod tests {
 
     #[test]
     fn what_is_taken_back_leaves_nothing_and_cells_do_not_change_the_sum() {
-        let key = Key::new(4, "roots");
+        let key = RandomKey::new(4, "roots");
         for cells in [0.05, 0.3, 1.0, 2.7, 9.0] {
             let mut roots = Roots::new([40, 50]);
             let plants: Vec<_> = (0..200u64)
                 .map(|n| {
-                    let at = Cell::from_axes(|a| key.and(n).and(a as u64).unit() * [40.0, 50.0][a]);
-                    (at, key.and(n).unit() as f32)
+                    let at =
+                        Cell::from_axes(|a| key.derive_key(n).derive_key(a as u64).uniform_unit() * [40.0, 50.0][a]);
+                    (at, key.derive_key(n).uniform_unit() as f32)
                 })
                 .collect();
             plants.iter().for_each(|(at, strength)| roots.add(*at, cells, *strength));

@@ -2,7 +2,7 @@
 
 use super::ForestRules;
 use super::kinds::{KINDS, PlantKind};
-use thalweg_core::base::cast::share_of;
+use thalweg_core::base::cast::clamp_share;
 use thalweg_core::{Field, Grid, Height};
 use thalweg_flow::D8;
 
@@ -48,21 +48,21 @@ impl PlantSite<'_> {
     }
 
     /// Returns the probability that a seed of each of [`KINDS`] takes root in cell (i, j), before crowding: 0 to 1.
-    pub fn bears(&self, i: usize, j: usize, rules: &ForestRules) -> [f32; KINDS.len()] {
+    pub fn rooting_chances(&self, i: usize, j: usize, rules: &ForestRules) -> [f32; KINDS.len()] {
         if !self.is_land(i, j, rules) {
             return [0.0; KINDS.len()];
         }
         let slope = self.slope(i, j);
-        let elevation = self.elevation(i, j) / rules.tree_line.max(1.0);
+        let elevation = self.height_above_sea(i, j) / rules.tree_line.max(1.0);
         let wetness = self.wetness(i, j, slope, rules);
-        let fertility = self.fertility.map_or(1.0, |field| share_of(field[(i, j)]));
+        let fertility = self.fertility.map_or(1.0, |field| clamp_share(field[(i, j)]));
         KINDS.map(|kind| {
             let chance = fertility
-                * within(slope, [f32::NEG_INFINITY, kind.slope])
-                * within(elevation, kind.elevation)
-                * within(wetness, kind.wetness);
+                * taper_within_limits(slope, [f32::NEG_INFINITY, kind.slope])
+                * taper_within_limits(elevation, kind.elevation)
+                * taper_within_limits(wetness, kind.wetness);
             // NaN in a layer gives a probability of zero.
-            if chance > 0.0 && self.on_shore(i, j, &kind, rules) { chance } else { 0.0 }
+            if chance > 0.0 && self.has_shore_nearby(i, j, &kind, rules) { chance } else { 0.0 }
         })
     }
 
@@ -80,7 +80,7 @@ impl PlantSite<'_> {
     }
 
     /// Returns the elevation in metres above the sea.
-    fn elevation(&self, i: usize, j: usize) -> f32 {
+    fn height_above_sea(&self, i: usize, j: usize) -> f32 {
         let sea = self.grid.sea_level.unwrap_or(Height::ZERO);
         self.ground[(i, j)].metres_f32() - sea.metres_f32()
     }
@@ -89,14 +89,16 @@ impl PlantSite<'_> {
     /// metre of contour (Montgomery & Dietrich 1994), at most 1.
     fn wetness(&self, i: usize, j: usize, slope: f32, rules: &ForestRules) -> f32 {
         let Some(discharge) = self.discharge else { return 0.0 };
+        // The sine is the tangent over √(1 + tangent²).
         let sine = (slope / (1.0 + slope * slope).sqrt()).max(LEVEL);
         (discharge[(i, j)] / self.grid.cell as f32 / (rules.transmissivity * sine)).clamp(0.0, 1.0)
     }
 
     /// Returns true if open water is as near as the kind needs it. Only the eight directions at that distance are
     /// tested; a neighbouring cell is always near enough.
-    fn on_shore(&self, i: usize, j: usize, kind: &PlantKind, rules: &ForestRules) -> bool {
+    fn has_shore_nearby(&self, i: usize, j: usize, kind: &PlantKind, rules: &ForestRules) -> bool {
         let Some(shore) = kind.shore else { return true };
+        // The distance is at least one cell, so that a shore is found on cells that are wider.
         let cells = (shore / self.grid.cell).round().max(1.0) as isize;
         let [rows, cols] = self.grid.size;
         D8::OFFSETS.iter().any(|[di, dj]| {
@@ -108,6 +110,6 @@ impl PlantSite<'_> {
 }
 
 /// Returns 1 well inside two limits, falling linearly to 0 at the limits and beyond.
-fn within(x: f32, [low, high]: [f32; 2]) -> f32 {
+fn taper_within_limits(x: f32, [low, high]: [f32; 2]) -> f32 {
     ((x - low) / SOFT).min((high - x) / SOFT).clamp(0.0, 1.0)
 }

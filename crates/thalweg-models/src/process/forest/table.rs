@@ -27,17 +27,18 @@ impl Forest {
     /// Returns an error if a plant is outside the grid, is of an unknown kind, has a size that is not above 0 and at
     /// most 1, or a patch that is not above 0 or is more than 64 cells wide; if two plants have the same number; or
     /// if there are more than twice [`MAX_TREES`].
-    pub fn of(mut trees: Vec<Tree>, grid: &Grid) -> Result<Self> {
+    pub fn from_trees(mut trees: Vec<Tree>, grid: &Grid) -> Result<Self> {
         if trees.len() as f64 > 2.0 * MAX_TREES || !trees.iter().all(|tree| is_possible(tree, grid)) {
-            return Err(Error::layer(TREES, "is not a table of plants inside this terrain"));
+            return Err(Error::invalid_layer(TREES, "is not a table of plants inside this terrain"));
         }
+        // A new plant takes the number after that of the last one, which this order makes the highest.
         trees.sort_by_key(|tree| tree.number);
         if trees.windows(2).any(|pair| pair[0].number == pair[1].number) {
-            return Err(Error::layer(TREES, "has a number twice; each plant needs its own number"));
+            return Err(Error::invalid_layer(TREES, "has a number twice; each plant needs its own number"));
         }
         let mut forest = Self::new(grid);
         for tree in &trees {
-            forest.roots.add(tree.at(), f64::from(tree.patch) / grid.cell, tree.kind().roots);
+            forest.roots.add(tree.position(), f64::from(tree.patch) / grid.cell, tree.kind().roots);
         }
         Ok(Self { trees, ..forest })
     }
@@ -46,15 +47,15 @@ impl Forest {
     ///
     /// # Errors
     /// Returns an error if the table, which may come from anywhere, lacks a column or has one of another type, or if
-    /// a row is no valid plant inside this terrain, as for [`Forest::of`].
+    /// a row is no valid plant inside this terrain, as for [`Forest::from_trees`].
     pub fn read(terrain: &Terrain) -> Result<Self> {
         let Some(table) = terrain.tables.get(TREES) else { return Ok(Self::new(&terrain.grid)) };
-        Self::of(trees(table, &terrain.grid)?, &terrain.grid)
+        Self::from_trees(read_trees(table, &terrain.grid)?, &terrain.grid)
     }
 
     /// Returns the plants as a table; `grid` is the grid that they stand on.
-    pub fn table(&self, grid: &Grid) -> Table {
-        table(&self.trees, grid)
+    pub fn to_table(&self, grid: &Grid) -> Table {
+        pack_trees(&self.trees, grid)
     }
 
     /// Writes the forest to a terrain: the table `trees`, if there are any plants, and the layer of density.
@@ -65,9 +66,9 @@ impl Forest {
         if self.trees.is_empty() {
             terrain.tables.remove(TREES);
         } else {
-            terrain.tables.insert(TREES.to_string(), self.table(&terrain.grid));
+            terrain.tables.insert(TREES.to_string(), self.to_table(&terrain.grid));
         }
-        terrain.insert(&TREE_DENSITY, Cells::Float(self.roots.into_density()))
+        terrain.insert_layer(&TREE_DENSITY, Cells::Float(self.roots.into_density()))
     }
 }
 
@@ -85,7 +86,7 @@ fn is_possible(tree: &Tree, grid: &Grid) -> bool {
 
 /// A plant as stored in a row of the table.
 #[derive(Clone, Copy, Default)]
-struct Plant {
+struct PlantRow {
     number: u64,
     /// The cell in the world.
     cell: Cell<i64>,
@@ -97,11 +98,11 @@ struct Plant {
     patch: f32,
 }
 
-impl Row for Plant {
-    const THING: &'static str = "plant";
+impl Row for PlantRow {
+    const ITEM_NAME: &'static str = "plant";
 
     columns! {
-        Plant {
+        PlantRow {
             number: i64, "1" = number;
             row: i64, "cell" = cell[0];
             column: i64, "cell" = cell[1];
@@ -115,28 +116,29 @@ impl Row for Plant {
     }
 }
 
-impl Plant {
-    fn of(tree: &Tree, grid: &Grid) -> Self {
+impl PlantRow {
+    fn from_tree(tree: &Tree, grid: &Grid) -> Self {
         let Tree { number, kind, size, age, patch, .. } = *tree;
         let cell = Cell::from_axes(|axis| grid.origin[axis] + i64::from(tree.cell[axis]));
         Self { number, cell, kind, age, part: tree.part.map(|part| f32::from(part) / 65_536.0), size, patch }
     }
 
-    fn tree(self, grid: &Grid) -> Option<Tree> {
+    fn into_tree(self, grid: &Grid) -> Option<Tree> {
         let Self { number, kind, age, size, patch, .. } = self;
-        let cell = grid.local(self.cell)?.map(|at| at as u32);
+        let cell = grid.local_cell(self.cell)?.map(|at| at as u32);
         let inside = [self.part.row, self.part.col].iter().all(|part| (0.0..1.0).contains(part));
+        // The fraction is stored in 1/65 536 of a cell; the product is below 65 536 where `inside` is true.
         let part = self.part.map(|part| (part * 65_536.0) as u16);
         inside.then_some(Tree { number, cell, part, kind, size, age, patch })
     }
 }
 
 /// Reads the plants of a table.
-fn trees(table: &Table, grid: &Grid) -> Result<Vec<Tree>> {
-    Plant::read(TREES, table, |plant| plant.tree(grid))
+fn read_trees(table: &Table, grid: &Grid) -> Result<Vec<Tree>> {
+    PlantRow::read_accepted(TREES, table, |plant| plant.into_tree(grid))
 }
 
 /// Converts plants to a table.
-fn table(trees: &[Tree], grid: &Grid) -> Table {
-    Plant::pack(trees.iter().map(|tree| Plant::of(tree, grid)))
+fn pack_trees(trees: &[Tree], grid: &Grid) -> Table {
+    PlantRow::pack(trees.iter().map(|tree| PlantRow::from_tree(tree, grid)))
 }

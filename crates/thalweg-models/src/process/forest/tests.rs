@@ -22,10 +22,12 @@ impl World {
         };
         Self {
             grid,
-            ground: Field::generate(size, |i, j| Height::saturating(if share(i, j)[1] < 0.1 { -1.0 } else { 300.0 })),
-            nodata: Field::generate(size, |i, j| inside(i, j, [0.0, 0.9], [0.2, 1.0])),
-            pool: Field::generate(size, |i, j| Height(i32::from(inside(i, j, [0.3, 0.3], [0.5, 0.6])))),
-            discharge: Field::generate(size, |i, j| if inside(i, j, [0.7, 0.2], [0.75, 1.0]) { 0.2 } else { 0.0 }),
+            ground: Field::from_fn(size, |i, j| {
+                Height::from_metres_clamped(if share(i, j)[1] < 0.1 { -1.0 } else { 300.0 })
+            }),
+            nodata: Field::from_fn(size, |i, j| inside(i, j, [0.0, 0.9], [0.2, 1.0])),
+            pool: Field::from_fn(size, |i, j| Height(i32::from(inside(i, j, [0.3, 0.3], [0.5, 0.6])))),
+            discharge: Field::from_fn(size, |i, j| if inside(i, j, [0.7, 0.2], [0.75, 1.0]) { 0.2 } else { 0.0 }),
         }
     }
 
@@ -44,7 +46,7 @@ impl World {
     fn grown(&self, rules: &ForestRules, steps: u64) -> Forest {
         let mut forest = Forest::new(&self.grid);
         for step in 0..steps {
-            forest.step(&self.site(), rules, Key::new(9, "forest").and(step));
+            forest.advance_step(&self.site(), rules, RandomKey::new(9, "forest").derive_key(step));
         }
         forest
     }
@@ -53,7 +55,7 @@ impl World {
 fn plain(size: Size, cell: f64) -> World {
     let mut world = World::new(size, cell);
     world.grid.sea_level = None;
-    world.ground = Field::new(size, Height::saturating(300.0));
+    world.ground = Field::new(size, Height::from_metres_clamped(300.0));
     world.nodata = Field::new(size, false);
     world.pool = Field::new(size, Height::ZERO);
     world.discharge = Field::new(size, 0.0);
@@ -79,11 +81,11 @@ fn none_stands_in_water_even_when_it_rises() {
     assert!(forest.trees().len() > 500, "{}", forest.trees().len());
     assert_dry(&forest, &world, &rules);
     // The pond grows, the stream moves and the sea rises: the plants that stood there die in the next step.
-    world.pool = Field::generate([60, 60], |i, _| Height(i32::from((10..40).contains(&i))));
-    world.discharge = Field::generate([60, 60], |_, j| if j == 30 { 0.06 } else { 0.04 });
-    world.ground = Field::generate([60, 60], |_, j| Height::saturating(if j < 20 { -2.0 } else { 300.0 }));
+    world.pool = Field::from_fn([60, 60], |i, _| Height(i32::from((10..40).contains(&i))));
+    world.discharge = Field::from_fn([60, 60], |_, j| if j == 30 { 0.06 } else { 0.04 });
+    world.ground = Field::from_fn([60, 60], |_, j| Height::from_metres_clamped(if j < 20 { -2.0 } else { 300.0 }));
     let before = forest.trees().len() as u64;
-    let (born, died) = forest.step(&world.site(), &rules, Key::new(1, "flood"));
+    let (born, died) = forest.advance_step(&world.site(), &rules, RandomKey::new(1, "flood"));
     assert_dry(&forest, &world, &rules);
     assert!(died > 300 && forest.trees().len() as u64 == before + born - died);
 }
@@ -92,9 +94,9 @@ fn none_stands_in_water_even_when_it_rises() {
 fn when_all_are_gone_no_density_is_left() {
     let mut world = World::new([50, 70], 7.0);
     let mut forest = world.grown(&quick(), 120);
-    assert!(forest.density().as_slice().iter().any(|d| *d > 0.5));
+    assert!(forest.root_density().as_slice().iter().any(|d| *d > 0.5));
     world.grid.sea_level = Some(Height::MAX);
-    forest.step(&world.site(), &quick(), Key::new(2, "flood"));
+    forest.advance_step(&world.site(), &quick(), RandomKey::new(2, "flood"));
     assert_eq!(forest, Forest::new(&world.grid));
 }
 
@@ -106,9 +108,9 @@ fn seeds_fly_as_far_as_they_are_said_to() {
     let rules = ForestRules { spawn: 0.0, seed: 1.0, death: 0.0, spread: 60.0, cap: 1e9, ..ForestRules::default() };
     let mut flights = Vec::new();
     for n in 0..4000 {
-        let mut forest = Forest::of(vec![tree], &world.grid).unwrap();
-        assert_eq!(forest.step(&world.site(), &rules, Key::new(n, "seed")), (1, 0));
-        let Cell { row: y, col: x } = forest.trees()[1].at().map(|at| (at - 100.0) * 5.0);
+        let mut forest = Forest::from_trees(vec![tree], &world.grid).unwrap();
+        assert_eq!(forest.advance_step(&world.site(), &rules, RandomKey::new(n, "seed")), (1, 0));
+        let Cell { row: y, col: x } = forest.trees()[1].position().map(|at| (at - 100.0) * 5.0);
         assert!(y.abs() <= 60.0 && x.abs() <= 60.0 && forest.trees()[1].kind == 1);
         flights.push([y, x]);
     }
@@ -134,11 +136,11 @@ fn plants_grow_as_the_rule_says_and_die_at_their_rate() {
         age: 0,
         patch: 5.0,
     };
-    let mut forest = Forest::of((0..160_000).map(tree).collect(), &world.grid).unwrap();
+    let mut forest = Forest::from_trees((0..160_000).map(tree).collect(), &world.grid).unwrap();
     let rules = ForestRules { spawn: 0.0, seed: 0.0, ..ForestRules::default() };
     let mut died = 0;
     for step in 0..20 {
-        died += forest.step(&world.site(), &rules, Key::new(3, "age").and(step)).1;
+        died += forest.advance_step(&world.site(), &rules, RandomKey::new(3, "age").derive_key(step)).1;
     }
     // 1 − 0.5·0.95²⁰.
     assert!(forest.trees().iter().all(|tree| (tree.size - 0.820_757).abs() < 1e-5 && tree.age == 20));
@@ -151,8 +153,8 @@ fn kinds_keep_to_their_places() {
     let size = [120, 120];
     let mut world = plain(size, 10.0);
     // From the sea to 1.4 times the tree line; water seeps in every other band of ten columns.
-    world.discharge = Field::generate(size, |_, j| if j % 20 < 10 { 1e-5 } else { 4e-2 });
-    world.ground = Field::generate(size, |i, _| Height::saturating(2.9 * i as f64));
+    world.discharge = Field::from_fn(size, |_, j| if j % 20 < 10 { 1e-5 } else { 4e-2 });
+    world.ground = Field::from_fn(size, |i, _| Height::from_metres_clamped(2.9 * i as f64));
     let rules = ForestRules { tree_line: 250.0, ..quick() };
     let forest = world.grown(&rules, 200);
     let mut seen = [0; KINDS.len()];
@@ -167,8 +169,10 @@ fn kinds_keep_to_their_places() {
     assert!(seen[5] == 0 && seen[..5].iter().all(|n| *n > 20), "{seen:?}");
     let off = ForestRules { shares: [0.0, 1.0, 0.0, 0.0, 0.0, 0.0], ..rules };
     assert!(world.grown(&off, 60).trees().iter().all(|tree| tree.kind == 1));
-    let steep =
-        World { ground: Field::generate(size, |i, _| Height::saturating(13.0 * i as f64)), ..plain(size, 10.0) };
+    let steep = World {
+        ground: Field::from_fn(size, |i, _| Height::from_metres_clamped(13.0 * i as f64)),
+        ..plain(size, 10.0)
+    };
     // 52° is steeper than any kind tolerates.
     assert!(steep.grown(&quick(), 20).trees().is_empty());
 }
@@ -195,14 +199,14 @@ fn a_forest_fills_up_and_no_further() {
     let mut forest = world.grown(&rules, 250);
     let count = forest.trees().len();
     for step in 0..150 {
-        forest.step(&world.site(), &rules, Key::new(5, "later").and(step));
+        forest.advance_step(&world.site(), &rules, RandomKey::new(5, "later").derive_key(step));
     }
     let later = forest.trees().len();
     assert!((later as f64 / count as f64 - 1.0).abs() < 0.15, "{count} {later}");
-    assert!((later as f64) < rules.most(&world.grid), "{later}");
+    assert!((later as f64) < rules.estimate_capacity(&world.grid), "{later}");
     // Seeds find gaps until the mean density below their roots is nowhere below the cap, so the overall mean is above
     // it.
-    let density = forest.density().as_slice();
+    let density = forest.root_density().as_slice();
     let mean = density.iter().sum::<f32>() / density.len() as f32;
     assert!((0.8..1.25).contains(&mean) && density.iter().all(|d| *d < 2.5), "{mean}");
 }
@@ -212,7 +216,7 @@ fn cells_do_not_change_the_forest() {
     let rules = ForestRules { spawn: 60.0, ..ForestRules::default() };
     let figures = [[60usize, 20], [240, 5]].map(|[n, cell]| {
         let forest = plain([n, n], cell as f64).grown(&rules, 300);
-        let density: f64 = forest.density().as_slice().iter().map(|d| f64::from(*d)).sum();
+        let density: f64 = forest.root_density().as_slice().iter().map(|d| f64::from(*d)).sum();
         [density / (n * n) as f64, forest.trees().len() as f64]
     });
     for k in 0..2 {
@@ -234,12 +238,12 @@ fn threads_and_the_table_change_nothing() {
     let mut terrain = Terrain::new(world.grid.clone());
     let mut broken = Forest::new(&world.grid);
     for step in 0..110 {
-        broken.step(&world.site(), &rules, Key::new(9, "forest").and(step));
+        broken.advance_step(&world.site(), &rules, RandomKey::new(9, "forest").derive_key(step));
         broken.write(&mut terrain).unwrap();
         broken = Forest::read(&terrain).unwrap();
     }
     assert_eq!(one, broken);
-    assert_eq!(terrain.float(&TREE_DENSITY), Some(one.density()));
+    assert_eq!(terrain.float_layer(&TREE_DENSITY), Some(one.root_density()));
 }
 
 #[test]

@@ -4,28 +4,29 @@ use multiversion::multiversion;
 use rayon::prelude::*;
 
 use crate::model::MassBalance;
-use crate::process::slopes::{Bounds, fits};
-use thalweg_core::base::cast::{self, share_of};
+use crate::process::slopes::{Bounds, check_field_size};
+use thalweg_core::base::cast::{self, clamp_share};
 use thalweg_core::terrain::LOOSE;
 use thalweg_core::{Field, Height, Result, Topology};
 
 /// The greatest spread, κ·t/dx², of one pass; below a quarter, no cell passes the mean of its neighbours.
-pub const PASS: f64 = 0.2;
+pub const MAX_PASS_SPREAD: f64 = 0.2;
 
 /// Returns the number of passes for a spread.
-pub fn passes(spread: f64) -> u32 {
+pub fn count_passes(spread: f64) -> u32 {
     // The tolerance ensures that a spread divided by its number of passes counts as one pass, however the division
     // was rounded.
-    (spread / PASS - 1e-9).ceil().max(1.0) as u32
+    (spread / MAX_PASS_SPREAD - 1e-9).ceil().max(1.0) as u32
 }
 
 /// Applies linear diffusion to the ground, ∂z/∂t = κ·∇²z (Culling 1960, doi:10.1086/626663), over `spread` = κ·t/dx².
+/// For example, κ = 0.01 m²/a over 1000 years on cells of 10 m is a spread of 0.1.
 ///
-/// It runs explicit passes of at most [`PASS`]. In each, a cell gives spread·share·(z − zₖ) to each lower one of its
-/// four neighbours, rounded down to the height unit, so that what one gives the other receives. Amounts below one
-/// unit do not move: a drop of less than 1/spread units (0.08 mm from cell to cell at a full pass) stays. No cell
-/// rises above its highest or falls below its lowest neighbour. Nothing crosses the edges of the grid, where they are
-/// not looped, nor the border of cells without data.
+/// It runs explicit passes of at most [`MAX_PASS_SPREAD`]. In each, a cell gives spread·share·(z − zₖ) to each lower
+/// one of its four neighbours, rounded down to the height unit, so that what one gives the other receives. Amounts
+/// below one unit do not move: a drop of less than 1/spread units (0.08 mm from cell to cell at a full pass) stays. No
+/// cell rises above its highest or falls below its lowest neighbour. Nothing crosses the edges of the grid, where they
+/// are not looped, nor the border of cells without data.
 ///
 /// Sediment (`loose`), if given, is moved first, and all deposits become sediment. `share` is the share of its
 /// outflow, 0 to 1, that a cell gives; greater values count as 1, and NaN as 0. Cells in `bounds.held` keep their
@@ -37,31 +38,32 @@ pub fn passes(spread: f64) -> u32 {
 /// # Examples
 /// ```
 /// use thalweg_core::{Field, Height};
-/// use thalweg_models::process::slopes::{Bounds, diffuse};
+/// use thalweg_models::process::slopes::{Bounds, diffuse_ground};
 ///
-/// let mut ground = Field::from_vec([1, 2], [100.0, 0.0].map(Height::saturating).to_vec())?;
+/// let mut ground = Field::from_vec([1, 2], [100.0, 0.0].map(Height::from_metres_clamped).to_vec())?;
 /// // One pass, in which the higher cell gives an eighth of the drop to the lower one.
-/// let balance = diffuse(&mut ground, None, Bounds::default(), None, 0.125)?;
+/// let balance = diffuse_ground(&mut ground, None, Bounds::default(), None, 0.125)?;
 /// assert_eq!(ground.map(|height| height.metres()).as_slice(), [87.5, 12.5]);
 /// assert_eq!(balance.solid_change(), 0);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn diffuse(
+pub fn diffuse_ground(
     ground: &mut Field<Height>,
     mut loose: Option<&mut Field<Height>>,
     bounds: Bounds<'_>,
     share: Option<&Field<f32>>,
     spread: f64,
 ) -> Result<MassBalance> {
-    bounds.check(ground.size())?;
-    fits(LOOSE.name, loose.as_ref().map(|loose| loose.size()), ground.size())?;
-    fits("share", share.map(Field::size), ground.size())?;
+    bounds.check_sizes(ground.size())?;
+    check_field_size(LOOSE.name, loose.as_ref().map(|loose| loose.size()), ground.size())?;
+    check_field_size("share", share.map(Field::size), ground.size())?;
     let mut budget = MassBalance::default();
     if spread > 0.0 && !ground.is_empty() {
-        let passes = passes(spread);
-        let rate = (spread / f64::from(passes)).min(PASS) as f32;
+        let passes = count_passes(spread);
+        // The passes are equal. The limit also catches a quotient that was rounded above the greatest spread.
+        let rate = (spread / f64::from(passes)).min(MAX_PASS_SPREAD) as f32;
         for _ in 0..passes {
-            budget += pass(ground, loose.as_deref_mut(), bounds, Gives { share, rate });
+            budget += run_pass(ground, loose.as_deref_mut(), bounds, DiffusionShare { share, rate });
         }
     }
     Ok(budget)
@@ -72,29 +74,29 @@ const BAND: usize = 64;
 
 /// The share of a drop that each cell gives.
 #[derive(Clone, Copy)]
-struct Gives<'a> {
+struct DiffusionShare<'a> {
     share: Option<&'a Field<f32>>,
     rate: f32,
 }
 
-impl Gives<'_> {
-    fn row(self, i: usize, row: &mut [f32]) {
+impl DiffusionShare<'_> {
+    fn fill_row(self, i: usize, row: &mut [f32]) {
         match self.share {
             None => row.fill(self.rate),
             Some(share) => {
                 for (give, share) in row.iter_mut().zip(share.row(i)) {
-                    *give = self.rate * share_of(*share);
+                    *give = self.rate * clamp_share(*share);
                 }
             }
         }
     }
 }
 
-fn pass(
+fn run_pass(
     ground: &mut Field<Height>,
     loose: Option<&mut Field<Height>>,
     bounds: Bounds<'_>,
-    gives: Gives<'_>,
+    gives: DiffusionShare<'_>,
 ) -> MassBalance {
     let [rows, cols] = ground.size();
     let topology = Topology { size: [rows, cols], looped: bounds.looped };
@@ -105,11 +107,11 @@ fn pass(
         .map(|b| {
             let last = (b * BAND).min(rows) - 1;
             let (mut flows, mut give) = (vec![0; cols], [vec![0.0; cols], vec![0.0; cols]]);
-            if let Some(i) = topology.line(0, last as isize + 1) {
-                gives.row(last, &mut give[0]);
-                gives.row(i, &mut give[1]);
-                between(ground.row(last), ground.row(i), &give[0], &give[1], &mut flows);
-                wall(&mut flows, void(last), void(i));
+            if let Some(i) = topology.wrap_line(0, last as isize + 1) {
+                gives.fill_row(last, &mut give[0]);
+                gives.fill_row(i, &mut give[1]);
+                compute_flows(ground.row(last), ground.row(i), &give[0], &give[1], &mut flows);
+                block_flows(&mut flows, void(last), void(i));
             }
             flows
         })
@@ -123,31 +125,31 @@ fn pass(
         let mut north = borders[(band + borders.len() - 1) % borders.len()].clone();
         let (mut south, mut east) = (vec![0; cols], vec![0; cols + 1]);
         let mut budget = MassBalance::default();
-        gives.row(band * BAND, &mut give[0]);
+        gives.fill_row(band * BAND, &mut give[0]);
         for r in 0..count {
             let i = band * BAND + r;
             let (row, below) = ground[r * cols..].split_at_mut(cols);
             if r + 1 == count {
                 south.copy_from_slice(&borders[band]);
             } else {
-                gives.row(i + 1, &mut give[1]);
-                between(row, &below[..cols], &give[0], &give[1], &mut south);
-                wall(&mut south, void(i), void(i + 1));
+                gives.fill_row(i + 1, &mut give[1]);
+                compute_flows(row, &below[..cols], &give[0], &give[1], &mut south);
+                block_flows(&mut south, void(i), void(i + 1));
             }
             let along = &mut east[1..cols];
-            between(&row[..cols - 1], &row[1..], &give[0][..cols - 1], &give[0][1..], along);
-            wall(along, void(i), void(i).map(|mask| &mask[1..]));
+            compute_flows(&row[..cols - 1], &row[1..], &give[0][..cols - 1], &give[0][1..], along);
+            block_flows(along, void(i), void(i).map(|mask| &mask[1..]));
             if topology.looped[1] {
                 let (last, ends) = (cols - 1, &mut [0]);
-                between(&row[last..], &row[..1], &give[0][last..], &give[0][..1], ends);
-                wall(ends, void(i).map(|mask| &mask[last..]), void(i));
+                compute_flows(&row[last..], &row[..1], &give[0][last..], &give[0][..1], ends);
+                block_flows(ends, void(i).map(|mask| &mask[last..]), void(i));
                 (east[0], east[cols]) = (ends[0], ends[0]);
             }
             let flows = [&north[..], &south[..], &east[..cols], &east[1..]];
             let loose = loose.as_deref_mut().map(|loose| &mut loose[r * cols..(r + 1) * cols]);
             match bounds.held.map(|mask| mask.row(i)).filter(|mask| mask.contains(&true)) {
-                None => budget += apply(row, loose, flows),
-                Some(held) => budget += apply_held(row, loose, flows, held),
+                None => budget += apply_flows(row, loose, flows),
+                Some(held) => budget += apply_with_fixed_cells(row, loose, flows, held),
             }
             std::mem::swap(&mut north, &mut south);
             give.swap(0, 1);
@@ -170,19 +172,21 @@ fn pass(
 
 /// Computes the flow from each cell of `a` to its neighbour in `b` in height units (negative: the other way).
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn between(a: &[Height], b: &[Height], give_a: &[f32], give_b: &[f32], flows: &mut [i32]) {
+fn compute_flows(a: &[Height], b: &[Height], give_a: &[f32], give_b: &[f32], flows: &mut [i32]) {
     let count = flows.len();
     let (a, b, give_a, give_b) = (&a[..count], &b[..count], &give_a[..count], &give_b[..count]);
     for j in 0..count {
+        // At most one of the two directions has a flow, and it is rounded down; 1/65 536 m is the least amount that
+        // moves.
         let fall = a[j].0 - b[j].0;
-        let down = cast::floor(give_a[j] * fall.max(0) as f32);
-        let up = cast::floor(give_b[j] * (-fall).max(0) as f32);
+        let down = cast::floor_to_int(give_a[j] * fall.max(0) as f32);
+        let up = cast::floor_to_int(give_b[j] * (-fall).max(0) as f32);
         flows[j] = down - up;
     }
 }
 
 /// Sets flows to or from cells without data to zero.
-fn wall(flows: &mut [i32], a: Option<&[bool]>, b: Option<&[bool]>) {
+fn block_flows(flows: &mut [i32], a: Option<&[bool]>, b: Option<&[bool]>) {
     if let (Some(a), Some(b)) = (a, b) {
         for (flow, (a, b)) in flows.iter_mut().zip(a.iter().zip(b)) {
             *flow = if *a || *b { 0 } else { *flow };
@@ -192,28 +196,28 @@ fn wall(flows: &mut [i32], a: Option<&[bool]>, b: Option<&[bool]>) {
 
 /// Returns what cell `j` receives and what it gives, from the flows across its north, south, west and east side.
 #[inline(always)]
-fn exchange([north, south, west, east]: [&[i32]; 4], j: usize) -> [i32; 2] {
+fn sum_cell_exchange([north, south, west, east]: [&[i32]; 4], j: usize) -> [i32; 2] {
     let come = north[j].max(0) + (-south[j]).max(0) + west[j].max(0) + (-east[j]).max(0);
     let leave = (-north[j]).max(0) + south[j].max(0) + (-west[j]).max(0) + east[j].max(0);
     [come, leave]
 }
 
 /// Applies the flows to a row.
-fn apply(row: &mut [Height], loose: Option<&mut [Height]>, flows: [&[i32]; 4]) -> MassBalance {
+fn apply_flows(row: &mut [Height], loose: Option<&mut [Height]>, flows: [&[i32]; 4]) -> MassBalance {
     let [come, leave] = match loose {
-        Some(loose) => apply_loose(row, loose, flows),
-        None => apply_bare(row, flows),
+        Some(loose) => apply_with_sediment(row, loose, flows),
+        None => apply_without_sediment(row, flows),
     };
     MassBalance { eroded: leave.into(), deposited: come.into(), ..MassBalance::default() }
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn apply_loose(row: &mut [Height], loose: &mut [Height], flows: [&[i32]; 4]) -> [i64; 2] {
+fn apply_with_sediment(row: &mut [Height], loose: &mut [Height], flows: [&[i32]; 4]) -> [i64; 2] {
     let count = row.len();
     let (loose, flows) = (&mut loose[..count], flows.map(|flows| &flows[..count]));
     let mut sums = [0, 0];
     for j in 0..count {
-        let [come, leave] = exchange(flows, j);
+        let [come, leave] = sum_cell_exchange(flows, j);
         row[j].0 += come - leave;
         loose[j].0 = (loose[j].0 - leave).max(0) + come;
         sums = [sums[0] + i64::from(come), sums[1] + i64::from(leave)];
@@ -222,12 +226,12 @@ fn apply_loose(row: &mut [Height], loose: &mut [Height], flows: [&[i32]; 4]) -> 
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn apply_bare(row: &mut [Height], flows: [&[i32]; 4]) -> [i64; 2] {
+fn apply_without_sediment(row: &mut [Height], flows: [&[i32]; 4]) -> [i64; 2] {
     let count = row.len();
     let flows = flows.map(|flows| &flows[..count]);
     let mut sums = [0, 0];
     for j in 0..count {
-        let [come, leave] = exchange(flows, j);
+        let [come, leave] = sum_cell_exchange(flows, j);
         row[j].0 += come - leave;
         sums = [sums[0] + i64::from(come), sums[1] + i64::from(leave)];
     }
@@ -235,10 +239,15 @@ fn apply_bare(row: &mut [Height], flows: [&[i32]; 4]) -> [i64; 2] {
 }
 
 /// Applies the flows to a row in which some cells keep their height.
-fn apply_held(row: &mut [Height], mut loose: Option<&mut [Height]>, flows: [&[i32]; 4], held: &[bool]) -> MassBalance {
+fn apply_with_fixed_cells(
+    row: &mut [Height],
+    mut loose: Option<&mut [Height]>,
+    flows: [&[i32]; 4],
+    held: &[bool],
+) -> MassBalance {
     let mut budget = MassBalance::default();
     for (j, height) in row.iter_mut().enumerate() {
-        let [come, leave] = exchange(flows, j);
+        let [come, leave] = sum_cell_exchange(flows, j);
         if held[j] {
             budget.exported += i128::from(come);
             budget.added += i128::from(leave);
@@ -257,11 +266,11 @@ fn apply_held(row: &mut [Height], mut loose: Option<&mut [Height]>, flows: [&[i3
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::base::rng::Key;
+    use thalweg_core::base::rng::RandomKey;
     use thalweg_core::terrain::height::UNITS;
 
     fn metres(size: [usize; 2], z: impl Fn(f64, f64) -> f64 + Sync) -> Field<Height> {
-        Field::generate(size, |i, j| Height::from_metres(z(i as f64, j as f64)).unwrap())
+        Field::from_fn(size, |i, j| Height::from_metres(z(i as f64, j as f64)).unwrap())
     }
 
     fn solid(ground: &Field<Height>) -> i128 {
@@ -276,7 +285,7 @@ mod tests {
         let (rows, cols, spread) = (5, 24, 20.0);
         let mode = |j: f64| libm::cos(std::f64::consts::PI * (j + 0.5) / cols as f64);
         let mut ground = metres([rows, cols], |_, j| 100.0 * mode(j));
-        diffuse(&mut ground, None, Bounds::default(), None, spread).unwrap();
+        diffuse_ground(&mut ground, None, Bounds::default(), None, spread).unwrap();
         let left = 100.0 * libm::exp(-spread * (std::f64::consts::PI / cols as f64).powi(2));
         for j in 0..cols {
             let (is, want) = (ground[(2, j)].metres(), left * mode(j as f64));
@@ -297,7 +306,7 @@ mod tests {
         };
         let mut ground = metres([81, 81], heap(variance));
         let before = solid(&ground);
-        diffuse(&mut ground, None, Bounds::default(), None, spread).unwrap();
+        diffuse_ground(&mut ground, None, Bounds::default(), None, spread).unwrap();
         assert_eq!(solid(&ground), before);
         let want = heap(variance + 2.0 * spread);
         for i in 0..81 {
@@ -316,9 +325,9 @@ mod tests {
     fn an_even_slope_between_held_ends_stands() {
         let mut ground = metres([3, 30], |_, j| 4.0 * j);
         let before = ground.clone();
-        let held = Field::generate([3, 30], |_, j| j == 0 || j == 29);
+        let held = Field::from_fn([3, 30], |_, j| j == 0 || j == 29);
         let bounds = Bounds { held: Some(&held), ..Bounds::default() };
-        let budget = diffuse(&mut ground, None, bounds, None, 7.0).unwrap();
+        let budget = diffuse_ground(&mut ground, None, bounds, None, 7.0).unwrap();
         assert_eq!(ground, before);
         assert_eq!((budget.exported, budget.added, budget.solid_change()), (budget.added, budget.exported, 0));
         // Spread times drop times rows; each of the 35 passes is rounded down by less than one unit.
@@ -329,17 +338,19 @@ mod tests {
     #[test]
     fn mass_closes_with_holes_bands_held_cells_and_loose_ground() {
         let size = [3 * BAND + 5, 37];
-        let key = Key::new(3, "creep");
+        let key = RandomKey::new(3, "creep");
         let rough = |scale: f64, salt: u64| {
-            Field::generate(size, |i, j| Height::saturating(scale * key.and(salt).cell([i as i64, j as i64]).unit()))
+            Field::from_fn(size, |i, j| {
+                Height::from_metres_clamped(scale * key.derive_key(salt).for_cell([i as i64, j as i64]).uniform_unit())
+            })
         };
         let (mut ground, mut loose) = (rough(90.0, 0), rough(3.0, 1));
-        let void = Field::generate(size, |i, j| (i * 7 + j * 3) % 11 == 0);
-        let held = Field::generate(size, |i, _| i == 0);
-        let share = Field::generate(size, |i, j| (i + j) as f32 / 100.0);
+        let void = Field::from_fn(size, |i, j| (i * 7 + j * 3) % 11 == 0);
+        let held = Field::from_fn(size, |i, _| i == 0);
+        let share = Field::from_fn(size, |i, j| (i + j) as f32 / 100.0);
         let (start, skin) = (ground.clone(), loose.clone());
         let bounds = Bounds { nodata: Some(&void), held: Some(&held), ..Bounds::default() };
-        let budget = diffuse(&mut ground, Some(&mut loose), bounds, Some(&share), 1.3).unwrap();
+        let budget = diffuse_ground(&mut ground, Some(&mut loose), bounds, Some(&share), 1.3).unwrap();
         assert_eq!(solid(&ground) - solid(&start), budget.solid_change());
         assert!(budget.exported > 0 && budget.added > 0 && budget.eroded > 0);
         for k in 0..ground.len() {
@@ -353,15 +364,17 @@ mod tests {
     #[test]
     fn bands_do_not_show() {
         let size = [2 * BAND + 3, 21];
-        let key = Key::new(4, "bands");
-        let ground = Field::generate(size, |i, j| Height::saturating(50.0 * key.cell([i as i64, j as i64]).unit()));
+        let key = RandomKey::new(4, "bands");
+        let ground = Field::from_fn(size, |i, j| {
+            Height::from_metres_clamped(50.0 * key.for_cell([i as i64, j as i64]).uniform_unit())
+        });
         let mut fast = ground.clone();
-        diffuse(&mut fast, None, Bounds::default(), None, PASS).unwrap();
+        diffuse_ground(&mut fast, None, Bounds::default(), None, MAX_PASS_SPREAD).unwrap();
         let flow = |a: Height, b: Height| {
             let fall = (a.0 - b.0) as f32;
-            (PASS as f32 * fall.abs()).floor() as i32 * fall.signum() as i32
+            (MAX_PASS_SPREAD as f32 * fall.abs()).floor() as i32 * fall.signum() as i32
         };
-        let plain = Field::generate(size, |i, j| {
+        let plain = Field::from_fn(size, |i, j| {
             let mut height = ground[(i, j)].0;
             for (r, c) in [(i.wrapping_sub(1), j), (i + 1, j), (i, j.wrapping_sub(1)), (i, j + 1)] {
                 if r < size[0] && c < size[1] {
@@ -377,6 +390,6 @@ mod tests {
     fn fields_of_another_size_are_refused() {
         let mut ground = Field::new([4, 4], Height::ZERO);
         let share = Field::new([4, 5], 1.0);
-        assert!(diffuse(&mut ground, None, Bounds::default(), Some(&share), 1.0).is_err());
+        assert!(diffuse_ground(&mut ground, None, Bounds::default(), Some(&share), 1.0).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::process::slopes::fits;
+use crate::process::slopes::check_field_size;
 use thalweg_core::terrain::LOOSE;
 use thalweg_core::{Field, Height, Result};
 
@@ -21,23 +21,23 @@ use thalweg_core::{Field, Height, Result};
 ///
 /// ```
 /// use thalweg_core::{Field, Height};
-/// use thalweg_models::process::slopes::settle;
+/// use thalweg_models::process::slopes::deposit_on_lowest;
 ///
-/// let mut ground = Field::from_vec([1, 3], [0.0, 1.0, 5.0].map(Height::saturating).to_vec())?;
+/// let mut ground = Field::from_vec([1, 3], [0.0, 1.0, 5.0].map(Height::from_metres_clamped).to_vec())?;
 /// let mut loose = Field::new([1, 3], Height::ZERO);
-/// assert_eq!(settle(&mut ground, &mut loose, None, 3 * 65_536)?, 3 * 65_536);
+/// assert_eq!(deposit_on_lowest(&mut ground, &mut loose, None, 3 * 65_536)?, 3 * 65_536);
 /// assert_eq!(ground.map(|height| height.metres()).as_slice(), [2.0, 2.0, 5.0]);
 /// assert_eq!(loose.map(|height| height.metres()).as_slice(), [2.0, 1.0, 0.0]);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn settle(
+pub fn deposit_on_lowest(
     ground: &mut Field<Height>,
     loose: &mut Field<Height>,
     nodata: Option<&Field<bool>>,
     amount: i64,
 ) -> Result<i64> {
-    fits(LOOSE.name, Some(loose.size()), ground.size())?;
-    fits("nodata", nodata.map(Field::size), ground.size())?;
+    check_field_size(LOOSE.name, Some(loose.size()), ground.size())?;
+    check_field_size("nodata", nodata.map(Field::size), ground.size())?;
     let void = |k: usize| nodata.is_some_and(|mask| mask[k]);
     let heights = ground.as_slice();
     let under = |level: i64| -> i128 {
@@ -49,6 +49,7 @@ pub fn settle(
     let amount = i128::from(amount).min(under(Height::MAX.0.into())) as i64;
     // Find the highest level that the amount fills, by doubling and then bisection.
     let (mut full, mut over) = (i64::from(lowest), i64::from(lowest) + 1);
+    // The distance doubles in each step, so few passes over the map are needed.
     while under(over) <= amount.into() && over <= Height::MAX.0.into() {
         over += over - full;
     }
@@ -56,6 +57,7 @@ pub fn settle(
         let middle = full + (over - full) / 2;
         if under(middle) <= amount.into() { full = middle } else { over = middle }
     }
+    // The rest is less than a unit for each cell below the level and goes to the first ones in row-major order.
     let mut left = i128::from(amount) - under(full);
     for k in (0..heights.len()).filter(|k| !void(*k)) {
         let height = &mut ground[k];
@@ -81,7 +83,7 @@ mod tests {
         let mut loose = Field::new([1, 5], Height(1));
         let void = Field::from_vec([1, 5], vec![false, false, false, true, false]).unwrap();
         // Filling to level 6 takes 6 + 2 + 3; one of the twelve units is left over.
-        assert_eq!(settle(&mut ground, &mut loose, Some(&void), 12).unwrap(), 12);
+        assert_eq!(deposit_on_lowest(&mut ground, &mut loose, Some(&void), 12).unwrap(), 12);
         assert_eq!(ground.as_slice(), [10, 7, 6, -50, 6].map(Height));
         assert_eq!(loose.as_slice(), [1, 8, 3, 1, 4].map(Height));
     }
@@ -90,18 +92,18 @@ mod tests {
     fn ground_is_filled_no_higher_than_heights_go() {
         let mut ground = Field::from_vec([1, 2], vec![Height(Height::MAX.0 - 5), Height::MAX]).unwrap();
         let mut loose = Field::new([1, 2], Height::ZERO);
-        assert_eq!(settle(&mut ground, &mut loose, None, i64::MAX).unwrap(), 5);
+        assert_eq!(deposit_on_lowest(&mut ground, &mut loose, None, i64::MAX).unwrap(), 5);
         assert_eq!(ground.as_slice(), [Height::MAX; 2]);
-        assert_eq!(settle(&mut ground, &mut loose, None, 1).unwrap(), 0);
+        assert_eq!(deposit_on_lowest(&mut ground, &mut loose, None, 1).unwrap(), 0);
     }
 
     #[test]
     fn nothing_settles_where_nothing_is() {
         let mut ground = Field::new([1, 2], Height(5));
         let mut loose = Field::new([1, 2], Height::ZERO);
-        assert_eq!(settle(&mut ground, &mut loose, None, 0).unwrap(), 0);
+        assert_eq!(deposit_on_lowest(&mut ground, &mut loose, None, 0).unwrap(), 0);
         let void = Field::new([1, 2], true);
-        assert_eq!(settle(&mut ground, &mut loose, Some(&void), 9).unwrap(), 0);
+        assert_eq!(deposit_on_lowest(&mut ground, &mut loose, Some(&void), 9).unwrap(), 0);
         assert_eq!(ground.as_slice(), [Height(5); 2]);
     }
 }

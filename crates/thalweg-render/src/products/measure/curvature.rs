@@ -1,6 +1,6 @@
 //! The asymmetry of curvature: whether valleys or ridges are sharper.
 
-use crate::products::measure::ground::Ground;
+use crate::products::measure::ground::MeasuredLand;
 use crate::products::measure::quantiles::Quantiles;
 use crate::products::measure::spec::{Found, Measures, Spec, measures};
 
@@ -39,32 +39,34 @@ impl Curvatures {
         Self { size: 0.0, laplacian, profile, plan }
     }
 
-    pub fn look(&mut self, ground: &Ground<'_>, pass: usize) {
-        for d in ground.cells().filter_map(|cell| ground.derivatives(cell.row, cell.col)) {
+    pub fn add_cells(&mut self, ground: &MeasuredLand<'_>, pass: usize) {
+        for d in ground.land_cells().filter_map(|cell| ground.fit_derivatives(cell.row, cell.col)) {
+            // The Laplacian does not depend on the gradient, so level cells count as well.
             let laplacian = d.xx + d.yy;
-            self.laplacian.look(laplacian);
+            self.laplacian.add_value(laplacian);
             if pass == 0 {
                 self.size += laplacian.abs();
             }
+            // On level ground there is no direction along or across the gradient.
             if d.x != 0.0 || d.y != 0.0 {
                 let square = d.x * d.x + d.y * d.y;
-                self.profile.look((d.x * d.x * d.xx + 2.0 * d.x * d.y * d.xy + d.y * d.y * d.yy) / square);
-                self.plan.look((d.y * d.y * d.xx - 2.0 * d.x * d.y * d.xy + d.x * d.x * d.yy) / square);
+                self.profile.add_value((d.x * d.x * d.xx + 2.0 * d.x * d.y * d.xy + d.y * d.y * d.yy) / square);
+                self.plan.add_value((d.y * d.y * d.xx - 2.0 * d.x * d.y * d.xy + d.x * d.x * d.yy) / square);
             }
         }
     }
 
-    pub fn end(&mut self) {
-        [&mut self.laplacian, &mut self.profile, &mut self.plan].into_iter().for_each(Quantiles::end);
+    pub fn end_pass(&mut self) {
+        [&mut self.laplacian, &mut self.profile, &mut self.plan].into_iter().for_each(Quantiles::end_pass);
     }
 
-    pub fn take(&self, all: &mut Measures) {
+    pub fn report_measures(&self, all: &mut Measures) {
         let size = match self.laplacian.count {
             0 => Err(NEIGHBOURS),
             n => Ok(1e3 * self.size / n as f64),
         };
-        let [laplacian, profile, plan] = [&self.laplacian, &self.profile, &self.plan].map(skewness);
-        all.take(&SPECS, [size, laplacian, profile, plan]);
+        let [laplacian, profile, plan] = [&self.laplacian, &self.profile, &self.plan].map(quantile_skewness);
+        all.add_values(&SPECS, [size, laplacian, profile, plan]);
     }
 }
 
@@ -72,7 +74,7 @@ const NEIGHBOURS: &str = "no land has eight neighbours with data";
 
 /// Returns (p95 + p5 − 2 · median) / (p95 − p5), −1 to 1 (Hinkley 1975), which unlike the third moment does not
 /// depend on a few cliffs.
-fn skewness(values: &Quantiles<3>) -> Found {
-    let [low, middle, high] = values.found().ok_or(NEIGHBOURS)?;
+fn quantile_skewness(values: &Quantiles<3>) -> Found {
+    let [low, middle, high] = values.final_values().ok_or(NEIGHBOURS)?;
     if high > low { Ok((high + low - 2.0 * middle) / (high - low)) } else { Err("curvature does not vary") }
 }

@@ -1,11 +1,11 @@
-//! [`Catchments`]: the drainage of the filled terrain, and the pits that filling removes.
+//! [`MeasuredDrainage`]: the drainage of the filled terrain, and the pits that filling removes.
 
-use crate::products::measure::ground::Ground;
+use crate::products::measure::ground::MeasuredLand;
 use crate::products::measure::spec::{Measures, Spec, measures, need_land};
 use thalweg_core::terrain::POOL;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Field};
-use thalweg_flow::{D8, Directions, FlowGraph, Land, PIT, Part, d8, outlets};
+use thalweg_flow::{CellRole, D8, Directions, FlowGraph, Land, PIT, d8, outlets};
 
 pub(super) const SPECS: [Spec; 6] = measures! {
     /// Running water fills or breaches pits; elevation models have some from noise, trees and bridges.
@@ -23,7 +23,7 @@ pub(super) const SPECS: [Spec; 6] = measures! {
 };
 
 /// The drainage of the terrain, with properties of the basin above each cell.
-pub(super) struct Catchments {
+pub(super) struct MeasuredDrainage {
     pub drainage: FlowGraph,
     /// True for cells whose basin is complete: no cell that drains through it is at an edge or next to missing data,
     /// where the land continues outside the map and the basin is cut off.
@@ -32,47 +32,49 @@ pub(super) struct Catchments {
     pub length: Vec<f64>,
 }
 
-impl Catchments {
-    pub fn of(ground: &Ground<'_>) -> Self {
-        let land = Land::of(ground.terrain);
+impl MeasuredDrainage {
+    pub fn new(ground: &MeasuredLand<'_>) -> Self {
+        let land = Land::from_terrain(ground.terrain);
         let drainage = FlowGraph::new(&land);
-        let parts = land.parts();
+        let parts = land.cell_roles();
         let mut whole = vec![true; parts.len()];
         let mut length = vec![0.0f64; whole.len()];
+        // Cells come before those that they drain to, so each is complete when it is passed on.
         for &k in drainage.upstream_order() {
             let k = k as usize;
             if let Some(n) = drainage.next(k) {
-                let step = step(drainage.directions()[k]);
-                length[n] = length[n].max(length[k] + step * ground.cell());
-                whole[n] &= whole[k] && parts[k] != Part::Rim;
+                let step = step_length(drainage.directions()[k]);
+                length[n] = length[n].max(length[k] + step * ground.cell_size());
+                whole[n] &= whole[k] && parts[k] != CellRole::Rim;
             }
         }
         Self { drainage, whole, length }
     }
 
     /// Takes the measures of drainage. `level` is the result of [`level_cells`].
-    pub fn measure(&self, ground: &Ground<'_>, level: u64, all: &mut Measures) {
+    pub fn report_drainage(&self, ground: &MeasuredLand<'_>, level: u64, all: &mut Measures) {
         if let Err(missing) = need_land(ground.count) {
-            return all.leave(&SPECS, missing);
+            return all.mark_missing(&SPECS, missing);
         }
-        let raw = d8::route_d8(&Land::of(ground.terrain));
+        let raw = d8::route_d8(&Land::from_terrain(ground.terrain));
         let count = ground.count as f64;
+        // The volume is summed in integers, so that it does not depend on the order of cells.
         let (mut under, mut volume, mut deepest) = (0u64, 0i128, 0i64);
-        for cell in ground.cells() {
-            let depth = i64::from(self.drainage.filled()[cell].0) - i64::from(ground.terrain.ground[cell].0);
+        for cell in ground.land_cells() {
+            let depth = i64::from(self.drainage.filled_surface()[cell].0) - i64::from(ground.terrain.ground[cell].0);
             under += u64::from(depth > 0);
             volume += i128::from(depth);
             deepest = deepest.max(depth);
         }
         let share = |n: u64| Ok(100.0 * n as f64 / count);
-        all.take(
+        all.add_values(
             &SPECS,
             [
-                Ok(pits(ground, &raw) as f64 / ground.area()),
+                Ok(count_pits(ground, &raw) as f64 / ground.area_km2()),
                 share(under),
                 Ok(volume as f64 / UNITS / count),
                 Ok(deepest as f64 / UNITS),
-                share(drained(ground)),
+                share(count_drained_cells(ground)),
                 share(level),
             ],
         );
@@ -80,27 +82,28 @@ impl Catchments {
 }
 
 /// Takes the measures that do not need the drainage of the whole map, and marks the others as missing.
-pub(super) fn take_local(count: usize, level: u64, missing: &'static str, all: &mut Measures) {
+pub(super) fn report_local(count: usize, level: u64, missing: &'static str, all: &mut Measures) {
     let level = need_land(count).map(|()| 100.0 * level as f64 / count as f64);
-    all.take(&SPECS, [Err(missing), Err(missing), Err(missing), Err(missing), Err(missing), level]);
+    all.add_values(&SPECS, [Err(missing), Err(missing), Err(missing), Err(missing), Err(missing), level]);
 }
 
 /// Counts the land cells without any slope.
-pub(super) fn level_cells(ground: &Ground<'_>) -> u64 {
-    ground.cells().filter(|cell| is_level(ground, cell.row, cell.col)).count() as u64
+pub(super) fn level_cells(ground: &MeasuredLand<'_>) -> u64 {
+    ground.land_cells().filter(|cell| is_level(ground, cell.row, cell.col)).count() as u64
 }
 
 /// Returns the length of a step in a direction, in cells.
-pub(super) fn step(direction: u8) -> f64 {
+pub(super) fn step_length(direction: u8) -> f64 {
     D8::DISTANCES[usize::from(direction % 2)]
 }
 
 /// Counts the pits, the depressions without an outlet; touching cells of a level bottom count once.
-fn pits(ground: &Ground<'_>, raw: &Directions) -> u64 {
-    let land = Land::of(ground.terrain);
+fn count_pits(ground: &MeasuredLand<'_>, raw: &Directions) -> u64 {
+    let land = Land::from_terrain(ground.terrain);
     let cols = raw.cols();
     let mut open: Vec<bool> = raw.as_slice().iter().map(|d| *d == PIT).collect();
     let mut pits = 0;
+    // The flood fill removes all touching cells of a pit from the list, so that each pit counts once.
     let mut rest = Vec::new();
     for k in 0..open.len() {
         if std::mem::take(&mut open[k]) {
@@ -108,7 +111,7 @@ fn pits(ground: &Ground<'_>, raw: &Directions) -> u64 {
             rest.push(k);
         }
         while let Some(k) = rest.pop() {
-            for (_, Cell { row: r, col: c }) in land.around(k / cols, k % cols) {
+            for (_, Cell { row: r, col: c }) in land.neighbours(k / cols, k % cols) {
                 if std::mem::take(&mut open[r * cols + c]) {
                     rest.push(r * cols + c);
                 }
@@ -119,42 +122,42 @@ fn pits(ground: &Ground<'_>, raw: &Directions) -> u64 {
 }
 
 /// Counts the land cells that drain without filling; standing water in the layer of pools counts as a lake.
-fn drained(ground: &Ground<'_>) -> u64 {
-    let lakes = match ground.terrain.heights(&POOL) {
+fn count_drained_cells(ground: &MeasuredLand<'_>) -> u64 {
+    let lakes = match ground.terrain.height_layer(&POOL) {
         Some(pools) => pools.map(|depth| depth.0 > 0),
         None => Field::new(ground.land.size(), false),
     };
-    let drains = outlets::drains(&Land::of(ground.terrain), &lakes);
+    let drains = outlets::find_draining_cells(&Land::from_terrain(ground.terrain), &lakes);
     drains.as_slice().iter().zip(ground.land.as_slice()).filter(|(drains, land)| **drains && **land).count() as u64
 }
 
 /// Returns true if all neighbours of cell (i, j) with data have its elevation.
-fn is_level(ground: &Ground<'_>, i: usize, j: usize) -> bool {
+fn is_level(ground: &MeasuredLand<'_>, i: usize, j: usize) -> bool {
     let heights = &ground.terrain.ground;
-    let land = Land::of(ground.terrain);
-    land.around(i, j)
+    let land = Land::from_terrain(ground.terrain);
+    land.neighbours(i, j)
         .all(|(_, Cell { row: r, col: c })| heights[(r, c)] == heights[(i, j)] || ground.terrain.is_nodata(r, c))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::products::measure::testing::terrain;
-    use crate::products::measure::{MeasureOptions, measure};
+    use crate::products::measure::testing::terrain_from_formula;
+    use crate::products::measure::{MeasureOptions, measure_terrain};
     use thalweg_core::Height;
-    use thalweg_core::base::rng::Key;
-    use thalweg_flow::{OUT, downstream};
+    use thalweg_core::base::rng::RandomKey;
+    use thalweg_flow::{OUT, find_receiver};
 
     #[test]
     fn pits_by_hand() {
         // A plane that falls westward by 1 m per cell of 10 m, with three depressions: one cell 5 m below its lowest
         // neighbour, two level cells 3 m below theirs, and one cell 0.5 m below.
-        let mut ground = terrain([20, 20], 10.0, |x, _| 0.1 * x + 100.0);
-        ground.ground[(5, 5)] = Height::saturating(99.0);
-        ground.ground[(10, 10)] = Height::saturating(106.0);
-        ground.ground[(10, 11)] = Height::saturating(106.0);
-        ground.ground[(15, 15)] = Height::saturating(113.5);
-        let found = measure(&ground, &MeasureOptions::default()).unwrap();
+        let mut ground = terrain_from_formula([20, 20], 10.0, |x, _| 0.1 * x + 100.0);
+        ground.ground[(5, 5)] = Height::from_metres_clamped(99.0);
+        ground.ground[(10, 10)] = Height::from_metres_clamped(106.0);
+        ground.ground[(10, 11)] = Height::from_metres_clamped(106.0);
+        ground.ground[(15, 15)] = Height::from_metres_clamped(113.5);
+        let found = measure_terrain(&ground, &MeasureOptions::default()).unwrap();
         assert_eq!(found.value("pits").unwrap(), 3.0 / 0.04);
         assert_eq!(found.value("pit_cells").unwrap(), 1.0);
         assert_eq!(found.value("pit_depth").unwrap(), 5.0);
@@ -165,29 +168,32 @@ mod tests {
     #[test]
     fn ways_out_and_lengths_equal_a_walk_from_every_cell() {
         for seed in 0..20 {
-            let key = Key::new(seed, "walk");
-            let mut ground =
-                terrain([15, 18], 10.0, |x, y| (key.cell([x as i64, y as i64]).unit() * 8.0).floor() + 0.05 * x);
-            ground.nodata = Some(Field::generate([15, 18], |i, j| key.and(1).cell([i as i64, j as i64]).unit() < 0.04));
-            let of = Ground::of(&ground);
-            let catchments = Catchments::of(&of);
+            let key = RandomKey::new(seed, "walk");
+            let mut ground = terrain_from_formula([15, 18], 10.0, |x, y| {
+                (key.for_cell([x as i64, y as i64]).uniform_unit() * 8.0).floor() + 0.05 * x
+            });
+            ground.nodata = Some(Field::from_fn([15, 18], |i, j| {
+                key.derive_key(1).for_cell([i as i64, j as i64]).uniform_unit() < 0.04
+            }));
+            let of = MeasuredLand::new(&ground);
+            let catchments = MeasuredDrainage::new(&of);
             let drainage = &catchments.drainage;
-            let raw = d8::route_d8(&Land::of(&ground));
+            let raw = d8::route_d8(&Land::from_terrain(&ground));
             let (mut out, mut longest) = (0, vec![0.0f64; 270]);
             for k in (0..270).filter(|k| of.land[*k]) {
                 let mut at = k;
-                while let Some(next) = downstream(at, raw[at], 18) {
+                while let Some(next) = find_receiver(at, raw[at], 18) {
                     at = next;
                 }
                 out += u64::from(raw[at] == OUT);
                 let (mut at, mut length) = (k, 0.0);
                 while let Some(next) = drainage.next(at) {
-                    length += step(drainage.directions()[at]) * 10.0;
+                    length += step_length(drainage.directions()[at]) * 10.0;
                     at = next;
                     longest[at] = longest[at].max(length);
                 }
             }
-            assert_eq!(drained(&of), out, "{seed}");
+            assert_eq!(count_drained_cells(&of), out, "{seed}");
             // Both are sums of the same steps in the same order.
             assert_eq!(catchments.length, longest, "{seed}");
         }

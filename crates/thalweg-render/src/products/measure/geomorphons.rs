@@ -2,39 +2,43 @@
 
 use rayon::prelude::*;
 
-use crate::products::measure::ground::Ground;
-use crate::products::measure::spec::{Curve, Group, MeasureOptions, Measures, Scale, Spec};
+use crate::products::measure::ground::MeasuredLand;
+use crate::products::measure::spec::{AxisScale, Curve, Group, MeasureOptions, Measures, Spec};
 use thalweg_core::{Field, Height};
 use thalweg_flow::D8;
 
-const fn form(name: &'static str, title: &'static str, nature: &'static str) -> Spec {
+const fn landform_spec(name: &'static str, title: &'static str, nature: &'static str) -> Spec {
     let source = "Jasiewicz & Stepinski 2013; real models, docs/measure.md";
     Spec { name, group: Group::Texture, title, unit: "%", usual: None, nature, source }
 }
 
 pub(super) const SPECS: [Spec; 10] = [
-    form("form_flat", "landforms: flat", "Plains, terraces and lakes are flat; mountains have almost no flat land."),
-    form("form_peak", "landforms: peak", "Peaks are 0.2 % to 4 %; the ground is lower on all sides."),
-    form("form_ridge", "landforms: ridge", "Ridges are 7 % to 15 %, about as much as valleys."),
-    form(
+    landform_spec(
+        "form_flat",
+        "landforms: flat",
+        "Plains, terraces and lakes are flat; mountains have almost no flat land.",
+    ),
+    landform_spec("form_peak", "landforms: peak", "Peaks are 0.2 % to 4 %; the ground is lower on all sides."),
+    landform_spec("form_ridge", "landforms: ridge", "Ridges are 7 % to 15 %, about as much as valleys."),
+    landform_spec(
         "form_shoulder",
         "landforms: shoulder",
         "Shoulders are level above and slope below, as the rims of plateaus do.",
     ),
-    form("form_spur", "landforms: spur", "Spurs, the convex parts of slopes, are 15 % to 20 %."),
-    form("form_slope", "landforms: slope", "Slopes are 30 % to 60 %, most of the land."),
-    form(
+    landform_spec("form_spur", "landforms: spur", "Spurs, the convex parts of slopes, are 15 % to 20 %."),
+    landform_spec("form_slope", "landforms: slope", "Slopes are 30 % to 60 %, most of the land."),
+    landform_spec(
         "form_hollow",
         "landforms: hollow",
         "Hollows, the concave parts of slopes where water gathers, are 8 % to 20 %.",
     ),
-    form(
+    landform_spec(
         "form_footslope",
         "landforms: footslope",
         "Footslopes slope above and are level below, as fans and the rims of valley floors are.",
     ),
-    form("form_valley", "landforms: valley", "Valleys are 7 % to 15 %, about as much as ridges."),
-    form(
+    landform_spec("form_valley", "landforms: valley", "Valleys are 7 % to 15 %, about as much as ridges."),
+    landform_spec(
         "form_pit",
         "landforms: pit",
         "Pits are 0.7 % to 5 %: depressions, and valley floors from which walls hide all lower ground.",
@@ -62,27 +66,27 @@ pub(super) struct Forms([u64; 10]);
 impl Forms {
     /// Counts the landforms. `ground` must include as many rows on either side of those that count as lines of sight
     /// extend.
-    pub fn look(&mut self, ground: &Ground<'_>, settings: &MeasureOptions) {
-        self.0.iter_mut().zip(counts(ground, settings)).for_each(|(all, count)| *all += count);
+    pub fn add_cells(&mut self, ground: &MeasuredLand<'_>, settings: &MeasureOptions) {
+        self.0.iter_mut().zip(count_landforms(ground, settings)).for_each(|(all, count)| *all += count);
     }
 
-    pub fn take(&self, all: &mut Measures) {
-        take(self.0, all);
+    pub fn report_measures(&self, all: &mut Measures) {
+        report_landforms(self.0, all);
     }
 }
 
-fn take(counts: [u64; 10], all: &mut Measures) {
+fn report_landforms(counts: [u64; 10], all: &mut Measures) {
     let sum: u64 = counts.iter().sum();
     let missing = "no land has eight neighbours with data";
     let share = |n: u64| if sum > 0 { Ok(100.0 * n as f64 / sum as f64) } else { Err(missing) };
-    all.take(&SPECS, counts.map(share));
+    all.add_values(&SPECS, counts.map(share));
     if sum > 0 {
         let points = (0..10).map(|k| [k as f64, 100.0 * counts[k] as f64 / sum as f64]).collect();
         all.curves.push(Curve {
             name: "landforms",
             x: "flat, peak, ridge, shoulder, spur, slope, hollow, footslope, valley, pit",
             y: "share of land (%)",
-            scale: Scale::Linear,
+            scale: AxisScale::Linear,
             points,
             law: None,
         });
@@ -91,23 +95,24 @@ fn take(counts: [u64; 10], all: &mut Measures) {
 
 /// Counts the land cells of each landform. Cells next to the edge or to missing data are left out, and lines of sight
 /// end at both. The sea counts as its surface.
-fn counts(ground: &Ground<'_>, settings: &MeasureOptions) -> [u64; 10] {
+fn count_landforms(ground: &MeasuredLand<'_>, settings: &MeasureOptions) -> [u64; 10] {
     let terrain = ground.terrain;
     let [rows, cols] = terrain.grid.size;
     let sea = terrain.grid.sea_level.unwrap_or(Height(i32::MIN));
     // Missing data is NaN, which is neither above nor below anything: comparisons with NaN are false.
-    let seen = Field::generate(terrain.grid.size, |i, j| match terrain.is_nodata(i, j) {
+    let seen = Field::from_fn(terrain.grid.size, |i, j| match terrain.is_nodata(i, j) {
         true => f32::NAN,
         false => terrain.ground[(i, j)].max(sea).metres_f32(),
     });
+    // Slopes are compared as tangents, so that no angles are computed per cell.
     let limit = libm::tan(settings.flatness.to_radians()) as f32;
     let inner = ground.own.start.max(1)..ground.own.end.min(rows.saturating_sub(1));
     let by_rows: Vec<[u64; 10]> = inner
         .into_par_iter()
         .map_init(
-            || Sight::new(cols),
+            || LineOfSight::new(cols),
             |sight, i| {
-                sight.look(&seen, i, terrain.grid.cell, settings.search, limit);
+                sight.scan_row(&seen, i, terrain.grid.cell, settings.search, limit);
                 let mut counts = [0; 10];
                 for j in 1..cols.saturating_sub(1) {
                     let whole = (i - 1..=i + 1).all(|r| (j - 1..=j + 1).all(|c| !seen[(r, c)].is_nan()));
@@ -121,12 +126,13 @@ fn counts(ground: &Ground<'_>, settings: &MeasureOptions) -> [u64; 10] {
         )
         .collect();
     let mut counts = [0; 10];
+    // The counts are integers, so that their sum is the same for any number of threads.
     by_rows.iter().for_each(|row| (0..10).for_each(|k| counts[k] += row[k]));
     counts
 }
 
 /// Scratch buffers for the lines of sight from one row of cells.
-struct Sight {
+struct LineOfSight {
     /// The greatest and least rise per metre in the current direction.
     most: Vec<f32>,
     least: Vec<f32>,
@@ -136,13 +142,13 @@ struct Sight {
     lower: Vec<u8>,
 }
 
-impl Sight {
+impl LineOfSight {
     fn new(cols: usize) -> Self {
         Self { most: vec![0.0; cols], least: vec![0.0; cols], higher: vec![0; cols], lower: vec![0; cols] }
     }
 
     /// Looks from row `i` in all eight directions. The results of the row's first and last cell are meaningless.
-    fn look(&mut self, seen: &Field<f32>, i: usize, cell: f64, search: usize, limit: f32) {
+    fn scan_row(&mut self, seen: &Field<f32>, i: usize, cell: f64, search: usize, limit: f32) {
         let [rows, cols] = seen.size();
         let here = seen.row(i);
         self.higher.fill(0);
@@ -159,16 +165,20 @@ impl Sight {
                     break;
                 }
                 let share = (1.0 / (length * step as f64)) as f32;
+                // Only columns that have a partner in this direction are compared; the others keep their infinities.
                 let (from, to) = ((-shift).max(0) as usize, cols - shift.max(0) as usize);
                 let there = &seen.row(r)[from.wrapping_add_signed(shift)..to.wrapping_add_signed(shift)];
                 let bounds = self.most[from..to].iter_mut().zip(&mut self.least[from..to]);
                 for (((most, least), z), there) in bounds.zip(&here[from..to]).zip(there) {
                     let rise = (there - z) * share;
+                    // Comparisons with NaN are false, so missing data changes neither bound.
                     *most = if rise > *most { rise } else { *most };
                     *least = if rise < *least { rise } else { *least };
                 }
             }
             for j in 0..cols {
+                // Without any sight in a direction, the sum of both infinities is NaN, and the direction counts as
+                // level.
                 let (up, down) = (self.most[j], self.least[j]);
                 // Compare the sum of both angles with the limit: tan(α + β) = (a + b) / (1 − a·b) avoids the inverse
                 // tangents.
@@ -183,11 +193,11 @@ impl Sight {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::products::measure::testing::{terrain, turned};
+    use crate::products::measure::testing::{rotate_quarter_turn, terrain_from_formula};
 
     fn forms(size: [usize; 2], z: impl Fn(f64, f64) -> f64 + Sync, search: usize) -> [u64; 10] {
-        let terrain = terrain(size, 10.0, z);
-        counts(&Ground::of(&terrain), &MeasureOptions { search, ..MeasureOptions::default() })
+        let terrain = terrain_from_formula(size, 10.0, z);
+        count_landforms(&MeasuredLand::new(&terrain), &MeasureOptions { search, ..MeasureOptions::default() })
     }
 
     /// Returns the landform of the middle cell of three by three, with a search distance of one cell.
@@ -232,9 +242,10 @@ mod tests {
 
     #[test]
     fn a_turn_changes_no_count() {
-        let ground = terrain([40, 60], 10.0, |x, y| 30.0 * (x / 70.0).sin() + 20.0 * (y / 45.0).cos() + 0.05 * x);
+        let ground =
+            terrain_from_formula([40, 60], 10.0, |x, y| 30.0 * (x / 70.0).sin() + 20.0 * (y / 45.0).cos() + 0.05 * x);
         let settings = MeasureOptions::default();
-        let counted = |t: &thalweg_core::terrain::Terrain| counts(&Ground::of(t), &settings);
-        assert_eq!(counted(&ground), counted(&turned(&ground)));
+        let counted = |t: &thalweg_core::terrain::Terrain| count_landforms(&MeasuredLand::new(t), &settings);
+        assert_eq!(counted(&ground), counted(&rotate_quarter_turn(&ground)));
     }
 }

@@ -1,4 +1,5 @@
-//! [`Ground`]: the land of a terrain, and the best-fitting second-order surface through a cell and its neighbours.
+//! [`MeasuredLand`]: the land of a terrain, and the best-fitting second-order surface through a cell and its
+//! neighbours.
 
 use std::ops::Range;
 
@@ -6,7 +7,7 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Field, Size, Terrain};
 
 /// A terrain with its land mask; or some rows of one, with neighbouring rows that are read but not counted.
-pub(super) struct Ground<'a> {
+pub(super) struct MeasuredLand<'a> {
     pub terrain: &'a Terrain,
     /// True for cells that have data and are above the sea.
     pub land: Field<bool>,
@@ -29,40 +30,40 @@ pub(super) struct Derivatives {
     pub xy: f64,
 }
 
-impl<'a> Ground<'a> {
-    pub fn of(terrain: &'a Terrain) -> Self {
-        Self::rows(terrain, terrain.grid.size, 0, 0..terrain.grid.rows())
+impl<'a> MeasuredLand<'a> {
+    pub fn new(terrain: &'a Terrain) -> Self {
+        Self::from_rows(terrain, terrain.grid.size, 0, 0..terrain.grid.rows())
     }
 
     /// Creates a part of a map of `map` rows and columns: `terrain` contains its rows from `first` on, and those in
     /// `own` count.
-    pub fn rows(terrain: &'a Terrain, map: Size, first: usize, own: Range<usize>) -> Self {
+    pub fn from_rows(terrain: &'a Terrain, map: Size, first: usize, own: Range<usize>) -> Self {
         let sea = terrain.grid.sea_level;
         let dry = |i, j| !terrain.is_nodata(i, j) && sea.is_none_or(|sea| terrain.ground[(i, j)] > sea);
-        let land = Field::generate(terrain.grid.size, dry);
+        let land = Field::from_fn(terrain.grid.size, dry);
         let count = own.clone().map(|i| land.row(i).iter().filter(|land| **land).count()).sum();
         Self { terrain, land, count, map, first, own }
     }
 
     /// Returns the side of a cell in metres.
-    pub fn cell(&self) -> f64 {
+    pub fn cell_size(&self) -> f64 {
         self.terrain.grid.cell
     }
 
     /// Returns the area of the land in km².
-    pub fn area(&self) -> f64 {
+    pub fn area_km2(&self) -> f64 {
         self.count as f64 * self.terrain.grid.cell_area() * 1e-6
     }
 
     /// Returns the land cells that count, row by row.
-    pub fn cells(&self) -> impl Iterator<Item = Cell> {
+    pub fn land_cells(&self) -> impl Iterator<Item = Cell> {
         let dry = |i: usize| self.land.row(i).iter().enumerate().filter(|(_, land)| **land);
         self.own.clone().flat_map(move |i| dry(i).map(move |(j, _)| Cell::new(i, j)))
     }
 
     /// Returns the derivatives at cell (i, j) of the second-order surface that best fits it and its eight neighbours
     /// (Evans 1972); `None` if one of them is outside the terrain or has no data.
-    pub fn derivatives(&self, i: usize, j: usize) -> Option<Derivatives> {
+    pub fn fit_derivatives(&self, i: usize, j: usize) -> Option<Derivatives> {
         let [rows, cols] = self.terrain.grid.size;
         if i == 0 || j == 0 || i + 1 >= rows || j + 1 >= cols {
             return None;
@@ -79,7 +80,8 @@ impl<'a> Ground<'a> {
         let [nw, n, ne] = [z(i - 1, j - 1), z(i - 1, j), z(i - 1, j + 1)];
         let [w, o, e] = [z(i, j - 1), z(i, j), z(i, j + 1)];
         let [sw, s, se] = [z(i + 1, j - 1), z(i + 1, j), z(i + 1, j + 1)];
-        let cell = self.cell();
+        let cell = self.cell_size();
+        // These are the factors of Evans's least-squares fit, converted from height units to metres.
         let (first, second) = (1.0 / (6.0 * cell * UNITS), 1.0 / (3.0 * cell * cell * UNITS));
         Some(Derivatives {
             x: (ne + e + se - nw - w - sw) as f64 * first,
@@ -94,20 +96,21 @@ impl<'a> Ground<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::products::measure::testing::terrain;
+    use crate::products::measure::testing::terrain_from_formula;
 
     #[test]
     fn a_paraboloid_has_its_derivatives() {
         // z = 2x − y + x²/2 + y²/4 − xy/8 in binary fractions, which are exact in units.
         let (n, cell) = (9, 4.0);
-        let ground = terrain([n, n], cell, |x, y| 2.0 * x - y + 0.5 * x * x + 0.25 * y * y - 0.125 * x * y);
-        let found = Ground::of(&ground);
+        let ground =
+            terrain_from_formula([n, n], cell, |x, y| 2.0 * x - y + 0.5 * x * x + 0.25 * y * y - 0.125 * x * y);
+        let found = MeasuredLand::new(&ground);
         for i in 1..n - 1 {
             for j in 1..n - 1 {
                 let (x, y) = (j as f64 * cell, (n - 1 - i) as f64 * cell);
                 let want =
                     Derivatives { x: 2.0 + x - 0.125 * y, y: -1.0 + 0.5 * y - 0.125 * x, xx: 1.0, yy: 0.5, xy: -0.125 };
-                let got = found.derivatives(i, j).unwrap();
+                let got = found.fit_derivatives(i, j).unwrap();
                 for (a, b) in
                     [(got.x, want.x), (got.y, want.y), (got.xx, want.xx), (got.yy, want.yy), (got.xy, want.xy)]
                 {
@@ -115,6 +118,6 @@ mod tests {
                 }
             }
         }
-        assert!(found.derivatives(0, 3).is_none() && found.derivatives(3, n - 1).is_none());
+        assert!(found.fit_derivatives(0, 3).is_none() && found.fit_derivatives(3, n - 1).is_none());
     }
 }

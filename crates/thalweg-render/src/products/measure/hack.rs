@@ -1,10 +1,10 @@
 //! Hack's law: the length of the main stem of a basin.
 
-use crate::products::measure::drainage::Catchments;
-use crate::products::measure::fit::{bins, power, thin};
-use crate::products::measure::ground::Ground;
+use crate::products::measure::drainage::MeasuredDrainage;
+use crate::products::measure::fit::{bin_samples, fit_power_law, thin_samples};
+use crate::products::measure::ground::MeasuredLand;
 use crate::products::measure::network::Channels;
-use crate::products::measure::spec::{Curve, Measures, Scale, Spec, measures};
+use crate::products::measure::spec::{AxisScale, Curve, Measures, Spec, measures};
 use thalweg_core::Cell;
 
 pub(super) const SPECS: [Spec; 2] = measures! {
@@ -17,31 +17,38 @@ pub(super) const SPECS: [Spec; 2] = measures! {
 
 /// The number of bins per decade of area, and the least number of junctions in one.
 const BINS: f64 = 5.0;
-const LEAST: usize = 3;
+const MIN_BIN_JUNCTIONS: usize = 3;
 
 /// Measures drainage area and length to the farthest divide at the lower end of every reach with a complete basin.
 /// The law is fitted to geometric means of bins, because otherwise the many small basins alone would determine it.
-pub(super) fn measure(ground: &Ground<'_>, catchments: &Catchments, channels: &Channels, all: &mut Measures) {
+pub(super) fn measure_hack_law(
+    ground: &MeasuredLand<'_>,
+    catchments: &MeasuredDrainage,
+    channels: &Channels,
+    all: &mut Measures,
+) {
     // Half a cell is added at the divide and at the end, so that a basin of one cell has a length.
-    let length = |cell: Cell| (catchments.length[cell.row * ground.land.cols() + cell.col] + ground.cell()) * 1e-3;
+    let length = |cell: Cell| (catchments.length[cell.row * ground.land.cols() + cell.col] + ground.cell_size()) * 1e-3;
     let whole = channels.reaches().filter(|(n, _)| channels.is_whole[*n]);
     let samples: Vec<[f64; 2]> = whole
+        // Lengths are averaged as logarithms, which gives their geometric mean.
         .filter_map(|(n, reach)| Some([channels.area_km2[n], libm::log(length(*reach.own_cells().last()?))]))
         .collect();
-    let means: Vec<[f64; 2]> = bins(&samples, BINS, LEAST)
+    let means: Vec<[f64; 2]> = bin_samples(&samples, BINS, MIN_BIN_JUNCTIONS)
         .iter()
         .map(|bin| [bin.x, libm::exp(bin.values.iter().sum::<f64>() / bin.values.len() as f64)])
         .collect();
-    let law = power(&means, 3);
-    let found = channels.some().and_then(|()| law.ok_or("junctions of whole catchments span too few sizes"));
-    all.take(&SPECS, [found.map(|law| law.exponent), found.map(|law| law.factor)]);
+    let law = fit_power_law(&means, 3);
+    let found =
+        channels.require_channels().and_then(|()| law.ok_or("junctions of whole catchments span too few sizes"));
+    all.add_values(&SPECS, [found.map(|law| law.exponent), found.map(|law| law.factor)]);
     if means.is_empty() {
         return;
     }
-    let (x, y, scale) = ("catchment (km²)", "main stem (km)", Scale::Logarithmic);
+    let (x, y, scale) = ("catchment (km²)", "main stem (km)", AxisScale::Logarithmic);
     all.curves.push(Curve { name: "hack", x, y, scale, points: means, law });
     let cloud: Vec<[f64; 2]> = samples.iter().map(|[area, log]| [*area, libm::exp(*log)]).collect();
-    all.curves.push(Curve { name: "hack_cloud", x, y, scale, points: thin(&cloud, CLOUD), law: None });
+    all.curves.push(Curve { name: "hack_cloud", x, y, scale, points: thin_samples(&cloud, CLOUD), law: None });
 }
 
 /// The largest number of points in a scatter plot.

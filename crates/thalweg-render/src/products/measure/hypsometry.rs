@@ -1,7 +1,7 @@
 //! Hypsometry: the distribution of elevations.
 
-use crate::products::measure::ground::Ground;
-use crate::products::measure::spec::{Curve, Measures, Scale, Spec, measures, need_land};
+use crate::products::measure::ground::MeasuredLand;
+use crate::products::measure::spec::{AxisScale, Curve, Measures, Spec, measures, need_land};
 use thalweg_core::terrain::height::UNITS;
 
 pub(super) const SPECS: [Spec; 4] = measures! {
@@ -32,10 +32,11 @@ pub(super) struct Hypsometry {
 }
 
 impl Hypsometry {
-    pub fn look(&mut self, ground: &Ground<'_>, pass: usize) {
-        let heights = ground.cells().map(|cell| ground.terrain.ground[cell].0);
+    pub fn add_cells(&mut self, ground: &MeasuredLand<'_>, pass: usize) {
+        let heights = ground.land_cells().map(|cell| ground.terrain.ground[cell].0);
         if pass == 0 {
             for h in heights {
+                // The first pass determines range and mean, on which the second depends.
                 self.range = Some(self.range.map_or([h; 2], |[low, high]| [low.min(h), high.max(h)]));
                 self.sum += i128::from(h);
                 self.count += 1;
@@ -43,16 +44,19 @@ impl Hypsometry {
         } else if let (1, Some([low, high])) = (pass, self.range.filter(|[low, high]| high > low)) {
             let (mean, relief) = (self.sum as f64 / self.count as f64, f64::from(high) - f64::from(low));
             let [low, wide] = [i64::from(low), i64::from(high) - i64::from(low)];
+            // Step STEPS is reached by the highest cells alone.
             self.reached.resize(STEPS + 1, 0);
             for h in heights {
+                // Powers are taken of relative heights, so that their sums keep their digits for any relief.
                 let off = (f64::from(h) - mean) / relief;
                 self.moments = [self.moments[0] + off.powi(2), self.moments[1] + off.powi(3)];
+                // The class is computed in integers, so that a height on a border always belongs to the upper class.
                 self.reached[((i64::from(h) - low) * STEPS as i64 / wide) as usize] += 1;
             }
         }
     }
 
-    pub fn take(&self, all: &mut Measures) {
+    pub fn report_measures(&self, all: &mut Measures) {
         let [low, high] = self.range.unwrap_or_default().map(f64::from);
         let (count, relief) = (self.count as f64, high - low);
         let mean = self.sum as f64 / count;
@@ -63,10 +67,11 @@ impl Hypsometry {
             self.moments[1] / count / (deviation * deviation * deviation)
         });
         let integral = varied.map(|()| (mean - low) / relief);
-        all.take(&SPECS, [some.map(|()| relief / UNITS), some.map(|()| mean / UNITS), integral, skewness]);
+        all.add_values(&SPECS, [some.map(|()| relief / UNITS), some.map(|()| mean / UNITS), integral, skewness]);
         if varied.is_err() {
             return;
         }
+        // The curve is accumulated from the highest step down.
         let mut above = 0;
         let mut points: Vec<[f64; 2]> = (0..=STEPS)
             .rev()
@@ -80,7 +85,7 @@ impl Hypsometry {
             name: "hypsometric_curve",
             x: "share of land above",
             y: "relative height",
-            scale: Scale::Linear,
+            scale: AxisScale::Linear,
             points,
             law: None,
         });

@@ -4,8 +4,8 @@ use crate::products::measure::spec::Spec;
 use crate::products::measure::{concavity, curvature, drainage, geomorphons, hack, horton, hypsometry, network};
 use crate::products::measure::{plan_form, rim, slope, spectrum, trunk};
 
-/// Returns every measure in the order in which [`measure`](super::measure) returns them.
-pub fn specs() -> Vec<Spec> {
+/// Returns every measure in the order in which [`measure_terrain`](super::measure_terrain) returns them.
+pub fn list_specs() -> Vec<Spec> {
     [
         &slope::SPECS[..],
         &hypsometry::SPECS,

@@ -1,10 +1,10 @@
 //! Geomorphometric measurements of a terrain: slopes, hypsometry, drainage, channel network and roughness.
 //!
-//! [`measure`] takes a terrain and returns a list of [`Measure`]s, each with its unit, its usual range in nature and
-//! the source of that range, and the [`Curve`]s behind them. A measure that cannot be determined (for a single cell,
-//! a plain, or too small an area) is absent, with a reason, instead of having a meaningless value. Each file here
-//! contains one topic: the estimation method and the declarations. Sums are taken in row order, so the results are
-//! bit-identical for any number of threads.
+//! [`measure_terrain`] takes a terrain and returns a list of [`Measure`]s, each with its unit, its usual range in
+//! nature and the source of that range, and the [`Curve`]s behind them. A measure that cannot be determined (for a
+//! single cell, a plain, or too small an area) is absent, with a reason, instead of having a meaningless value. Each
+//! file here contains one topic: the estimation method and the declarations. Sums are taken in row order, so the
+//! results are bit-identical for any number of threads.
 
 mod chart;
 mod concavity;
@@ -32,22 +32,22 @@ mod trunk;
 #[cfg(test)]
 mod testing;
 
-pub use list::specs;
+pub use list::list_specs;
 pub use sheet::draw_measures;
-pub use spec::{Curve, Difference, Group, Measure, MeasureOptions, Measures, PowerLaw, Scale, Spec};
+pub use spec::{AxisScale, Curve, Difference, Group, Measure, MeasureOptions, Measures, PowerLaw, Spec};
 
 use std::ops::Range;
 use thalweg_core::declare::operation::Operation as _;
 
 use crate::products::measure::curvature::Curvatures;
-use crate::products::measure::drainage::Catchments;
+use crate::products::measure::drainage::MeasuredDrainage;
 use crate::products::measure::geomorphons::Forms;
-use crate::products::measure::ground::Ground;
+use crate::products::measure::ground::MeasuredLand;
 use crate::products::measure::hypsometry::Hypsometry;
 use crate::products::measure::network::Channels;
 use crate::products::measure::quantiles::PASSES;
-use crate::products::measure::rim::Rim;
-use crate::products::measure::slope::Slopes;
+use crate::products::measure::rim::RimStatistics;
+use crate::products::measure::slope::SlopeStatistics;
 use thalweg_core::{Grid, Result, Terrain};
 use thalweg_flow::Land;
 
@@ -56,44 +56,45 @@ use thalweg_flow::Land;
 /// Land is every cell that has data and is above the sea. Takes about 70 bytes of memory per cell while running.
 ///
 /// # Errors
-/// If a setting is out of range ([`MeasureOptions`]), or if the terrain's fields differ in size.
+/// Returns an error if a setting is out of range ([`MeasureOptions`]), or if the terrain's fields differ in size.
 ///
 /// # Examples
 /// A plane that falls from 15 m to 0 m.
 ///
 /// ```
 /// use thalweg_core::{Grid, Terrain};
-/// use thalweg_render::products::measure::{MeasureOptions, measure};
+/// use thalweg_render::products::measure::{MeasureOptions, measure_terrain};
 ///
 /// let heights: Vec<f32> = (0..16 * 16).map(|k| (k / 16) as f32).collect();
 /// let terrain = Terrain::from_metres(Grid::new([16, 16], 10.0)?, &heights)?;
-/// let measures = measure(&terrain, &MeasureOptions::default())?;
+/// let measures = measure_terrain(&terrain, &MeasureOptions::default())?;
 /// assert_eq!(measures.value("relief"), Some(15.0));
 /// assert_eq!(measures.value("mean_height"), Some(7.5));
 /// assert_eq!(measures.value("hypsometric_integral"), Some(0.5));
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn measure(terrain: &Terrain, settings: &MeasureOptions) -> Result<Measures> {
+pub fn measure_terrain(terrain: &Terrain, settings: &MeasureOptions) -> Result<Measures> {
     settings.check_ranges()?;
-    Land::of(terrain).check()?;
+    Land::from_terrain(terrain).check()?;
     let mut all = Measures::new(&terrain.grid, settings);
-    let ground = Ground::of(terrain);
-    let local = Local::of(settings, &mut |look| {
+    let ground = MeasuredLand::new(terrain);
+    let local = LocalMeasures::from_passes(settings, &mut |look| {
         look(&ground);
         Ok(())
     })?;
-    local.take(&mut all);
-    spectrum::measure(&ground, &mut all);
-    let catchments = Catchments::of(&ground);
-    catchments.measure(&ground, local.level, &mut all);
+    // From here on, measures are added in the order of `list_specs`.
+    local.report_measures(&mut all);
+    spectrum::measure_spectrum(&ground, &mut all);
+    let catchments = MeasuredDrainage::new(&ground);
+    catchments.report_drainage(&ground, local.level, &mut all);
     let channels = Channels::trace(&ground, &catchments, settings);
-    channels.measure(&ground, &mut all);
-    concavity::measure(&ground, &catchments.drainage, &channels, &mut all);
-    hack::measure(&ground, &catchments, &channels, &mut all);
-    horton::measure(&channels, &mut all);
-    plan_form::measure(&channels, &mut all);
-    trunk::measure(&ground, &catchments.drainage, &channels, &mut all);
-    local.rim.take(terrain.grid.size, &mut all);
+    channels.report_density(&ground, &mut all);
+    concavity::measure_concavity(&ground, &catchments.drainage, &channels, &mut all);
+    hack::measure_hack_law(&ground, &catchments, &channels, &mut all);
+    horton::measure_horton_laws(&channels, &mut all);
+    plan_form::measure_plan_form(&channels, &mut all);
+    trunk::measure_trunk(&ground, &catchments.drainage, &channels, &mut all);
+    local.rim.report_measures(terrain.grid.size, &mut all);
     Ok(all)
 }
 
@@ -104,14 +105,14 @@ const BY_ROWS: &str = "left out: it needs the whole map in memory";
 const BAND: usize = 256;
 
 /// Measures a terrain that need not be in memory, by reading it by rows four times. The result is bit-identical to
-/// that of [`measure`], except that the spectrum, pits, and the drainage with its network are absent, with that
+/// that of [`measure_terrain`], except that the spectrum, pits, and the drainage with its network are absent, with that
 /// reason.
 ///
 /// `read` returns the terrain of some of `grid`'s rows, with all columns and its sea level. [`measure_bytes`] returns
 /// the memory that is needed.
 ///
 /// # Errors
-/// If a setting is out of range ([`MeasureOptions`]); the errors of `read`.
+/// Returns an error if a setting is out of range ([`MeasureOptions`]), and the errors of `read`.
 pub fn measure_rows(
     grid: &Grid,
     settings: &MeasureOptions,
@@ -121,26 +122,27 @@ pub fn measure_rows(
     let map = grid.size;
     // At least one row, because derivatives always use the neighbours.
     let margin = settings.search.max(1);
-    let local = Local::of(settings, &mut |look| {
+    let local = LocalMeasures::from_passes(settings, &mut |look| {
         for first in (0..map[0]).step_by(BAND) {
             let last = (first + BAND).min(map[0]);
             let from = first.saturating_sub(margin);
+            // The margin contains the rows that lines of sight from this band cross.
             let terrain = read(from..(last + margin).min(map[0]))?;
-            look(&Ground::rows(&terrain, map, from, first - from..last - from));
+            look(&MeasuredLand::from_rows(&terrain, map, from, first - from..last - from));
         }
         Ok(())
     })?;
     let mut all = Measures::new(grid, settings);
-    local.take(&mut all);
-    all.leave(&spectrum::SPECS, BY_ROWS);
-    drainage::take_local(local.count, local.level, BY_ROWS, &mut all);
-    all.leave(&network::SPECS, BY_ROWS);
-    all.leave(&concavity::SPECS, BY_ROWS);
-    all.leave(&hack::SPECS, BY_ROWS);
-    all.leave(&horton::SPECS, BY_ROWS);
-    all.leave(&plan_form::SPECS, BY_ROWS);
-    all.leave(&trunk::SPECS, BY_ROWS);
-    local.rim.take(map, &mut all);
+    local.report_measures(&mut all);
+    all.mark_missing(&spectrum::SPECS, BY_ROWS);
+    drainage::report_local(local.count, local.level, BY_ROWS, &mut all);
+    all.mark_missing(&network::SPECS, BY_ROWS);
+    all.mark_missing(&concavity::SPECS, BY_ROWS);
+    all.mark_missing(&hack::SPECS, BY_ROWS);
+    all.mark_missing(&horton::SPECS, BY_ROWS);
+    all.mark_missing(&plan_form::SPECS, BY_ROWS);
+    all.mark_missing(&trunk::SPECS, BY_ROWS);
+    local.rim.report_measures(map, &mut all);
     Ok(all)
 }
 
@@ -155,53 +157,55 @@ pub fn measure_bytes(cols: usize, settings: &MeasureOptions) -> u64 {
 }
 
 /// The measures that depend only on cells and their surroundings.
-struct Local {
-    slopes: Slopes,
+struct LocalMeasures {
+    slopes: SlopeStatistics,
     heights: Hypsometry,
     curvatures: Curvatures,
     forms: Forms,
-    rim: Rim,
+    rim: RimStatistics,
     level: u64,
     count: usize,
 }
 
 /// A function that visits all land once, in row order.
-type Through<'a> = dyn FnMut(&mut dyn FnMut(&Ground<'_>)) -> Result<()> + 'a;
+type LandVisitor<'a> = dyn FnMut(&mut dyn FnMut(&MeasuredLand<'_>)) -> Result<()> + 'a;
 
-impl Local {
-    fn of(settings: &MeasureOptions, through: &mut Through<'_>) -> Result<Self> {
+impl LocalMeasures {
+    fn from_passes(settings: &MeasureOptions, through: &mut LandVisitor<'_>) -> Result<Self> {
         let mut all = Self {
-            slopes: Slopes::new(),
+            slopes: SlopeStatistics::new(),
             heights: Hypsometry::default(),
             curvatures: Curvatures::new(),
             forms: Forms::default(),
-            rim: Rim::default(),
+            rim: RimStatistics::default(),
             level: 0,
             count: 0,
         };
+        // Each pass visits the same land in the same order, as `Quantiles` requires; single counts are taken in the
+        // first.
         for pass in 0..PASSES {
             through(&mut |ground| {
-                all.slopes.look(ground, pass);
-                all.heights.look(ground, pass);
-                all.curvatures.look(ground, pass);
+                all.slopes.add_cells(ground, pass);
+                all.heights.add_cells(ground, pass);
+                all.curvatures.add_cells(ground, pass);
                 if pass == 0 {
-                    all.forms.look(ground, settings);
-                    all.rim.look(ground);
+                    all.forms.add_cells(ground, settings);
+                    all.rim.add_cells(ground);
                     all.level += drainage::level_cells(ground);
                     all.count += ground.count;
                 }
             })?;
-            all.slopes.end();
-            all.curvatures.end();
+            all.slopes.end_pass();
+            all.curvatures.end_pass();
         }
         Ok(all)
     }
 
     /// Takes the measures that are first in the list.
-    fn take(&self, all: &mut Measures) {
-        self.slopes.take(all);
-        self.heights.take(all);
-        self.curvatures.take(all);
-        self.forms.take(all);
+    fn report_measures(&self, all: &mut Measures) {
+        self.slopes.report_measures(all);
+        self.heights.report_measures(all);
+        self.curvatures.report_measures(all);
+        self.forms.report_measures(all);
     }
 }

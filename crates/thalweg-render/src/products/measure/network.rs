@@ -1,7 +1,7 @@
 //! [`Channels`]: the channel network to which the measures apply.
 
-use crate::products::measure::drainage::{Catchments, step};
-use crate::products::measure::ground::Ground;
+use crate::products::measure::drainage::{MeasuredDrainage, step_length};
+use crate::products::measure::ground::MeasuredLand;
 use crate::products::measure::spec::{Found, MeasureOptions, Measures, Spec, measures, need_land};
 use thalweg_core::Cell;
 use thalweg_core::terrain::{ChannelNetwork, ChannelReach, ReachId};
@@ -16,7 +16,7 @@ pub(super) const SPECS: [Spec; 2] = measures! {
 };
 
 /// The default threshold of drainage area for a channel: in km², and in cells; the larger one applies.
-const LEAST: (f64, f64) = (0.1, 100.0);
+const MIN_CHANNEL_KM2_CELLS: (f64, f64) = (0.1, 100.0);
 
 /// The channel network of a terrain, with properties of its reaches that the measures need.
 pub(super) struct Channels {
@@ -24,19 +24,21 @@ pub(super) struct Channels {
     pub network: ChannelNetwork,
     /// The drainage area of each reach in km².
     pub area_km2: Vec<f64>,
-    /// True for each reach with a complete basin ([`Catchments::whole`]).
+    /// True for each reach with a complete basin ([`MeasuredDrainage::whole`]).
     pub is_whole: Vec<bool>,
     /// The least drainage area of a channel in cells.
     pub threshold: u32,
 }
 
 impl Channels {
-    pub fn trace(ground: &Ground<'_>, catchments: &Catchments, settings: &MeasureOptions) -> Self {
+    pub fn trace(ground: &MeasuredLand<'_>, catchments: &MeasuredDrainage, settings: &MeasureOptions) -> Self {
         let cell_area = ground.terrain.grid.cell_area() * 1e-6;
-        let least = settings.channel_area.map_or((LEAST.0 / cell_area).max(LEAST.1), |area| area / cell_area);
+        let least = settings
+            .channel_area
+            .map_or((MIN_CHANNEL_KM2_CELLS.0 / cell_area).max(MIN_CHANNEL_KM2_CELLS.1), |area| area / cell_area);
         // The cast saturates at the largest number, which no drainage area reaches.
         let threshold = (least.ceil() as u32).max(1);
-        let Catchments { drainage, whole, .. } = catchments;
+        let MeasuredDrainage { drainage, whole, .. } = catchments;
         let counts = drainage.upstream_cells().as_slice();
         let is_channel = |k: usize| ground.land[k] && counts[k] >= threshold;
         // The number of channel cells that drain into each cell.
@@ -46,7 +48,9 @@ impl Channels {
                 donors[n] += 1;
             }
         }
+        // A reach begins at a source or a junction: a channel cell into which not exactly one channel cell drains.
         let is_head = |k: usize| is_channel(k) && donors[k] != 1;
+        // In upstream order each reach comes after all those that flow into it.
         let heads: Vec<u32> = drainage.upstream_order().iter().copied().filter(|k| is_head(*k as usize)).collect();
         let mut id_of_head = vec![u32::MAX; counts.len()];
         heads.iter().enumerate().for_each(|(id, k)| id_of_head[*k as usize] = id as ReachId);
@@ -61,8 +65,9 @@ impl Channels {
                 cells: vec![Cell::new(end / cols, end % cols)],
                 ..ChannelReach::default()
             };
+            // The reach continues to the next head, which is its last cell but belongs to the reach below.
             while let Some(n) = drainage.next(end).filter(|n| is_channel(*n)) {
-                reach.length += step(drainage.directions()[end]) * ground.cell();
+                reach.length += step_length(drainage.directions()[end]) * ground.cell_size();
                 reach.cells.push(Cell::new(n / cols, n % cols));
                 end = n;
                 if is_head(n) {
@@ -73,6 +78,8 @@ impl Channels {
             }
             reach.drop = height(*head as usize) - height(end);
             reach.slope = if reach.length > 0.0 { reach.drop / reach.length } else { 0.0 };
+            // The drainage area is that of the last cell before the junction, because the junction's own includes other
+            // reaches.
             reach.drainage_area = f64::from(counts[lowest]) * ground.terrain.grid.cell_area();
             channels.area_km2.push(f64::from(counts[lowest]) * cell_area);
             channels.is_whole.push(whole[lowest]);
@@ -98,21 +105,22 @@ impl Channels {
     }
 
     /// Returns the index of the reach downstream of reach `n`, and true if it has the same order.
-    pub fn downstream(&self, n: usize) -> Option<(usize, bool)> {
+    pub fn downstream_reach(&self, n: usize) -> Option<(usize, bool)> {
         let reaches = &self.network.reaches;
         let next = reaches[n].downstream? as usize;
         Some((next, reaches[next].order == reaches[n].order))
     }
 
-    pub fn measure(&self, ground: &Ground<'_>, all: &mut Measures) {
+    pub fn report_density(&self, ground: &MeasuredLand<'_>, all: &mut Measures) {
         let length: f64 = self.reaches().map(|(_, reach)| reach.length * 1e-3).sum();
-        let density: Found = need_land(ground.count).and_then(|()| self.some()).map(|()| length / ground.area());
+        let density: Found =
+            need_land(ground.count).and_then(|()| self.require_channels()).map(|()| length / ground.area_km2());
         let area = f64::from(self.threshold) * ground.terrain.grid.cell_area() * 1e-6;
-        all.take(&SPECS, [Ok(area), density]);
+        all.add_values(&SPECS, [Ok(area), density]);
     }
 
     /// Returns an error with the reason if there are no channels.
-    pub fn some(&self) -> Result<(), &'static str> {
+    pub fn require_channels(&self) -> Result<(), &'static str> {
         if self.network.reaches.is_empty() { Err("no catchment is large enough for a channel") } else { Ok(()) }
     }
 }

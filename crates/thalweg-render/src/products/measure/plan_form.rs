@@ -2,9 +2,9 @@
 
 use std::f64::consts::SQRT_2;
 
-use crate::products::measure::fit::quantile;
+use crate::products::measure::fit::select_quantile;
 use crate::products::measure::network::Channels;
-use crate::products::measure::spec::{Curve, Found, Measures, Scale, Spec, measures};
+use crate::products::measure::spec::{AxisScale, Curve, Found, Measures, Spec, measures};
 use thalweg_core::Cell;
 use thalweg_core::terrain::ReachId;
 
@@ -24,36 +24,43 @@ pub(super) const SPECS: [Spec; 5] = measures! {
 };
 
 /// The number of steps up each tributary over which its bearing is measured, and the least number.
-const REACH: usize = 10;
-const LEAST_REACH: usize = 5;
+const BEARING_STEPS: usize = 10;
+const MIN_REACH_CELLS: usize = 5;
 
 /// The least number of steps of a stream for its sinuosity to count.
 const WINDING: usize = 20;
 
 /// The least number of samples for a mean.
-const FEW: usize = 10;
+const MIN_SAMPLES: usize = 10;
 
-pub(super) fn measure(channels: &Channels, all: &mut Measures) {
-    let mut angles = angles(channels);
-    let some = |found: Found| channels.some().and(found);
+pub(super) fn measure_plan_form(channels: &Channels, all: &mut Measures) {
+    let mut angles = measure_junction_angles(channels);
+    let some = |found: Found| channels.require_channels().and(found);
     let few = "fewer than ten junctions of two tributaries five cells long";
-    let mean = if angles.len() < FEW { Err(few) } else { Ok(angles.iter().sum::<f64>() / angles.len() as f64) };
-    let spread = match (quantile(&mut angles, 0.25), quantile(&mut angles, 0.75)) {
+    let mean = if angles.len() < MIN_SAMPLES { Err(few) } else { Ok(angles.iter().sum::<f64>() / angles.len() as f64) };
+    let spread = match (select_quantile(&mut angles, 0.25), select_quantile(&mut angles, 0.75)) {
         (Some(low), Some(high)) if mean.is_ok() => Ok(high - low),
         _ => Err(few),
     };
-    let bearings = Bearings::of(channels);
-    let found = [some(mean), some(spread), some(sinuosity(channels)), bearings.alignment(), bearings.diagonals()];
-    all.take(&SPECS, found);
+    let bearings = Bearings::from_channels(channels);
+    let found = [
+        some(mean),
+        some(spread),
+        some(median_sinuosity(channels)),
+        bearings.grid_alignment(),
+        bearings.diagonal_share(),
+    ];
+    all.add_values(&SPECS, found);
     if mean.is_ok() {
         let mut classes = [0u64; 18];
+        // The last class also contains 180°.
         angles.iter().for_each(|angle| classes[((angle / 10.0) as usize).min(17)] += 1);
         let share = |n: u64| 100.0 * n as f64 / angles.len() as f64;
         all.curves.push(Curve {
             name: "junction_angles",
             x: "angle (°)",
             y: "share of junctions (% per 10°)",
-            scale: Scale::Linear,
+            scale: AxisScale::Linear,
             points: classes.iter().enumerate().map(|(k, n)| [10.0 * k as f64 + 5.0, share(*n)]).collect(),
             law: None,
         });
@@ -61,26 +68,29 @@ pub(super) fn measure(channels: &Channels, all: &mut Measures) {
 }
 
 /// Returns the row and column of a cell.
-fn place(cell: Cell) -> [f64; 2] {
+fn to_row_col(cell: Cell) -> [f64; 2] {
     [cell.row as f64, cell.col as f64]
 }
 
 /// Returns the angles in degrees between the two tributaries of each junction, measured between chords upstream from
 /// it.
-fn angles(channels: &Channels) -> Vec<f64> {
+fn measure_junction_angles(channels: &Channels) -> Vec<f64> {
     let reaches = &channels.network.reaches;
     let mut found = Vec::new();
     for (n, pair) in channels.network.tributaries().iter().enumerate() {
+        // Junctions of three or more tributaries have no single angle and are left out.
         let [a, b] = pair[..] else { continue };
-        let at = place(reaches[n].cells[0]);
+        let at = to_row_col(reaches[n].cells[0]);
         let chord = |reach: ReachId| {
             let cells = reaches[reach as usize].own_cells();
-            let steps = cells.len().min(REACH);
-            let up = place(cells[cells.len() - steps]);
-            (steps >= LEAST_REACH).then_some([up[0] - at[0], up[1] - at[1]])
+            let steps = cells.len().min(BEARING_STEPS);
+            let up = to_row_col(cells[cells.len() - steps]);
+            // The chord begins at most REACH cells above the junction.
+            (steps >= MIN_REACH_CELLS).then_some([up[0] - at[0], up[1] - at[1]])
         };
         if let Some(([ai, aj], [bi, bj])) = chord(a).zip(chord(b)) {
             let cosine = (ai * bi + aj * bj) / ((ai * ai + aj * aj) * (bi * bi + bj * bj)).sqrt();
+            // Rounding may make the cosine slightly larger than 1, for which the angle does not exist.
             found.push(libm::acos(cosine.clamp(-1.0, 1.0)).to_degrees());
         }
     }
@@ -89,24 +99,27 @@ fn angles(channels: &Channels) -> Vec<f64> {
 
 /// Returns the median, weighted by length, of the sinuosity of streams of order 2 and above. Moving means over five
 /// cells' positions smooth out the zigzag of the eight directions, which is up to 8 % of the length.
-fn sinuosity(channels: &Channels) -> Found {
+fn median_sinuosity(channels: &Channels) -> Found {
     let mut streams: Vec<Vec<[f64; 2]>> = vec![Vec::new(); channels.network.reaches.len()];
     let mut found: Vec<(f64, f64)> = Vec::new();
     for (n, reach) in channels.reaches().filter(|(_, reach)| reach.order > 1) {
-        streams[n].extend(reach.own_cells().iter().map(|cell| place(*cell)));
+        streams[n].extend(reach.own_cells().iter().map(|cell| to_row_col(*cell)));
         let stream = std::mem::take(&mut streams[n]);
-        match channels.downstream(n) {
+        match channels.downstream_reach(n) {
+            // A stream continues into the next reach of its order, which receives the cells collected so far.
             Some((next, true)) => streams[next] = stream,
             _ if stream.len() > WINDING => {
                 let mean = |w: &[[f64; 2]]| [0, 1].map(|c| w.iter().map(|p| p[c]).sum::<f64>() / w.len() as f64);
                 let smooth: Vec<[f64; 2]> = stream.windows(5).map(mean).collect();
                 let length: f64 = smooth.windows(2).map(|w| distance(w[0], w[1])).sum();
+                // A stream that ends where it begins has no chord; at least one cell is assumed.
                 let chord = distance(smooth[0], smooth[smooth.len() - 1]).max(1.0);
                 found.push((length / chord, length));
             }
             _ => {}
         }
     }
+    // Equal sinuosities are sorted by length, so that the weighted median does not depend on the order of reaches.
     found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let half = 0.5 * found.iter().map(|(_, length)| length).sum::<f64>();
     let mut sum = 0.0;
@@ -123,7 +136,7 @@ fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
 
 /// Statistics of the directions of channels.
 struct Bearings {
-    /// The number of chords of [`REACH`] steps, and the sum of their cos 8φ.
+    /// The number of chords of [`BEARING_STEPS`] steps, and the sum of their cos 8φ.
     chords: usize,
     cosines: f64,
     /// The number of steps, and that of diagonal steps.
@@ -132,15 +145,18 @@ struct Bearings {
 }
 
 impl Bearings {
-    fn of(channels: &Channels) -> Self {
+    fn from_channels(channels: &Channels) -> Self {
         let mut bearings = Self { chords: 0, cosines: 0.0, steps: 0, diagonal: 0 };
         for (_, reach) in channels.reaches() {
             for pair in reach.own_cells().windows(2) {
                 bearings.steps += 1;
-                bearings.diagonal += usize::from(distance(place(pair[0]), place(pair[1])) > 0.5 + 0.5 * SQRT_2);
+                bearings.diagonal +=
+                    // The limit is halfway between the lengths of a straight and a diagonal step.
+                    usize::from(distance(to_row_col(pair[0]), to_row_col(pair[1])) > 0.5 + 0.5 * SQRT_2);
             }
-            for chord in reach.own_cells().windows(REACH + 1).step_by(REACH) {
-                let ([a, b], [c, d]) = (place(chord[0]), place(chord[REACH]));
+            // Chords do not overlap, so that each step counts once.
+            for chord in reach.own_cells().windows(BEARING_STEPS + 1).step_by(BEARING_STEPS) {
+                let ([a, b], [c, d]) = (to_row_col(chord[0]), to_row_col(chord[BEARING_STEPS]));
                 bearings.chords += 1;
                 bearings.cosines += libm::cos(8.0 * libm::atan2(c - a, d - b));
             }
@@ -148,12 +164,12 @@ impl Bearings {
         bearings
     }
 
-    fn alignment(&self) -> Found {
+    fn grid_alignment(&self) -> Found {
         let few = "fewer than ten reaches of ten cells";
-        if self.chords < FEW { Err(few) } else { Ok(self.cosines / self.chords as f64) }
+        if self.chords < MIN_SAMPLES { Err(few) } else { Ok(self.cosines / self.chords as f64) }
     }
 
-    fn diagonals(&self) -> Found {
+    fn diagonal_share(&self) -> Found {
         let few = "fewer than a hundred cells of channel";
         if self.steps < 100 { Err(few) } else { Ok(100.0 * self.diagonal as f64 / self.steps as f64) }
     }
@@ -178,7 +194,7 @@ mod tests {
             reach((30..=50).map(|i| [i, i]), Some(2), 1),
             reach((50..90).map(|i| [i, 50]), None, 2),
         ];
-        let found = angles(&Channels::from_reaches(reaches));
+        let found = measure_junction_angles(&Channels::from_reaches(reaches));
         assert!(found.len() == 1 && (found[0] - 45.0).abs() < 1e-12, "{found:?}");
     }
 
@@ -189,7 +205,7 @@ mod tests {
         let bent = reach((10..50).map(|i| [i, 10]).chain((10..50).map(|j| [50, j])), None, 2);
         // Every other step is diagonal, alternately left and right: a straight line apart from its zigzag.
         let zigzag = reach((10..90).map(|i| [i, 50 + i % 2]), None, 2);
-        let of = |reach: ChannelReach| sinuosity(&Channels::from_reaches(vec![reach])).unwrap();
+        let of = |reach: ChannelReach| median_sinuosity(&Channels::from_reaches(vec![reach])).unwrap();
         assert_eq!(of(straight), 1.0);
         assert!((of(bent) - SQRT_2).abs() < 0.03);
         assert!(of(zigzag) < 1.03);
@@ -197,12 +213,12 @@ mod tests {
 
     #[test]
     fn the_grids_bearings_are_told_from_others() {
-        let of = |reaches: Vec<ChannelReach>| Bearings::of(&Channels::from_reaches(reaches));
+        let of = |reaches: Vec<ChannelReach>| Bearings::from_channels(&Channels::from_reaches(reaches));
         let along = of((0..20).map(|j| reach((0..90).map(move |i| [i, j]), None, 1)).collect());
-        assert_eq!((along.alignment(), along.diagonals()), (Ok(1.0), Ok(0.0)));
+        assert_eq!((along.grid_alignment(), along.diagonal_share()), (Ok(1.0), Ok(0.0)));
         // Out of ten steps five go down and five right-down: 26.57°, cos 8φ = −0.843.
         let between = of((0..20).map(|j| reach((0..90).map(move |i| [i, j + i / 2]), None, 1)).collect());
-        assert!((between.alignment().unwrap() + 0.843).abs() < 1e-3);
-        assert!((between.diagonals().unwrap() - 50.0).abs() < 1.0);
+        assert!((between.grid_alignment().unwrap() + 0.843).abs() < 1e-3);
+        assert!((between.diagonal_share().unwrap() - 50.0).abs() < 1.0);
     }
 }

@@ -2,10 +2,10 @@
 
 use std::f64::consts::TAU;
 
-use crate::products::measure::ground::Ground;
+use crate::products::measure::ground::MeasuredLand;
 use crate::products::measure::quantiles::Quantiles;
-use crate::products::measure::spec::{Curve, Measures, Scale, Spec, measures, need_land};
-use crate::products::slope::gradient;
+use crate::products::measure::spec::{AxisScale, Curve, Measures, Spec, measures, need_land};
+use crate::products::slope::central_gradient;
 
 pub(super) const SPECS: [Spec; 8] = measures! {
     /// Valley floors and flats have 0° to 3° where rivers deposit sediment, 5° and more in young mountains.
@@ -37,10 +37,10 @@ const ASPECTS: usize = 72;
 const FACING: f64 = 0.034_920_769;
 
 /// The half-width in degrees of the range that counts as being at a multiple of 45°.
-const NEAR: f64 = 2.5;
+const ASPECT_HALF_WIDTH_DEG: f64 = 2.5;
 
 /// Slope statistics, accumulated over all passes of [`Quantiles`].
-pub(super) struct Slopes {
+pub(super) struct SlopeStatistics {
     /// Quantiles of the rise per metre; angles are only computed for quantiles and class borders.
     quantiles: Quantiles<5>,
     borders: Vec<f64>,
@@ -51,7 +51,7 @@ pub(super) struct Slopes {
     aspects: Aspects,
 }
 
-impl Slopes {
+impl SlopeStatistics {
     pub fn new() -> Self {
         Self {
             quantiles: Quantiles::new([0.05, 0.25, 0.5, 0.75, 0.95]),
@@ -63,16 +63,18 @@ impl Slopes {
         }
     }
 
-    pub fn look(&mut self, ground: &Ground<'_>, pass: usize) {
+    pub fn add_cells(&mut self, ground: &MeasuredLand<'_>, pass: usize) {
+        // The mean is known from the second pass on; in the first it is not used.
         let mean = self.sum / self.quantiles.count as f64;
-        for cell in ground.cells() {
-            let [east, north] = gradient(ground.terrain, cell.row, cell.col);
+        for cell in ground.land_cells() {
+            let [east, north] = central_gradient(ground.terrain, cell.row, cell.col);
             let rise = (east * east + north * north).sqrt();
-            self.quantiles.look(rise);
+            self.quantiles.add_value(rise);
             if pass == 0 {
                 self.sum += rise;
+                // The borders of the classes are tangents, so that no angle is computed per cell.
                 self.histogram[self.borders.partition_point(|border| *border <= rise)] += 1;
-                self.aspects.look(ground, cell.row, cell.col);
+                self.aspects.add_cell(ground, cell.row, cell.col);
             } else if pass == 1 {
                 let off = rise - mean;
                 self.moments = [self.moments[0] + off * off, self.moments[1] + off * off * off];
@@ -80,27 +82,27 @@ impl Slopes {
         }
     }
 
-    pub fn end(&mut self) {
-        self.quantiles.end();
+    pub fn end_pass(&mut self) {
+        self.quantiles.end_pass();
     }
 
-    pub fn take(&self, all: &mut Measures) {
+    pub fn report_measures(&self, all: &mut Measures) {
         let count = self.quantiles.count as f64;
         let some = need_land(self.quantiles.count as usize);
         let skewness = some.and_then(|()| self.skewness());
-        let degrees = self.quantiles.found().map(|all| all.map(|rise| libm::atan(rise).to_degrees()));
+        let degrees = self.quantiles.final_values().map(|all| all.map(|rise| libm::atan(rise).to_degrees()));
         let quantile = |n: usize| degrees.map(|all| all[n]).ok_or("there is no land");
         let steep = some.map(|()| 100.0 * self.histogram[40..].iter().sum::<u64>() as f64 / count);
-        let (alignment, strength) = (self.aspects.alignment(), self.aspects.strength());
+        let (alignment, strength) = (self.aspects.grid_alignment(), self.aspects.mean_aspect_strength());
         let range = quantile(3).and_then(|high| Ok(high - quantile(1)?));
-        all.take(&SPECS, [quantile(0), quantile(2), range, quantile(4), steep, skewness, alignment, strength]);
+        all.add_values(&SPECS, [quantile(0), quantile(2), range, quantile(4), steep, skewness, alignment, strength]);
         if some.is_ok() {
             let points = self.histogram.iter().enumerate();
             all.curves.push(Curve {
                 name: "slope_histogram",
                 x: "slope (°)",
                 y: "share of land (% per °)",
-                scale: Scale::Linear,
+                scale: AxisScale::Linear,
                 points: points.map(|(k, n)| [k as f64 + 0.5, 100.0 * *n as f64 / count]).collect(),
                 law: None,
             });
@@ -111,7 +113,7 @@ impl Slopes {
                 name: "aspect_histogram",
                 x: "aspect (° from north)",
                 y: "share of slopes over 2° (% per 5°)",
-                scale: Scale::Linear,
+                scale: AxisScale::Linear,
                 points: self.aspects.classes.iter().enumerate().map(|(k, n)| [5.0 * k as f64, share(n)]).collect(),
                 law: None,
             });
@@ -136,7 +138,7 @@ impl Slopes {
 struct Aspects {
     /// Classes of 5° clockwise from north, the first centred on north.
     classes: [u64; ASPECTS],
-    /// The number of slopes within [`NEAR`] of a multiple of 45°.
+    /// The number of slopes within [`ASPECT_HALF_WIDTH_DEG`] of a multiple of 45°.
     near: u64,
     /// The number of slopes with an aspect.
     count: u64,
@@ -145,34 +147,37 @@ struct Aspects {
 }
 
 impl Aspects {
-    fn look(&mut self, ground: &Ground<'_>, i: usize, j: usize) {
-        let Some(d) = ground.derivatives(i, j) else { return };
+    fn add_cell(&mut self, ground: &MeasuredLand<'_>, i: usize, j: usize) {
+        let Some(d) = ground.fit_derivatives(i, j) else { return };
         let rise = (d.x * d.x + d.y * d.y).sqrt();
         if rise < FACING {
             return;
         }
         // The downhill direction, clockwise from north.
         let turn = libm::atan2(-d.x, -d.y) / TAU;
+        // The angle is reduced to 0 to 360°; class 0 is centred on north, so degrees are rounded and not cut off.
         let degrees = 360.0 * (turn - turn.floor());
         self.classes[(degrees / 5.0).round() as usize % ASPECTS] += 1;
         let off = degrees - 45.0 * (degrees / 45.0).round();
-        self.near += u64::from(off.abs() <= NEAR);
+        self.near += u64::from(off.abs() <= ASPECT_HALF_WIDTH_DEG);
         self.count += 1;
         self.sum[0] -= d.x / rise;
         self.sum[1] -= d.y / rise;
     }
 
-    fn enough(&self) -> Result<f64, &'static str> {
+    fn require_count(&self) -> Result<f64, &'static str> {
         if self.count >= 100 { Ok(self.count as f64) } else { Err("fewer than 100 cells are steeper than 2°") }
     }
 
     /// Returns the excess in % of slopes near a multiple of 45° over a uniform distribution.
-    fn alignment(&self) -> Result<f64, &'static str> {
-        self.enough().map(|count| 100.0 * (self.near as f64 / count * 45.0 / (2.0 * NEAR) - 1.0))
+    fn grid_alignment(&self) -> Result<f64, &'static str> {
+        // A uniform distribution has 2·NEAR of each 45° within the range.
+        self.require_count()
+            .map(|count| 100.0 * (self.near as f64 / count * 45.0 / (2.0 * ASPECT_HALF_WIDTH_DEG) - 1.0))
     }
 
-    fn strength(&self) -> Result<f64, &'static str> {
+    fn mean_aspect_strength(&self) -> Result<f64, &'static str> {
         let [east, north] = self.sum;
-        self.enough().map(|count| (east * east + north * north).sqrt() / count)
+        self.require_count().map(|count| (east * east + north * north).sqrt() / count)
     }
 }

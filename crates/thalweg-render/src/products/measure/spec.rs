@@ -51,7 +51,8 @@ pub struct Spec {
     pub title: &'static str,
     /// The unit; `1` for pure numbers.
     pub unit: &'static str,
-    /// The usual range in nature, in [`Spec::unit`]; `None` if it is unknown.
+    /// The usual range in nature, in [`Spec::unit`]; `None` if it is unknown. For example, Hack's exponent is usually
+    /// 0.45 to 0.6.
     pub usual: Option<[f64; 2]>,
     /// The usual values in nature, and the reason, in one line.
     pub nature: &'static str,
@@ -85,9 +86,9 @@ pub(super) use measures;
 ///
 /// ```
 /// use thalweg_core::{Grid, Terrain};
-/// use thalweg_render::products::measure::{MeasureOptions, measure};
+/// use thalweg_render::products::measure::{MeasureOptions, measure_terrain};
 ///
-/// let measures = measure(&Terrain::new(Grid::new([16, 16], 10.0)?), &MeasureOptions::default())?;
+/// let measures = measure_terrain(&Terrain::new(Grid::new([16, 16], 10.0)?), &MeasureOptions::default())?;
 /// let find = |name: &str| measures.measures.iter().find(|measure| measure.spec.name == name).unwrap();
 /// assert_eq!((find("relief").value, find("relief").spec.unit), (Some(0.0), "m"));
 /// assert!(find("hypsometric_integral").value.is_none() && find("hypsometric_integral").missing.is_some());
@@ -113,7 +114,7 @@ pub(super) type Found = Result<f64, &'static str>;
 /// The scale of a curve's axes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Scale {
+pub enum AxisScale {
     /// Values are drawn on a linear scale.
     Linear,
     /// Values are drawn on a logarithmic scale and are positive.
@@ -145,7 +146,7 @@ pub struct Curve {
     /// The quantity on the y axis, with its unit.
     pub y: &'static str,
     /// The recommended scale of both axes; stream orders stay linear.
-    pub scale: Scale,
+    pub scale: AxisScale,
     /// Pairs of x and y: in ascending x, or, for a scatter plot, samples of the terrain in no particular order.
     pub points: Vec<[f64; 2]>,
     /// The law that was fitted to the points; `None` if none was.
@@ -185,7 +186,7 @@ pub struct Measures {
     pub cell_size_m: f64,
     /// The settings used.
     pub settings: MeasureOptions,
-    /// The measures, in the order of [`specs`](super::specs).
+    /// The measures, in the order of [`list_specs`](super::list_specs).
     pub measures: Vec<Measure>,
     /// The curves from which they are derived; a curve that cannot be determined is absent.
     pub curves: Vec<Curve>,
@@ -199,12 +200,12 @@ impl Measures {
     }
 
     /// Marks measures as missing, all for the same reason.
-    pub(super) fn leave<const N: usize>(&mut self, specs: &[Spec; N], missing: &'static str) {
-        self.take(specs, [Err(missing); N]);
+    pub(super) fn mark_missing<const N: usize>(&mut self, specs: &[Spec; N], missing: &'static str) {
+        self.add_values(specs, [Err(missing); N]);
     }
 
     /// Adds values in the order of their declarations.
-    pub(super) fn take<const N: usize>(&mut self, specs: &[Spec; N], found: [Found; N]) {
+    pub(super) fn add_values<const N: usize>(&mut self, specs: &[Spec; N], found: [Found; N]) {
         for (spec, found) in specs.iter().zip(found) {
             let found = found.and_then(|value| if value.is_finite() { Ok(value) } else { Err("not a finite number") });
             let within = found.ok().zip(spec.usual).map(|(value, [from, to])| (from..=to).contains(&value));
@@ -231,11 +232,11 @@ impl Measures {
     ///
     /// ```
     /// use thalweg_core::{Grid, Terrain};
-    /// use thalweg_render::products::measure::{MeasureOptions, measure};
+    /// use thalweg_render::products::measure::{MeasureOptions, measure_terrain};
     ///
     /// let plane = |step: usize| {
     ///     let heights: Vec<f32> = (0..16 * 16).map(|k| (step * (k / 16)) as f32).collect();
-    ///     measure(&Terrain::from_metres(Grid::new([16, 16], 10.0)?, &heights)?, &MeasureOptions::default())
+    ///     measure_terrain(&Terrain::from_metres(Grid::new([16, 16], 10.0)?, &heights)?, &MeasureOptions::default())
     /// };
     /// let differences = plane(1)?.differences(&plane(2)?);
     /// let relief = differences.iter().find(|difference| difference.name == "relief").unwrap();
@@ -246,7 +247,7 @@ impl Measures {
         let pairs = self.measures.iter().zip(&other.measures);
         pairs
             .map(|(a, b)| {
-                let distance = a.value.zip(b.value).map(|(x, y)| distance(&a.spec, x, y));
+                let distance = a.value.zip(b.value).map(|(x, y)| relative_distance(&a.spec, x, y));
                 Difference { name: a.spec.name, first: a.value, second: b.value, distance }
             })
             .collect()
@@ -268,7 +269,7 @@ pub struct Difference {
     pub distance: Option<f64>,
 }
 
-fn distance(spec: &Spec, x: f64, y: f64) -> f64 {
+fn relative_distance(spec: &Spec, x: f64, y: f64) -> f64 {
     let size = spec.usual.map_or(x.abs().max(y.abs()), |[from, to]| to - from);
     if size > 0.0 { (x - y).abs() / size } else { 0.0 }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use crate::products::measure::fit::{bins, power};
-use crate::products::measure::ground::Ground;
-use crate::products::measure::spec::{Curve, Found, Measures, PowerLaw, Scale, Spec, measures};
+use crate::products::measure::fit::{bin_samples, fit_power_law};
+use crate::products::measure::ground::MeasuredLand;
+use crate::products::measure::spec::{AxisScale, Curve, Found, Measures, PowerLaw, Spec, measures};
 use thalweg_core::base::fourier::{Fourier, Wave};
 use thalweg_core::terrain::height::UNITS;
 
@@ -28,7 +28,7 @@ pub(super) const SPECS: [Spec; 5] = measures! {
 };
 
 /// The least number of cells of a side; shorter sides give too few rings.
-const LEAST: usize = 32;
+const MIN_SIDE_CELLS: usize = 32;
 
 /// The number of rings per decade of frequency.
 const RINGS: f64 = 10.0;
@@ -37,22 +37,22 @@ const RINGS: f64 = 10.0;
 const LARGE: [f64; 2] = [2000.0, 8000.0];
 
 /// The wavelengths in metres of fine landforms, and those of the hillslopes to which they are compared.
-const FINE: [[f64; 2]; 2] = [[15.0, 30.0], [480.0, 960.0]];
+const FINE_WAVELENGTHS_M: [[f64; 2]; 2] = [[15.0, 30.0], [480.0, 960.0]];
 
 /// tan 10°: a wave closer to an axis than this counts as running along it.
 const AXIS: f64 = 0.176_326_981;
 
 /// The power of one wave of the terrain.
-struct Sample {
+struct SpectrumSample {
     /// The frequency in waves per metre eastward and northward.
     frequency: [f64; 2],
     /// The power density in m⁴.
     density: f64,
 }
 
-impl Sample {
+impl SpectrumSample {
     /// Returns the frequency in waves per metre.
-    fn rate(&self) -> f64 {
+    fn radial_frequency(&self) -> f64 {
         let [x, y] = self.frequency;
         (x * x + y * y).sqrt()
     }
@@ -63,32 +63,32 @@ impl Sample {
     }
 }
 
-pub(super) fn measure(ground: &Ground<'_>, all: &mut Measures) {
-    let samples = match samples(ground) {
+pub(super) fn measure_spectrum(ground: &MeasuredLand<'_>, all: &mut Measures) {
+    let samples = match sample_spectrum(ground) {
         Ok(samples) => samples,
-        Err(missing) => return all.take(&SPECS, [Err(missing); 5]),
+        Err(missing) => return all.add_values(&SPECS, [Err(missing); 5]),
     };
-    let points = rings(&samples);
+    let points = average_rings(&samples);
     // Window functions blur waves that fit less than four times into the terrain; below eight cells per wave,
     // sampling and smoothing dominate.
     let [rows, cols] = ground.terrain.grid.size;
-    let cell = ground.cell();
+    let cell = ground.cell_size();
     let (from, to) = (4.0 / (rows.min(cols) as f64 * cell), 1.0 / (8.0 * cell));
     let inner: Vec<[f64; 2]> = points.iter().filter(|p| (from..=to).contains(&p[0])).copied().collect();
-    let law = power(&inner, 3);
+    let law = fit_power_law(&inner, 3);
     let short = "too few wavelengths between 8 cells and a quarter of the shorter side";
     let found = law.ok_or(short);
     let (large, fine, axes) = (
-        large(ground, &points),
-        fine(ground, &samples),
+        fit_large_exponent(ground, &points),
+        fine_wave_ratio(ground, &samples),
         axis_excess(&samples, [from, to], law.map_or(3.0, |law| -law.exponent)),
     );
-    all.take(&SPECS, [found.map(|law| -law.exponent), found.map(|law| law.r2), large, fine, axes]);
+    all.add_values(&SPECS, [found.map(|law| -law.exponent), found.map(|law| law.r2), large, fine, axes]);
     all.curves.push(Curve {
         name: "power_spectrum",
         x: "waves per km",
         y: "power density (m⁴)",
-        scale: Scale::Logarithmic,
+        scale: AxisScale::Logarithmic,
         // The law in waves per km as well.
         law: law.map(|law| PowerLaw {
             factor: law.factor * libm::pow(1e-3, law.exponent),
@@ -100,29 +100,32 @@ pub(super) fn measure(ground: &Ground<'_>, all: &mut Measures) {
 }
 
 /// Returns true if waves of these lengths fit into the terrain four times and have at least two cells each.
-fn fits(ground: &Ground<'_>, [shortest, longest]: [f64; 2]) -> bool {
+fn can_fit_waves(ground: &MeasuredLand<'_>, [shortest, longest]: [f64; 2]) -> bool {
     let [rows, cols] = ground.terrain.grid.size;
-    rows.min(cols) as f64 * ground.cell() >= 4.0 * longest && 2.0 * ground.cell() <= shortest
+    rows.min(cols) as f64 * ground.cell_size() >= 4.0 * longest && 2.0 * ground.cell_size() <= shortest
 }
 
 /// Returns the exponent of the large landforms.
-fn large(ground: &Ground<'_>, points: &[[f64; 2]]) -> Found {
-    if !fits(ground, LARGE) {
+fn fit_large_exponent(ground: &MeasuredLand<'_>, points: &[[f64; 2]]) -> Found {
+    if !can_fit_waves(ground, LARGE) {
         return Err("narrower than 32 km, or cells wider than 1 km");
     }
     let [shortest, longest] = LARGE;
     let inner: Vec<[f64; 2]> =
+        // Frequencies are the reciprocals of wavelengths, so the ends change places.
         points.iter().filter(|p| (1.0 / longest..=1.0 / shortest).contains(&p[0])).copied().collect();
-    power(&inner, 3).map(|law| -law.exponent).ok_or("too few wavelengths from 2 km to 8 km")
+    fit_power_law(&inner, 3).map(|law| -law.exponent).ok_or("too few wavelengths from 2 km to 8 km")
 }
 
 /// Returns the ratio of the amplitude of fine waves to that of hillslopes.
-fn fine(ground: &Ground<'_>, samples: &[Sample]) -> Found {
-    if !FINE.iter().all(|band| fits(ground, *band)) {
+fn fine_wave_ratio(ground: &MeasuredLand<'_>, samples: &[SpectrumSample]) -> Found {
+    if !FINE_WAVELENGTHS_M.iter().all(|band| can_fit_waves(ground, *band)) {
         return Err("narrower than 3.84 km, or cells wider than 7.5 m");
     }
-    let [fine, hills] = FINE.map(|[shortest, longest]| {
-        let band = samples.iter().filter(|s| (1.0 / longest..1.0 / shortest).contains(&s.rate()));
+    let [fine, hills] = FINE_WAVELENGTHS_M.map(|[shortest, longest]| {
+        let band = samples.iter().filter(|s| (1.0 / longest..1.0 / shortest).contains(&s.radial_frequency()));
+        // The sum of the densities in a band, not their mean, is its part of the terrain's variance, whose root is an
+        // amplitude.
         band.map(|s| s.density).sum::<f64>()
     });
     if hills > 0.0 { Ok((fine / hills).sqrt()) } else { Err("no waves of 480 m to 960 m") }
@@ -134,11 +137,12 @@ const NEAR_AXES: f64 = 32.0;
 /// Returns the relative excess of the mean density near the axes over that of all directions, averaged over the rings
 /// between two frequencies, so that long waves do not dominate. Within a ring, densities are corrected for their
 /// decrease as frequency^−β.
-fn axis_excess(samples: &[Sample], [from, to]: [f64; 2], beta: f64) -> Found {
+fn axis_excess(samples: &[SpectrumSample], [from, to]: [f64; 2], beta: f64) -> Found {
     let mut rings = BTreeMap::<i64, [[f64; 2]; 2]>::new();
-    for sample in samples.iter().filter(|s| (from..=to).contains(&s.rate())) {
-        let ring = libm::log10(sample.rate()) * RINGS;
-        let density = sample.density * libm::pow(sample.rate() / from, beta);
+    for sample in samples.iter().filter(|s| (from..=to).contains(&s.radial_frequency())) {
+        let ring = libm::log10(sample.radial_frequency()) * RINGS;
+        // Each density is scaled to the frequency at which the rings begin.
+        let density = sample.density * libm::pow(sample.radial_frequency() / from, beta);
         let [all, near] = rings.entry(ring.floor() as i64).or_default();
         let add = |sum: &mut [f64; 2]| *sum = [sum[0] + density, sum[1] + 1.0];
         add(all);
@@ -149,6 +153,7 @@ fn axis_excess(samples: &[Sample], [from, to]: [f64; 2], beta: f64) -> Found {
     let mean = |[sum, count]: [f64; 2]| sum / count;
     let counts = |[all, near]: &&[[f64; 2]; 2]| near[1] >= NEAR_AXES && all[0] > 0.0;
     let shares: Vec<f64> = rings.values().filter(counts).map(|[all, near]| mean(*near) / mean(*all) - 1.0).collect();
+    // Fewer than three rings would give an unreliable mean.
     if shares.len() < 3 {
         return Err("too few waves near the axes");
     }
@@ -157,33 +162,34 @@ fn axis_excess(samples: &[Sample], [from, to]: [f64; 2], beta: f64) -> Found {
 
 /// Returns the frequency in waves per metre and the mean power density (m⁴: m² per (1/m)²) of rings about frequency
 /// 0.
-fn rings(samples: &[Sample]) -> Vec<[f64; 2]> {
-    let pairs: Vec<[f64; 2]> = samples.iter().map(|sample| [sample.rate(), sample.density]).collect();
-    let rings = bins(&pairs, RINGS, 8);
+fn average_rings(samples: &[SpectrumSample]) -> Vec<[f64; 2]> {
+    let pairs: Vec<[f64; 2]> = samples.iter().map(|sample| [sample.radial_frequency(), sample.density]).collect();
+    let rings = bin_samples(&pairs, RINGS, 8);
     rings.iter().map(|ring| [ring.x, ring.values.iter().sum::<f64>() / ring.values.len() as f64]).collect()
 }
 
 /// Returns the power of each wave of the terrain, after subtraction of its least-squares plane, under a Hann window.
 /// Missing cells are treated as being in that plane.
-fn samples(ground: &Ground<'_>) -> Result<Vec<Sample>, &'static str> {
+fn sample_spectrum(ground: &MeasuredLand<'_>) -> Result<Vec<SpectrumSample>, &'static str> {
     let [rows, cols] = ground.terrain.grid.size;
-    if rows.min(cols) < LEAST {
+    if rows.min(cols) < MIN_SIDE_CELLS {
         return Err("a side is shorter than 32 cells");
     }
     if 4 * ground.terrain.nodata_count() > rows * cols {
         return Err("over a quarter of the cells have no data");
     }
-    let plane = plane(ground);
+    let plane = fit_plane(ground);
+    // The window is sampled at the middles of cells, so that it is symmetric.
     let hann = |n: usize| -> Vec<f64> {
         (0..n).map(|k| 0.5 - 0.5 * libm::cos(std::f64::consts::TAU * (k as f64 + 0.5) / n as f64)).collect()
     };
     let windows = [hann(rows), hann(cols)];
     let [down, across] = windows.each_ref().map(|w| w.iter().map(|x| x * x).sum::<f64>());
-    let spectrum = transform(ground, plane, &windows);
+    let spectrum = fourier_transform(ground, plane, &windows);
     // Parseval's theorem: the mean square equals the sum of densities, each over an area of 1/(rows·cols·cell²) in
     // frequency space.
     let scale = ground.terrain.grid.cell_area() / (down * across);
-    let [height, width] = [rows, cols].map(|n| n as f64 * ground.cell());
+    let [height, width] = [rows, cols].map(|n| n as f64 * ground.cell_size());
     let mut samples = Vec::with_capacity(spectrum.len());
     let mut any = false;
     for (kx, column) in spectrum.chunks_exact(rows).enumerate() {
@@ -193,10 +199,15 @@ fn samples(ground: &Ground<'_>) -> Result<Vec<Sample>, &'static str> {
             if 2 * n > rows && (kx == 0 || 2 * kx == cols) {
                 continue;
             }
+            // Rows of the transform beyond half contain the negative frequencies.
             let ky = if 2 * n > rows { n as f64 - rows as f64 } else { n as f64 };
-            let sample = Sample { frequency: [kx as f64 / width, ky / height], density: wave.square() * scale };
-            if sample.rate() > 0.0 && sample.rate() <= 0.5 / ground.cell() {
-                any |= wave.square() > 0.0;
+            let sample = SpectrumSample {
+                frequency: [kx as f64 / width, ky / height],
+                density: wave.squared_magnitude() * scale,
+            };
+            // Waves shorter than two cells exist only in diagonal directions and are left out; so is the mean.
+            if sample.radial_frequency() > 0.0 && sample.radial_frequency() <= 0.5 / ground.cell_size() {
+                any |= wave.squared_magnitude() > 0.0;
                 samples.push(sample);
             }
         }
@@ -210,7 +221,7 @@ fn samples(ground: &Ground<'_>) -> Result<Vec<Sample>, &'static str> {
 }
 
 /// Returns the least-squares plane, elevation = a + b·i + c·j in metres, with i and j counted from the middle.
-fn plane(ground: &Ground<'_>) -> [f64; 3] {
+fn fit_plane(ground: &MeasuredLand<'_>) -> [f64; 3] {
     let [rows, cols] = ground.terrain.grid.size;
     let (ci, cj) = (0.5 * (rows as f64 - 1.0), 0.5 * (cols as f64 - 1.0));
     // Normal equations, solved by Cramer's rule.
@@ -234,12 +245,13 @@ fn plane(ground: &Ground<'_>) -> [f64; 3] {
     [0, 1, 2].map(|column| {
         let mut part = m;
         (0..3).for_each(|row| part[row][column] = v[row]);
+        // Land of one row or column has no plane; the coefficients are then 0.
         if whole != 0.0 { determinant(&part) / whole } else { 0.0 }
     })
 }
 
 /// Returns the columns of the Fourier transform, kx from 0 to half the columns, each with the ky of all rows.
-fn transform(ground: &Ground<'_>, plane: [f64; 3], windows: &[Vec<f64>; 2]) -> Vec<Wave> {
+fn fourier_transform(ground: &MeasuredLand<'_>, plane: [f64; 3], windows: &[Vec<f64>; 2]) -> Vec<Wave> {
     let [rows, cols] = ground.terrain.grid.size;
     let (ci, cj) = (0.5 * (rows as f64 - 1.0), 0.5 * (cols as f64 - 1.0));
     let half = cols / 2 + 1;
@@ -251,17 +263,18 @@ fn transform(ground: &Ground<'_>, plane: [f64; 3], windows: &[Vec<f64>; 2]) -> V
         (ground.terrain.ground[(i, j)].metres() - trend) * windows[0][i] * windows[1][j]
     };
     // Two real rows are combined in one complex transform; their spectra are separated by the symmetry of real
+    // The last of an odd number of rows is combined with zeros.
     // spectra.
-    let along = Fourier::forward(cols);
+    let along = Fourier::plan_forward(cols);
     let mut lines = vec![Wave::default(); rows * half];
     lines.par_chunks_mut(2 * half).enumerate().for_each_init(
-        || (vec![Wave::default(); cols], vec![Wave::default(); along.scratch()]),
+        || (vec![Wave::default(); cols], vec![Wave::default(); along.scratch_len()]),
         |(line, scratch), (pair, out)| {
             let i = 2 * pair;
             line.iter_mut().enumerate().for_each(|(j, wave)| *wave = Wave::new(value(i, j), value(i + 1, j)));
-            along.run(line, scratch);
+            along.transform_line(line, scratch);
             for k in 0..half {
-                let (a, b) = (line[k], line[(cols - k) % cols].conj());
+                let (a, b) = (line[k], line[(cols - k) % cols].conjugate());
                 out[k] = (a + b) * 0.5;
                 if let Some(lower) = out.get_mut(half + k) {
                     // (a − b) / 2i
@@ -270,13 +283,13 @@ fn transform(ground: &Ground<'_>, plane: [f64; 3], windows: &[Vec<f64>; 2]) -> V
             }
         },
     );
-    let down = Fourier::forward(rows);
+    let down = Fourier::plan_forward(rows);
     let mut columns = vec![Wave::default(); rows * half];
     columns.par_chunks_mut(rows).enumerate().for_each_init(
-        || vec![Wave::default(); down.scratch()],
+        || vec![Wave::default(); down.scratch_len()],
         |scratch, (kx, column)| {
             column.iter_mut().enumerate().for_each(|(i, wave)| *wave = lines[i * half + kx]);
-            down.run(column, scratch);
+            down.transform_line(column, scratch);
         },
     );
     columns
@@ -285,8 +298,8 @@ fn transform(ground: &Ground<'_>, plane: [f64; 3], windows: &[Vec<f64>; 2]) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::products::measure::testing::{fourier, terrain, turned};
-    use crate::products::measure::{MeasureOptions, measure};
+    use crate::products::measure::testing::{make_fourier_hills, rotate_quarter_turn, terrain_from_formula};
+    use crate::products::measure::{MeasureOptions, measure_terrain};
 
     #[test]
     fn the_exponent_of_synthesised_ground_is_found_again() {
@@ -295,7 +308,7 @@ mod tests {
         // the mean of four. The limit is two of those.
         for (size, b) in [([256, 256], 1.25), ([256, 256], 1.75), ([192, 320], 1.5)] {
             let exponent = |seed| {
-                let found = measure(&fourier(size, b, seed), &MeasureOptions::default()).unwrap();
+                let found = measure_terrain(&make_fourier_hills(size, b, seed), &MeasureOptions::default()).unwrap();
                 assert!(found.value("spectral_fit").unwrap() > 0.97);
                 found.value("spectral_exponent").unwrap()
             };
@@ -307,14 +320,20 @@ mod tests {
     #[test]
     fn a_wave_stands_where_it_belongs_with_its_power() {
         // Amplitude 8 m, 16 waves in 128 cells of 10 m: 12.5 waves per km, mean square 32 m².
-        let wave = terrain([128, 128], 10.0, |x, _| 8.0 * (std::f64::consts::TAU * x / 80.0).cos() + 0.3 * x + 50.0);
-        let found = rings(&samples(&Ground::of(&wave)).unwrap());
+        let wave = terrain_from_formula([128, 128], 10.0, |x, _| {
+            8.0 * (std::f64::consts::TAU * x / 80.0).cos() + 0.3 * x + 50.0
+        });
+        let found = average_rings(&sample_spectrum(&MeasuredLand::new(&wave)).unwrap());
         let top = found.iter().max_by(|a, b| a[1].total_cmp(&b[1])).unwrap();
         assert!((top[0] * 1e3 / 12.5 - 1.0).abs() < 0.13, "{top:?}");
-        let waves = transform(&Ground::of(&wave), plane(&Ground::of(&wave)), &[vec![1.0; 128], vec![1.0; 128]]);
+        let waves = fourier_transform(
+            &MeasuredLand::new(&wave),
+            fit_plane(&MeasuredLand::new(&wave)),
+            &[vec![1.0; 128], vec![1.0; 128]],
+        );
         // The wave is even, so the slope of its fit is 0.3 per metre apart from a trace; each sign of kx has half of
         // the mean square.
-        let power: f64 = waves[128..].iter().map(|w| 2.0 * w.square()).sum::<f64>() / (128.0f64).powi(4);
+        let power: f64 = waves[128..].iter().map(|w| 2.0 * w.squared_magnitude()).sum::<f64>() / (128.0f64).powi(4);
         assert!((power - 32.0).abs() < 0.1, "{power}");
     }
 
@@ -323,15 +342,15 @@ mod tests {
         let of = |angle: f64| {
             let (east, north) = (angle.cos(), angle.sin());
             // Hills, and waves of 130 m across them in one direction.
-            let hills = fourier([256, 256], 1.5, 3);
+            let hills = make_fourier_hills([256, 256], 1.5, 3);
             let z = |x: f64, y: f64| 20.0 * ((x * east + y * north) * std::f64::consts::TAU / 130.0).cos();
-            let mut land = terrain([256, 256], 10.0, z);
+            let mut land = terrain_from_formula([256, 256], 10.0, z);
             for (to, from) in land.ground.as_mut_slice().iter_mut().zip(hills.ground.as_slice()) {
                 to.0 += from.0;
             }
-            measure(&land, &MeasureOptions::default()).unwrap().value("axis_excess").unwrap()
+            measure_terrain(&land, &MeasureOptions::default()).unwrap().value("axis_excess").unwrap()
         };
-        let plain = measure(&fourier([256, 256], 1.5, 3), &MeasureOptions::default()).unwrap();
+        let plain = measure_terrain(&make_fourier_hills([256, 256], 1.5, 3), &MeasureOptions::default()).unwrap();
         let plain = plain.value("axis_excess").unwrap();
         let found = [0.0, std::f64::consts::FRAC_PI_2, 0.785].map(of);
         assert!(plain.abs() < 0.06, "{plain}");
@@ -341,19 +360,20 @@ mod tests {
     #[test]
     fn fine_waves_are_set_against_hillslopes() {
         // 0.3 m of 20 m waves on top of 10 m of 640 m waves.
-        let land = terrain([800, 800], 5.0, |x, y| {
+        let land = terrain_from_formula([800, 800], 5.0, |x, y| {
             let wave = |x: f64, length: f64| (x * std::f64::consts::TAU / length).cos();
             0.3 * wave(x, 20.0) + 10.0 * wave(y, 640.0)
         });
-        let found = measure(&land, &MeasureOptions::default()).unwrap();
+        let found = measure_terrain(&land, &MeasureOptions::default()).unwrap();
         assert!((found.value("spectral_fine").unwrap() - 0.03).abs() < 1e-3);
         assert!(found.value("spectral_large").is_none());
     }
 
     #[test]
     fn a_turn_changes_it_by_rounding_alone() {
-        let ground = fourier([96, 64], 1.6, 5);
-        let [a, b] = [&ground, &turned(&ground)].map(|t| rings(&samples(&Ground::of(t)).unwrap()));
+        let ground = make_fourier_hills([96, 64], 1.6, 5);
+        let [a, b] = [&ground, &rotate_quarter_turn(&ground)]
+            .map(|t| average_rings(&sample_spectrum(&MeasuredLand::new(t)).unwrap()));
         assert_eq!(a.len(), b.len());
         for (p, q) in a.iter().zip(&b) {
             assert!((p[1] / q[1] - 1.0).abs() < 1e-6, "{p:?} {q:?}");

@@ -1,7 +1,7 @@
 //! [`Trunk`]: the longest river, its sinuosity, and the width of its valley floor.
 
-use crate::products::measure::drainage::step;
-use crate::products::measure::ground::Ground;
+use crate::products::measure::drainage::step_length;
+use crate::products::measure::ground::MeasuredLand;
 use crate::products::measure::network::Channels;
 use crate::products::measure::spec::{Found, Measures, Spec, measures};
 use thalweg_flow::FlowGraph;
@@ -19,19 +19,19 @@ pub(super) const SPECS: [Spec; 2] = measures! {
 const WINDOW: f64 = 2000.0;
 
 /// The distance in metres along the trunk between two measurements of the floor's width.
-const EVERY: f64 = 500.0;
+const MEASURING_INTERVAL_M: f64 = 500.0;
 
 /// The height in metres above the bed at which the valley floor ends.
 const BANK: f64 = 5.0;
 
 /// The largest distance in metres, to either side, at which the edge of the floor is searched for.
-const FARTHEST: f64 = 5000.0;
+const MAX_BANK_DISTANCE_M: f64 = 5000.0;
 
 /// The least number of windows, and half the least number of widths, for a result.
-const FEW: usize = 5;
+const MIN_WINDOWS: usize = 5;
 
 /// The number of cells before and after a cell between which the direction of the river is measured.
-const AHEAD: usize = 5;
+const DIRECTION_CELLS: usize = 5;
 
 /// The longest flow path through channels, in downstream order.
 struct Trunk {
@@ -43,19 +43,19 @@ struct Trunk {
     area: Vec<f64>,
 }
 
-pub(super) fn measure(ground: &Ground<'_>, drainage: &FlowGraph, channels: &Channels, all: &mut Measures) {
-    let trunk = channels.some().map(|()| Trunk::of(ground, drainage, channels));
-    all.take(
+pub(super) fn measure_trunk(ground: &MeasuredLand<'_>, drainage: &FlowGraph, channels: &Channels, all: &mut Measures) {
+    let trunk = channels.require_channels().map(|()| Trunk::find_longest(ground, drainage, channels));
+    all.add_values(
         &SPECS,
         [
-            trunk.as_ref().map_err(|missing| *missing).and_then(|trunk| trunk.sinuosity(ground.cell())),
-            trunk.as_ref().map_err(|missing| *missing).and_then(|trunk| trunk.spread(ground)),
+            trunk.as_ref().map_err(|missing| *missing).and_then(|trunk| trunk.median_sinuosity(ground.cell_size())),
+            trunk.as_ref().map_err(|missing| *missing).and_then(|trunk| trunk.width_spread(ground)),
         ],
     );
 }
 
 impl Trunk {
-    fn of(ground: &Ground<'_>, drainage: &FlowGraph, channels: &Channels) -> Self {
+    fn find_longest(ground: &MeasuredLand<'_>, drainage: &FlowGraph, channels: &Channels) -> Self {
         let counts = drainage.upstream_cells().as_slice();
         let is_channel = |k: usize| ground.land[k] && counts[k] >= channels.threshold;
         // The length of the longest channel above each cell in metres, and the donor cell on it.
@@ -65,18 +65,21 @@ impl Trunk {
         for k in drainage.upstream_order().iter().map(|k| *k as usize).filter(|k| is_channel(*k)) {
             match drainage.next(k).filter(|n| is_channel(*n)) {
                 Some(n) => {
-                    let way = above[k] + (step(drainage.directions()[k]) * ground.cell()) as f32;
+                    let way = above[k] + (step_length(drainage.directions()[k]) * ground.cell_size()) as f32;
+                    // A strict comparison keeps the first of equally long tributaries in upstream order.
                     if way > above[n] {
                         (above[n], donor[n]) = (way, k as u32);
                     }
                 }
                 None => {
+                    // Of equally long rivers, the first in upstream order is the trunk.
                     if mouth.is_none_or(|mouth: usize| above[k] > above[mouth]) {
                         mouth = Some(k);
                     }
                 }
             }
         }
+        // The path is followed upward from the mouth and then reversed.
         let up = std::iter::successors(mouth, |k| (donor[*k] != u32::MAX).then_some(donor[*k] as usize));
         let mut course: Vec<usize> = up.collect();
         course.reverse();
@@ -90,7 +93,7 @@ impl Trunk {
 
     /// Returns the median over windows of path length over chord, after moving means over five cells to remove the
     /// zigzag of the eight directions.
-    fn sinuosity(&self, cell: f64) -> Found {
+    fn median_sinuosity(&self, cell: f64) -> Found {
         let mean = |w: &[[f64; 2]]| [0, 1].map(|c| w.iter().map(|p| p[c]).sum::<f64>() / w.len() as f64);
         let smooth: Vec<[f64; 2]> = self.cells.windows(5).map(mean).collect();
         let mut found = Vec::new();
@@ -103,53 +106,57 @@ impl Trunk {
                 (first, way) = (n, 0.0);
             }
         }
-        if found.len() < FEW {
+        if found.len() < MIN_WINDOWS {
             return Err("the longest river has fewer than five windows of 2 km");
         }
         found.sort_by(f64::total_cmp);
+        // The median of an even number of windows is the mean of the two in the middle.
         Ok(0.5 * (found[(found.len() - 1) / 2] + found[found.len() / 2]))
     }
 
     /// Returns the standard deviation of ln(w/√A) for the floor's widths w and drainage areas A.
-    fn spread(&self, ground: &Ground<'_>) -> Found {
+    fn width_spread(&self, ground: &MeasuredLand<'_>) -> Found {
         let mut found = Vec::new();
-        let mut next = EVERY;
-        for n in AHEAD..self.cells.len().saturating_sub(AHEAD) {
+        let mut next = MEASURING_INTERVAL_M;
+        for n in DIRECTION_CELLS..self.cells.len().saturating_sub(DIRECTION_CELLS) {
             if self.way[n] < next {
                 continue;
             }
-            next = self.way[n] + EVERY;
-            if let Some(width) = self.width(ground, n) {
+            next = self.way[n] + MEASURING_INTERVAL_M;
+            if let Some(width) = self.floor_width(ground, n) {
                 found.push(libm::log(width / self.area[n].sqrt()));
             }
         }
-        if found.len() < 2 * FEW {
+        if found.len() < 2 * MIN_WINDOWS {
             return Err("fewer than ten widths of the longest river's floor end inside");
         }
         let n = found.len() as f64;
         let mean = found.iter().sum::<f64>() / n;
+        // The variance of a sample divides by n − 1.
         Ok((found.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0)).sqrt())
     }
 
     /// Returns the width in metres, perpendicular to the river, over which the terrain is less than [`BANK`] above
     /// the bed; `None` if the map or its data end within the floor.
-    fn width(&self, ground: &Ground<'_>, n: usize) -> Option<f64> {
-        let (here, cell) = (self.cells[n], ground.cell());
-        let (from, to) = (self.cells[n - AHEAD], self.cells[n + AHEAD]);
+    fn floor_width(&self, ground: &MeasuredLand<'_>, n: usize) -> Option<f64> {
+        let (here, cell) = (self.cells[n], ground.cell_size());
+        let (from, to) = (self.cells[n - DIRECTION_CELLS], self.cells[n + DIRECTION_CELLS]);
         let along = distance(from, to);
         if along == 0.0 {
             return None;
         }
+        // This is the direction of the river rotated by 90°.
         let across = [(to[1] - from[1]) / along, -(to[0] - from[0]) / along];
-        let bank = height(ground, here)? + BANK;
+        let bank = interpolate_height(ground, here)? + BANK;
         let side = |sign: f64| {
             let mut before = bank - BANK;
+            // The terrain is sampled every half cell, so that a narrow bank is not missed.
             for half in 1.. {
                 let out = 0.5 * f64::from(half);
-                if out * cell > FARTHEST {
+                if out * cell > MAX_BANK_DISTANCE_M {
                     return None;
                 }
-                let now = height(ground, [0, 1].map(|c| here[c] + sign * out * across[c]))?;
+                let now = interpolate_height(ground, [0, 1].map(|c| here[c] + sign * out * across[c]))?;
                 if now >= bank {
                     // Interpolate to the point at which the terrain reaches the bank's height.
                     return Some((out - 0.5 * (now - bank) / (now - before)) * cell);
@@ -163,7 +170,7 @@ impl Trunk {
 }
 
 /// Returns the elevation in metres, interpolated between four cell centres.
-fn height(ground: &Ground<'_>, [row, col]: [f64; 2]) -> Option<f64> {
+fn interpolate_height(ground: &MeasuredLand<'_>, [row, col]: [f64; 2]) -> Option<f64> {
     let (i, j) = (row.floor(), col.floor());
     let (v, u) = (row - i, col - j);
     let at = |i: f64, j: f64| {
@@ -183,13 +190,13 @@ fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::products::measure::testing::terrain;
-    use crate::products::measure::{MeasureOptions, measure};
+    use crate::products::measure::testing::terrain_from_formula;
+    use crate::products::measure::{MeasureOptions, measure_terrain};
     use thalweg_core::Terrain;
 
     /// A valley that runs south along x = 3 km with meanders; its floor, `wide` metres across, is level.
     fn valley(wind: f64, wide: impl Fn(f64) -> f64 + Sync) -> Terrain {
-        terrain([600, 300], 20.0, |x, y| {
+        terrain_from_formula([600, 300], 20.0, |x, y| {
             let middle = 3000.0 + wind * (std::f64::consts::TAU * y / 1500.0).sin();
             0.05 * y + 0.5 * ((x - middle).abs() - 0.5 * wide(y)).max(0.0) + 0.001 * (x - middle).abs()
         })
@@ -198,7 +205,10 @@ mod tests {
     #[test]
     fn a_straight_trunk_is_straight_and_a_winding_one_winds() {
         let of = |wind| {
-            measure(&valley(wind, |_| 60.0), &MeasureOptions::default()).unwrap().value("trunk_sinuosity").unwrap()
+            measure_terrain(&valley(wind, |_| 60.0), &MeasureOptions::default())
+                .unwrap()
+                .value("trunk_sinuosity")
+                .unwrap()
         };
         assert!((of(0.0) - 1.0).abs() < 0.01, "{}", of(0.0));
         // A sine of 250 m by 1500 m has a path of 1.23 times the chord; the stream cuts its bends a little.
@@ -208,7 +218,7 @@ mod tests {
     #[test]
     fn floors_of_one_width_by_their_catchment_spread_less_than_others() {
         let of = |wide: fn(f64) -> f64| {
-            measure(&valley(0.0, wide), &MeasureOptions::default()).unwrap().value("floor_spread").unwrap()
+            measure_terrain(&valley(0.0, wide), &MeasureOptions::default()).unwrap().value("floor_spread").unwrap()
         };
         let even = of(|_| 300.0);
         // Alternately wide and narrow: ln w varies by ±0.35 and more.

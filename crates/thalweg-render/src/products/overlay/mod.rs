@@ -51,7 +51,7 @@ pub enum Overlay {
 impl Overlay {
     /// Returns the overlays that this terrain can show. Those that compare it with a start are included; without a
     /// start they have no values.
-    pub fn available(terrain: &Terrain) -> Vec<Self> {
+    pub fn list_available(terrain: &Terrain) -> Vec<Self> {
         let has = |name: &str| terrain.layers.contains_key(name);
         let wet = terrain.grid.sea_level.is_some() || has(WATER.name) || has(POOL.name);
         let fast = has(DISCHARGE.name) || (has(PIPE_X.name) && has(PIPE_Y.name));
@@ -79,11 +79,11 @@ impl Overlay {
     /// Returns the overlay with the given name: that of a layer, or one returned by [`Overlay::name`].
     ///
     /// # Errors
-    /// If the terrain cannot show such an overlay; the message lists the available ones.
+    /// Returns an error if the terrain cannot show such an overlay; the message lists the available ones.
     pub fn find(name: &str, terrain: &Terrain) -> Result<Self> {
-        let known = Self::available(terrain);
+        let known = Self::list_available(terrain);
         let found = known.iter().find(|overlay| overlay.name() == name).cloned();
-        found.ok_or_else(|| Error::unknown("overlay", name, known.iter().map(Self::name)))
+        found.ok_or_else(|| Error::unknown_name("overlay", name, known.iter().map(Self::name)))
     }
 
     /// Returns the name, as used on the command line.
@@ -124,7 +124,7 @@ impl Overlay {
             Self::Trees => "Root stabilisation",
             Self::Basins => "Basins",
             Self::Difference => "Difference from the start",
-            Self::Layer(name) => return capital(&name.replace('_', " ")),
+            Self::Layer(name) => return capitalise_first(&name.replace('_', " ")),
         };
         words.to_string()
     }
@@ -148,7 +148,7 @@ impl Overlay {
     }
 }
 
-fn capital(words: &str) -> String {
+fn capitalise_first(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
@@ -166,7 +166,7 @@ mod tests {
         for i in 0..40 {
             for j in 0..41usize {
                 let off = j.abs_diff(10).min(j.abs_diff(30));
-                terrain.ground[(i, j)] = Height::saturating(300.0 - 2.0 * i as f64 + 10.0 * off as f64);
+                terrain.ground[(i, j)] = Height::from_metres_clamped(300.0 - 2.0 * i as f64 + 10.0 * off as f64);
             }
         }
         terrain
@@ -176,22 +176,22 @@ mod tests {
     fn all_that_is_available_has_values_and_a_legend() {
         let mut terrain = land();
         let start = terrain.clone();
-        terrain.ground[(5, 5)] = Height::saturating(500.0);
-        terrain.grid.sea_level = Some(Height::saturating(230.0));
+        terrain.ground[(5, 5)] = Height::from_metres_clamped(500.0);
+        terrain.grid.sea_level = Some(Height::from_metres_clamped(230.0));
         let size = terrain.grid.size;
-        terrain.insert(&DISCHARGE, Cells::Float(Field::new(size, 2.0))).unwrap();
-        terrain.insert(&SOIL, Cells::Count(Field::new(size, 3))).unwrap();
-        terrain.insert(&TREE_DENSITY, Cells::Float(Field::new(size, 0.5))).unwrap();
-        terrain.insert(&LOOSE, Cells::Height(Field::new(size, Height::saturating(1.0)))).unwrap();
+        terrain.insert_layer(&DISCHARGE, Cells::Float(Field::new(size, 2.0))).unwrap();
+        terrain.insert_layer(&SOIL, Cells::Count(Field::new(size, 3))).unwrap();
+        terrain.insert_layer(&TREE_DENSITY, Cells::Float(Field::new(size, 0.5))).unwrap();
+        terrain.insert_layer(&LOOSE, Cells::Height(Field::new(size, Height::from_metres_clamped(1.0)))).unwrap();
         let own = LayerSpec::floats("own_layer", "kg", "Ours.");
-        terrain.insert(&own, Cells::Float(Field::generate(size, |i, _| i as f32))).unwrap();
-        let available = Overlay::available(&terrain);
+        terrain.insert_layer(&own, Cells::Float(Field::from_fn(size, |i, _| i as f32))).unwrap();
+        let available = Overlay::list_available(&terrain);
         assert_eq!(available.len(), 14, "{available:?}");
         for overlay in &available {
-            let values = overlay.values(&terrain, Some(&start)).unwrap();
-            let legend = overlay.legend(&terrain, &values).unwrap();
+            let values = overlay.compute_values(&terrain, Some(&start)).unwrap();
+            let legend = overlay.build_legend(&terrain, &values).unwrap();
             assert!(legend.low < legend.high && !legend.title.is_empty(), "{overlay:?} {legend:?}");
-            let shown = values.as_slice().iter().map(|v| legend.colour(*v));
+            let shown = values.as_slice().iter().map(|v| legend.colour_and_opacity(*v));
             assert!(shown.clone().all(|(c, cover)| c.iter().all(|x| x.is_finite()) && (0.0..=1.0).contains(&cover)));
             assert_eq!(Overlay::find(overlay.name(), &terrain).unwrap(), *overlay);
         }
@@ -203,15 +203,15 @@ mod tests {
     #[test]
     fn what_is_not_there_is_refused_and_no_start_shows_nothing() {
         let terrain = land();
-        assert!(!Overlay::available(&terrain).contains(&Overlay::Discharge));
-        assert!(Overlay::Discharge.values(&terrain, None).is_err());
-        assert!(Overlay::Loose.values(&terrain, None).is_err());
-        let values = Overlay::Difference.values(&terrain, None).unwrap();
+        assert!(!Overlay::list_available(&terrain).contains(&Overlay::Discharge));
+        assert!(Overlay::Discharge.compute_values(&terrain, None).is_err());
+        assert!(Overlay::Loose.compute_values(&terrain, None).is_err());
+        let values = Overlay::Difference.compute_values(&terrain, None).unwrap();
         assert!(values.as_slice().iter().all(|v| v.is_nan()));
-        let legend = Overlay::Difference.legend(&terrain, &values).unwrap();
-        assert_eq!(legend.colour(f32::NAN).1, 0.0);
+        let legend = Overlay::Difference.build_legend(&terrain, &values).unwrap();
+        assert_eq!(legend.colour_and_opacity(f32::NAN).1, 0.0);
         let small = Terrain::new(Grid::new([3, 3], 10.0).unwrap());
-        assert!(Overlay::Difference.values(&terrain, Some(&small)).is_err());
+        assert!(Overlay::Difference.compute_values(&terrain, Some(&small)).is_err());
     }
 
     #[test]
@@ -221,17 +221,17 @@ mod tests {
         now.ground[(3, 3)] = Height(start.ground[(3, 3)].0 + 65_536 * 4);
         now.ground[(9, 9)] = Height(start.ground[(9, 9)].0 - 65_536 * 2);
         let at = |overlay: Overlay| {
-            let values = overlay.values(&now, Some(&start)).unwrap();
+            let values = overlay.compute_values(&now, Some(&start)).unwrap();
             [values[(3, 3)], values[(9, 9)], values[(0, 0)]]
         };
         assert_eq!(at(Overlay::Difference), [4.0, -2.0, 0.0]);
         assert_eq!(at(Overlay::Wear), [0.0, 2.0, 0.0]);
         assert_eq!(at(Overlay::Deposits), [4.0, 0.0, 0.0]);
-        let values = Overlay::Difference.values(&now, Some(&start)).unwrap();
-        let legend = Overlay::Difference.legend(&now, &values).unwrap();
+        let values = Overlay::Difference.compute_values(&now, Some(&start)).unwrap();
+        let legend = Overlay::Difference.build_legend(&now, &values).unwrap();
         assert_eq!(legend.low, -legend.high);
-        let light = |t: f32| to_oklab(Colours::Diverging.at(t))[0];
-        assert!(light(0.5) > 0.9 && light(0.0) < 0.6 && light(1.0) < 0.6 && legend.colour(0.0).1 == 0.0);
+        let light = |t: f32| to_oklab(Colours::Diverging.colour_at(t))[0];
+        assert!(light(0.5) > 0.9 && light(0.0) < 0.6 && light(1.0) < 0.6 && legend.colour_and_opacity(0.0).1 == 0.0);
     }
 
     #[test]
@@ -239,23 +239,23 @@ mod tests {
         let mut terrain = land();
         terrain.grid.edges = [thalweg_core::terrain::grid::Edge::Closed; 4];
         terrain.grid.edges[2] = thalweg_core::terrain::grid::Edge::Open;
-        let values = Overlay::Basins.values(&terrain, None).unwrap();
-        let legend = Overlay::Basins.legend(&terrain, &values).unwrap();
+        let values = Overlay::Basins.compute_values(&terrain, None).unwrap();
+        let legend = Overlay::Basins.build_legend(&terrain, &values).unwrap();
         let (west, east) = (values[(5, 10)], values[(5, 30)]);
         assert!(west != east && west > 0.0 && values[(5, 8)] == west);
         let apart = |a: f32, b: f32| {
-            let (a, b) = (to_oklab(legend.colour(a).0), to_oklab(legend.colour(b).0));
+            let (a, b) = (to_oklab(legend.colour_and_opacity(a).0), to_oklab(legend.colour_and_opacity(b).0));
             (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt()
         };
         assert!(apart(west, east) > 0.06);
         // Twelve consecutive numbers have distinguishable colours, and neighbours among them clearly different ones.
         assert!((1..12).all(|n| apart(n as f32, n as f32 + 1.0) > 0.08));
-        assert_eq!(legend.colour(0.0).1, 0.0);
+        assert_eq!(legend.colour_and_opacity(0.0).1, 0.0);
     }
 
     #[test]
     fn catchments_count_the_land_above() {
-        let values = Overlay::Catchment.values(&land(), None).unwrap();
+        let values = Overlay::Catchment.compute_values(&land(), None).unwrap();
         let most = values.as_slice().iter().fold(0f32, |a, b| a.max(*b));
         // At most the whole area: 40 × 41 cells of 100 m².
         assert!(most > 0.01 && most < 0.164, "{most}");

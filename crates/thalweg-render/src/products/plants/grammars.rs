@@ -1,14 +1,14 @@
 //! The grammars: the branching and the organs of each kind of plant.
 
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_models::process::forest::PlantForm;
 
 /// An L-system and the parameters of its turtle.
 ///
-/// `F` grows a piece of stem; `f` moves equally far without one; `+` and `-` turn and `&` and `^` pitch down and up
-/// by `angle`; `/` rolls by `roll`; `[` and `]` push and pop the turtle's state; `!` thins the stem and `"` shortens
-/// the pieces by a fixed share; `L` is a frond, `B` a blade, `O` a ball of leaves and `S` a spike. Other letters only
-/// serve for rewriting; those without a rule are ignored.
+/// `F` grows a piece of stem; `f` moves equally far without one; `+` and `-` turn by `angle`; `&` pitches down by
+/// `angle` and `^` up by half of it; `/` rolls by `roll`; `[` and `]` push and pop the turtle's state; `!` thins the
+/// stem and `"` shortens the pieces by a fixed share; `L` is a frond, `B` a blade, `O` a ball of leaves and `S` a
+/// spike. Other letters only serve for rewriting; those without a rule are ignored.
 pub(super) struct Grammar {
     axiom: &'static str,
     /// Each letter with its possible replacements, one of which is drawn for each occurrence.
@@ -121,7 +121,7 @@ const REED: Grammar = Grammar {
 };
 
 /// Returns the grammar of plants of that form.
-pub(super) fn of(form: PlantForm) -> &'static Grammar {
+pub(super) fn find_grammar(form: PlantForm) -> &'static Grammar {
     match form {
         PlantForm::Cone => &CONIFER,
         PlantForm::Ball => &BROADLEAF,
@@ -134,13 +134,17 @@ pub(super) fn of(form: PlantForm) -> &'static Grammar {
 
 impl Grammar {
     /// Returns the word that the axiom grows to.
-    pub fn word(&self, key: Key) -> String {
+    pub fn derive_word(&self, key: RandomKey) -> String {
         let mut word = self.axiom.to_string();
         for turn in 0..self.turns {
-            let key = key.and(turn.into());
+            // Each turn has its own key, so that a letter at the same place may be replaced differently.
+            let key = key.derive_key(turn.into());
             let letter = |(place, letter): (usize, char)| {
                 let rule = self.rules.iter().find(|(from, _)| *from == letter);
-                let choice = |all: &[&'static str]| all[(key.and(place as u64).bits() % all.len() as u64) as usize];
+                // The choice is keyed by the letter's place, so it does not depend on the order of evaluation.
+                let choice = |all: &[&'static str]| {
+                    all[(key.derive_key(place as u64).random_bits() % all.len() as u64) as usize]
+                };
                 rule.map_or_else(|| letter.to_string(), |(_, all)| choice(all).to_string())
             };
             word = word.chars().enumerate().map(letter).collect();

@@ -1,8 +1,8 @@
 //! The turtle: converts a word into three-sided stems, fronds, blades and balls of leaves.
 
-use super::Plant;
+use super::PlantShape;
 use super::grammars::Grammar;
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 
 type Vector = [f32; 3];
 
@@ -25,8 +25,8 @@ const SIDES: usize = 3;
 const INSIDE: f32 = 0.45;
 
 /// Interprets a word as a plant.
-pub(super) fn draw(word: &str, grammar: &Grammar, key: Key) -> Plant {
-    let mut plant = Plant::default();
+pub(super) fn draw_word(word: &str, grammar: &Grammar, key: RandomKey) -> PlantShape {
+    let mut plant = PlantShape::default();
     let mut kept = Vec::new();
     let mut turtle = Turtle {
         at: [0.0; 3],
@@ -38,20 +38,21 @@ pub(super) fn draw(word: &str, grammar: &Grammar, key: Key) -> Plant {
     };
     let [bark, green] = grammar.colours;
     for (place, letter) in word.chars().enumerate() {
-        let key = key.and(place as u64);
-        let stray = 1.0 + grammar.stray * key.signed() as f32;
+        // The key depends on the letter's place, so that each organ differs from the others.
+        let key = key.derive_key(place as u64);
+        let stray = 1.0 + grammar.stray * key.uniform_signed() as f32;
         match letter {
-            'F' => turtle.stem(&mut plant, grammar.shrink[1], bark, stray),
-            'f' => turtle.at = add(turtle.at, scaled(turtle.ahead, turtle.length * stray)),
-            'L' => turtle.frond(&mut plant, grammar.leaf, green, stray),
-            'B' => turtle.blade(&mut plant, grammar.leaf, green, stray),
-            'O' => turtle.ball(&mut plant, grammar.leaf, green, key),
-            'S' => turtle.spike(&mut plant, bark, green, stray),
-            '&' => turtle.bow(grammar.angle * stray),
-            '^' => turtle.bow(-0.5 * grammar.angle * stray),
-            '+' => turtle.turn(grammar.angle * stray),
-            '-' => turtle.turn(-grammar.angle * stray),
-            '/' => turtle.roll(grammar.roll * stray),
+            'F' => turtle.add_stem(&mut plant, grammar.shrink[1], bark, stray),
+            'f' => turtle.at = add(turtle.at, scale_vector(turtle.ahead, turtle.length * stray)),
+            'L' => turtle.add_frond(&mut plant, grammar.leaf, green, stray),
+            'B' => turtle.add_blade(&mut plant, grammar.leaf, green, stray),
+            'O' => turtle.add_leaf_ball(&mut plant, grammar.leaf, green, key),
+            'S' => turtle.add_spike(&mut plant, bark, green, stray),
+            '&' => turtle.pitch_by(grammar.angle * stray),
+            '^' => turtle.pitch_by(-0.5 * grammar.angle * stray),
+            '+' => turtle.yaw_by(grammar.angle * stray),
+            '-' => turtle.yaw_by(-grammar.angle * stray),
+            '/' => turtle.roll_by(grammar.roll * stray),
             '"' => turtle.length *= grammar.shrink[0],
             '!' => turtle.width *= grammar.shrink[1],
             '[' => kept.push(turtle),
@@ -64,69 +65,73 @@ pub(super) fn draw(word: &str, grammar: &Grammar, key: Key) -> Plant {
 
 impl Turtle {
     /// Rotates `a` towards `b`, and `b` with it, by the given angle.
-    fn turned(a: Vector, b: Vector, degrees: f32) -> [Vector; 2] {
+    fn rotate_towards(a: Vector, b: Vector, degrees: f32) -> [Vector; 2] {
         let (sin, cos) = (libm::sinf(degrees.to_radians()), libm::cosf(degrees.to_radians()));
-        [add(scaled(a, cos), scaled(b, sin)), add(scaled(b, cos), scaled(a, -sin))]
+        [add(scale_vector(a, cos), scale_vector(b, sin)), add(scale_vector(b, cos), scale_vector(a, -sin))]
     }
 
-    fn bow(&mut self, degrees: f32) {
-        [self.ahead, self.up] = Self::turned(self.ahead, self.up, degrees);
+    fn pitch_by(&mut self, degrees: f32) {
+        [self.ahead, self.up] = Self::rotate_towards(self.ahead, self.up, degrees);
     }
 
-    fn turn(&mut self, degrees: f32) {
-        [self.ahead, self.left] = Self::turned(self.ahead, self.left, degrees);
+    fn yaw_by(&mut self, degrees: f32) {
+        [self.ahead, self.left] = Self::rotate_towards(self.ahead, self.left, degrees);
     }
 
-    fn roll(&mut self, degrees: f32) {
-        [self.left, self.up] = Self::turned(self.left, self.up, degrees);
+    fn roll_by(&mut self, degrees: f32) {
+        [self.left, self.up] = Self::rotate_towards(self.left, self.up, degrees);
     }
 
     /// Adds a tapering piece of stem and moves the turtle to its end.
-    fn stem(&mut self, plant: &mut Plant, taper: f32, bark: Vector, stray: f32) {
-        let end = add(self.at, scaled(self.ahead, self.length * stray));
+    fn add_stem(&mut self, plant: &mut PlantShape, taper: f32, bark: Vector, stray: f32) {
+        let end = add(self.at, scale_vector(self.ahead, self.length * stray));
         let first = plant.positions.len() as u32;
         for (at, width) in [(self.at, self.width), (end, self.width * taper)] {
             for side in 0..SIDES {
                 let turn = 360.0 / SIDES as f32 * side as f32;
-                let [out, _] = Self::turned(self.left, self.up, turn);
-                plant.corner(add(at, scaled(out, width)), out, bark);
+                let [out, _] = Self::rotate_towards(self.left, self.up, turn);
+                plant.add_vertex(add(at, scale_vector(out, width)), out, bark);
             }
         }
         for side in 0..SIDES as u32 {
             let next = (side + 1) % SIDES as u32;
             let [a, b, c, d] = [side, next, side + SIDES as u32, next + SIDES as u32].map(|k| first + k);
+            // Two triangles per side, wound so that they face outward.
             plant.indices.extend([a, b, c, b, d, c]);
         }
         self.at = end;
     }
 
     /// Adds a frond of needles: a kite folded along its middle, with hanging sides.
-    fn frond(&self, plant: &mut Plant, [long, wide]: [f32; 2], green: Vector, stray: f32) {
+    fn add_frond(&self, plant: &mut PlantShape, [long, wide]: [f32; 2], green: Vector, stray: f32) {
         let long = long * self.length * stray;
-        let along = |share: f32| add(self.at, scaled(self.ahead, long * share));
+        let along = |share: f32| add(self.at, scale_vector(self.ahead, long * share));
+        // The sides hang down in the world's direction, whatever the direction of the branch.
         let hang = [0.0, -0.16 * long, 0.0];
         let (tip, half) = (along(1.0), 0.5 * wide * long);
-        let sides = [1.0, -1.0].map(|s| add(add(along(0.55), scaled(self.left, s * half)), hang));
+        let sides = [1.0, -1.0].map(|s| add(add(along(0.55), scale_vector(self.left, s * half)), hang));
         for (side, turned) in [(sides[0], false), (sides[1], true)] {
             let face = cross(sub(tip, self.at), sub(side, self.at));
             // Normals point up and outward, like those of a whole tree.
-            let face = unit(if face[1] < 0.0 { scaled(face, -1.0) } else { face });
+            let face = normalise_vector(if face[1] < 0.0 { scale_vector(face, -1.0) } else { face });
             let first = plant.positions.len() as u32;
             for (at, light) in [(self.at, INSIDE), (side, 0.85), (tip, 1.15)] {
-                plant.corner(at, face, scaled(green, light));
+                plant.add_vertex(at, face, scale_vector(green, light));
             }
+            // The second side has the opposite orientation, so its vertices are listed in the opposite order.
             plant.indices.extend(if turned { [first, first + 2, first + 1] } else { [first, first + 1, first + 2] });
         }
     }
 
     /// Adds a blade of grass that bends over towards its tip.
-    fn blade(&self, plant: &mut Plant, [long, wide]: [f32; 2], green: Vector, stray: f32) {
+    fn add_blade(&self, plant: &mut PlantShape, [long, wide]: [f32; 2], green: Vector, stray: f32) {
         let long = long * self.length * (0.6 + 0.4 * stray).min(1.1);
-        let half = scaled(self.left, 0.5 * wide * long);
-        let bend = Self::turned(self.ahead, self.up, 28.0)[0];
-        let knee = add(self.at, scaled(self.ahead, 0.62 * long));
-        let tip = add(knee, scaled(bend, 0.38 * long));
-        let face = unit(add(self.up, [0.0, 0.6, 0.0]));
+        let half = scale_vector(self.left, 0.5 * wide * long);
+        // The last 38 % of the length of a blade bend by 28°.
+        let bend = Self::rotate_towards(self.ahead, self.up, 28.0)[0];
+        let knee = add(self.at, scale_vector(self.ahead, 0.62 * long));
+        let tip = add(knee, scale_vector(bend, 0.38 * long));
+        let face = normalise_vector(add(self.up, [0.0, 0.6, 0.0]));
         let first = plant.positions.len() as u32;
         for (at, light) in [
             (sub(self.at, half), INSIDE),
@@ -135,41 +140,41 @@ impl Turtle {
             (add(knee, half), 0.95),
             (tip, 1.25),
         ] {
-            plant.corner(at, face, scaled(green, light));
+            plant.add_vertex(at, face, scale_vector(green, light));
         }
         plant.indices.extend([0, 1, 2, 1, 3, 2, 2, 3, 4].map(|k| first + k));
     }
 
     /// Adds a stalk with a dark ear.
-    fn spike(&mut self, plant: &mut Plant, bark: Vector, green: Vector, stray: f32) {
+    fn add_spike(&mut self, plant: &mut PlantShape, bark: Vector, green: Vector, stray: f32) {
         let whole = self.length;
         self.length = 0.9 * whole * stray.clamp(0.9, 1.15);
-        self.stem(plant, 0.8, green, 1.0);
+        self.add_stem(plant, 0.8, green, 1.0);
         self.length = 0.17 * whole;
         self.width *= 2.6;
-        self.stem(plant, 0.9, bark, 1.0);
+        self.add_stem(plant, 0.9, bark, 1.0);
     }
 
     /// Adds a ball of leaves around the position: an icosahedron with randomly displaced vertices.
-    fn ball(&self, plant: &mut Plant, [wide, high]: [f32; 2], green: Vector, key: Key) {
-        let radius = wide * self.length * (1.0 + 0.2 * key.and(1).signed() as f32);
+    fn add_leaf_ball(&self, plant: &mut PlantShape, [wide, high]: [f32; 2], green: Vector, key: RandomKey) {
+        let radius = wide * self.length * (1.0 + 0.2 * key.derive_key(1).uniform_signed() as f32);
         let first = plant.positions.len() as u32;
         for (number, corner) in CORNERS.iter().enumerate() {
-            let out = 1.0 + 0.16 * key.and(2 + number as u64).signed() as f32;
+            let out = 1.0 + 0.16 * key.derive_key(2 + number as u64).uniform_signed() as f32;
             let at =
                 add(self.at, [corner[0] * radius * out, corner[1] * radius * out * high, corner[2] * radius * out]);
             // Lower leaves see less of the sky.
             let light = INSIDE + (1.15 - INSIDE) * (0.5 + 0.5 * corner[1]);
-            plant.corner(at, *corner, scaled(green, light));
+            plant.add_vertex(at, *corner, scale_vector(green, light));
         }
         plant.indices.extend(FACES.iter().flatten().map(|k| first + k));
     }
 }
 
-impl Plant {
-    fn corner(&mut self, at: Vector, normal: Vector, colour: Vector) {
+impl PlantShape {
+    fn add_vertex(&mut self, at: Vector, normal: Vector, colour: Vector) {
         self.positions.push(at);
-        self.normals.push(unit(normal));
+        self.normals.push(normalise_vector(normal));
         self.colours.push(colour.map(|c| c.clamp(0.0, 1.0)));
     }
 }
@@ -224,7 +229,7 @@ fn sub(a: Vector, b: Vector) -> Vector {
     [0, 1, 2].map(|k| a[k] - b[k])
 }
 
-fn scaled(a: Vector, by: f32) -> Vector {
+fn scale_vector(a: Vector, by: f32) -> Vector {
     a.map(|x| x * by)
 }
 
@@ -233,7 +238,7 @@ fn cross(a: Vector, b: Vector) -> Vector {
 }
 
 /// Returns the vector scaled to length 1; upward if its length is 0.
-pub(super) fn unit(a: Vector) -> Vector {
+pub(super) fn normalise_vector(a: Vector) -> Vector {
     let length = (a[0] * a[0] + a[1] * a[1] + a[2] * a[2]).sqrt();
-    if length > 1e-12 { scaled(a, 1.0 / length) } else { [0.0, 1.0, 0.0] }
+    if length > 1e-12 { scale_vector(a, 1.0 / length) } else { [0.0, 1.0, 0.0] }
 }

@@ -11,7 +11,8 @@ pub enum Factor {
     Slope,
     /// The sediment thickness in metres, as in the terrain; 0 if it has none.
     Loose,
-    /// The share of the soil that is saturated, 0 to 1 ([`wetness`](crate::products::wetness::wetness)).
+    /// The share of the soil that is saturated, 0 to 1
+    /// ([`compute_wetness`](crate::products::wetness::compute_wetness)).
     Wetness,
     /// The presence of a river in the cell: 0 none, 0.7 to 1 depending on the river's width.
     River,
@@ -40,9 +41,10 @@ pub enum Factor {
 pub(super) const FACTORS: usize = Factor::Woods as usize + 1;
 
 /// A condition on a factor: not met at one value, fully met at another, with a smooth transition in between. Values
-/// are in the factor's unit; either may be the larger.
+/// are in the factor's unit; either may be the larger. For example, a condition on the slope from 30° to 40° is met by
+/// half at 35°.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Want {
+pub struct CoverCondition {
     /// The factor.
     pub factor: Factor,
     /// The value at which the condition is not met at all.
@@ -51,17 +53,18 @@ pub struct Want {
     pub full: f32,
 }
 
-impl Want {
+impl CoverCondition {
     /// Returns the degree to which a value meets the condition, 0 to 1.
-    pub fn met(&self, value: f32) -> f32 {
+    pub fn evaluate(&self, value: f32) -> f32 {
+        // Either end may be the larger: the quotient is positive between them in both cases.
         let t = ((value - self.none) / (self.full - self.none)).clamp(0.0, 1.0);
         t * t * (3.0 - 2.0 * t)
     }
 }
 
 /// Returns a condition on a factor, from `none` to `full`.
-const fn want(factor: Factor, none: f32, full: f32) -> Want {
-    Want { factor, none, full }
+const fn require(factor: Factor, none: f32, full: f32) -> CoverCondition {
+    CoverCondition { factor, none, full }
 }
 
 /// The source of a material's colours.
@@ -95,7 +98,7 @@ pub struct Material {
     pub priority: u8,
     /// The conditions under which it occurs: all conditions of one of these lists. The cover is the product within a
     /// list, and the greatest of the lists. Without lists the material takes what remains.
-    pub lies: &'static [&'static [Want]],
+    pub lies: &'static [&'static [CoverCondition]],
 }
 
 /// The number of materials.
@@ -120,18 +123,18 @@ pub const MATERIALS: [Material; COUNT] = {
             bump: 9.0,
             priority: 5,
             lies: &[
-                &[want(Slope, 33.0, 38.0), want(Loose, 0.6, 0.15)],
+                &[require(Slope, 33.0, 38.0), require(Loose, 0.6, 0.15)],
                 // Slopes too steep for debris to remain.
-                &[want(Slope, 40.0, 46.0)],
+                &[require(Slope, 40.0, 46.0)],
                 // Ribs and crests above the trees.
                 &[
-                    want(Treeline, 0.0, 350.0),
-                    want(Slope, 22.0, 32.0),
-                    want(Hollow, 0.3, -0.15),
-                    want(Loose, 0.6, 0.15),
+                    require(Treeline, 0.0, 350.0),
+                    require(Slope, 22.0, 32.0),
+                    require(Hollow, 0.3, -0.15),
+                    require(Loose, 0.6, 0.15),
                 ],
                 // Slopes without stabilising plants.
-                &[want(Moisture, 0.4, 0.2), want(Slope, 12.0, 24.0), want(Loose, 0.6, 0.15)],
+                &[require(Moisture, 0.4, 0.2), require(Slope, 12.0, 24.0), require(Loose, 0.6, 0.15)],
             ],
         },
         Material {
@@ -144,9 +147,9 @@ pub const MATERIALS: [Material; COUNT] = {
             bump: 5.0,
             priority: 4,
             lies: &[
-                &[want(Rockfall, 0.25, 0.55), want(Slope, 20.0, 27.0)],
-                &[want(Loose, 0.3, 0.8), want(Slope, 27.0, 31.0), want(Treeline, -500.0, -100.0)],
-                &[want(Treeline, 250.0, 650.0), want(Slope, 6.0, 16.0)],
+                &[require(Rockfall, 0.25, 0.55), require(Slope, 20.0, 27.0)],
+                &[require(Loose, 0.3, 0.8), require(Slope, 27.0, 31.0), require(Treeline, -500.0, -100.0)],
+                &[require(Treeline, 250.0, 650.0), require(Slope, 6.0, 16.0)],
             ],
         },
         Material {
@@ -169,7 +172,7 @@ pub const MATERIALS: [Material; COUNT] = {
             grain: 160.0,
             bump: 0.7,
             priority: 1,
-            lies: &[&[want(Moisture, 0.15, 0.40), want(Treeline, 650.0, 200.0), want(Slope, 40.0, 31.0)]],
+            lies: &[&[require(Moisture, 0.15, 0.40), require(Treeline, 650.0, 200.0), require(Slope, 40.0, 31.0)]],
         },
         Material {
             name: "forest_floor",
@@ -180,7 +183,7 @@ pub const MATERIALS: [Material; COUNT] = {
             grain: 45.0,
             bump: 9.0,
             priority: 2,
-            lies: &[&[want(Woods, 0.35, 0.55), want(Moisture, 0.30, 0.45), want(Slope, 43.0, 36.0)]],
+            lies: &[&[require(Woods, 0.35, 0.55), require(Moisture, 0.30, 0.45), require(Slope, 43.0, 36.0)]],
         },
         Material {
             name: "sand",
@@ -192,9 +195,9 @@ pub const MATERIALS: [Material; COUNT] = {
             bump: 0.5,
             priority: 6,
             lies: &[
-                &[want(Shore, 5.0, 2.5), want(Slope, 16.0, 9.0)],
-                &[want(Moisture, 0.32, 0.15), want(Loose, 0.2, 0.8), want(Slope, 38.0, 35.0)],
-                &[want(River, 0.2, 0.5), want(Slope, 4.0, 2.0), want(Loose, 0.1, 0.4)],
+                &[require(Shore, 5.0, 2.5), require(Slope, 16.0, 9.0)],
+                &[require(Moisture, 0.32, 0.15), require(Loose, 0.2, 0.8), require(Slope, 38.0, 35.0)],
+                &[require(River, 0.2, 0.5), require(Slope, 4.0, 2.0), require(Loose, 0.1, 0.4)],
             ],
         },
         Material {
@@ -206,7 +209,7 @@ pub const MATERIALS: [Material; COUNT] = {
             grain: 250.0,
             bump: 0.8,
             priority: 7,
-            lies: &[&[want(Snowline, 0.0, 130.0), want(Slope, 40.5, 35.0)], &[want(Ice, 0.3, 2.0)]],
+            lies: &[&[require(Snowline, 0.0, 130.0), require(Slope, 40.5, 35.0)], &[require(Ice, 0.3, 2.0)]],
         },
         Material {
             name: "wet_bed",
@@ -217,7 +220,7 @@ pub const MATERIALS: [Material; COUNT] = {
             grain: 30.0,
             bump: 0.3,
             priority: 8,
-            lies: &[&[want(River, 0.0, 1.0)], &[want(Lake, 0.0, 0.3)], &[want(Shore, -6.0, -20.0)]],
+            lies: &[&[require(River, 0.0, 1.0)], &[require(Lake, 0.0, 0.3)], &[require(Shore, -6.0, -20.0)]],
         },
     ]
 };
@@ -226,10 +229,10 @@ impl Material {
     /// Returns the index in [`MATERIALS`] of the material with the given name.
     ///
     /// # Errors
-    /// If there is no such material; the message lists the names or the closest one.
+    /// Returns an error if there is no such material; the message lists the names or the closest one.
     pub fn find(name: &str) -> Result<usize> {
         let names = || MATERIALS.iter().map(|material| material.name);
-        names().position(|known| known == name).ok_or_else(|| Error::unknown("material", name, names()))
+        names().position(|known| known == name).ok_or_else(|| Error::unknown_name("material", name, names()))
     }
 
     /// Returns true if the material has the bare rock's own colours and beds.
@@ -238,8 +241,11 @@ impl Material {
     }
 
     /// Returns the share of a cell with these factors that the material would cover if there were no other, 0 to 1.
-    pub(super) fn cover(&self, factors: &[f32; FACTORS]) -> f32 {
-        let all = |wants: &&[Want]| wants.iter().map(|want| want.met(factors[want.factor as usize])).product::<f32>();
+    pub(super) fn potential_cover(&self, factors: &[f32; FACTORS]) -> f32 {
+        let all = |wants: &&[CoverCondition]| {
+            // All conditions of a list must be met, so their degrees are multiplied; the lists are alternatives.
+            wants.iter().map(|want| want.evaluate(factors[want.factor as usize])).product::<f32>()
+        };
         if self.lies.is_empty() { 1.0 } else { self.lies.iter().map(all).fold(0.0, f32::max) }
     }
 }
@@ -288,9 +294,9 @@ mod tests {
 
     #[test]
     fn a_condition_rises_smoothly_either_way() {
-        let up = want(Factor::Slope, 10.0, 20.0);
-        assert_eq!([0.0, 10.0, 15.0, 20.0, 90.0].map(|x| up.met(x)), [0.0, 0.0, 0.5, 1.0, 1.0]);
-        let down = want(Factor::Loose, 0.5, 0.1);
-        assert_eq!([0.0, 0.1, 0.5, 2.0].map(|x| down.met(x)), [1.0, 1.0, 0.0, 0.0]);
+        let up = require(Factor::Slope, 10.0, 20.0);
+        assert_eq!([0.0, 10.0, 15.0, 20.0, 90.0].map(|x| up.evaluate(x)), [0.0, 0.0, 0.5, 1.0, 1.0]);
+        let down = require(Factor::Loose, 0.5, 0.1);
+        assert_eq!([0.0, 0.1, 0.5, 2.0].map(|x| down.evaluate(x)), [1.0, 1.0, 0.0, 0.0]);
     }
 }

@@ -14,7 +14,7 @@
 //!
 //! let mut terrain = Terrain::new(Grid::new([16, 16], 10.0)?);
 //! let options = TextureOptions::default();
-//! let textures = Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &options, None)?;
+//! let textures = Textures::from_terrain(&terrain, &TextureRules::default(), Rock::usual(), &options, None)?;
 //! assert!(textures.weights.as_slice().iter().all(|cell| cell.iter().map(|w| u32::from(*w)).sum::<u32>() == 255));
 //! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
@@ -26,17 +26,17 @@ mod materials;
 mod rules;
 mod site;
 
-pub use albedo::SeenFrom;
+pub use albedo::AlbedoView;
 pub use cover::{GroundCover, Shares};
-pub use materials::{COUNT, Factor, MATERIALS, Material, Palette, Want};
+pub use materials::{COUNT, CoverCondition, Factor, MATERIALS, Material, Palette};
 pub use rules::TextureRules;
 pub use rules::Textured;
-pub use site::least_river;
+pub use site::min_river_discharge;
 
 use crate::pictures::colour::Linear;
-use crate::products::normals::Depth;
+use crate::products::normals::PngDepth;
 use thalweg_core::declare::operation::Operation as _;
-use thalweg_core::terrain::filter::{Axis, Kernel, filter};
+use thalweg_core::terrain::filter::{AxisFilter, Kernel, resample_values};
 use thalweg_core::{Field, Result, Size, Terrain, operation};
 use thalweg_models::rocks::Rock;
 
@@ -48,7 +48,7 @@ operation! {
         /// default is one sample per cell.
         size: Option<usize> = None, within 1..=65_536, unit "1";
         /// The bits per weight.
-        bits: Depth = Depth::Eight, within .., unit "1";
+        bits: PngDepth = PngDepth::Eight, within .., unit "1";
         /// Shows the crowns of a forest in the albedo instead of its floor.
         from_air: bool = false, within .., unit "1";
     }
@@ -99,16 +99,16 @@ impl Textures {
     /// ```
     /// use thalweg_core::{Grid, Terrain};
     /// use thalweg_models::rocks::Rock;
-    /// use thalweg_render::products::normals::Depth;
+    /// use thalweg_render::products::normals::PngDepth;
     /// use thalweg_render::products::textures::{TextureOptions, TextureRules, Textures};
     ///
     /// let terrain = Terrain::new(Grid::new([16, 16], 10.0)?);
-    /// let options = TextureOptions { size: Some(31), bits: Depth::Sixteen, ..TextureOptions::default() };
-    /// let textures = Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &options, None)?;
+    /// let options = TextureOptions { size: Some(31), bits: PngDepth::Sixteen, ..TextureOptions::default() };
+    /// let textures = Textures::from_terrain(&terrain, &TextureRules::default(), Rock::usual(), &options, None)?;
     /// assert_eq!((textures.size(), textures.cell, textures.full), ([31, 31], 5.0, 65_535));
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
-    pub fn of(
+    pub fn from_terrain(
         terrain: &Terrain,
         rules: &TextureRules,
         rock: &'static Rock,
@@ -116,20 +116,22 @@ impl Textures {
         start: Option<&Terrain>,
     ) -> Result<Self> {
         options.check_ranges()?;
-        let worn = start.map(|start| maps::measure_wear(terrain, start)).transpose()?;
-        let size = sized(terrain.grid.size, options.size);
-        let cover = GroundCover::of(terrain, rules, rock)?.resized(size)?;
+        // Wear is checked before the expensive parts, because a start of another size is an error.
+        let worn = start.map(|start| maps::measure_ground_change(terrain, start)).transpose()?;
+        let size = size_with_long_side(terrain.grid.size, options.size);
+        let cover = GroundCover::from_terrain(terrain, rules, rock)?.resized(size)?;
         let full = match options.bits {
-            Depth::Eight => u16::from(u8::MAX),
-            Depth::Sixteen => u16::MAX,
+            PngDepth::Eight => u16::from(u8::MAX),
+            PngDepth::Sixteen => u16::MAX,
         };
-        let (albedo, roughness) = cover.albedo(if options.from_air { SeenFrom::Air } else { SeenFrom::Ground });
-        let axes = [0, 1].map(|k| Axis::new(terrain.grid.size[k], size[k], Kernel::Convex));
+        let (albedo, roughness) =
+            cover.compute_albedo(if options.from_air { AlbedoView::Air } else { AlbedoView::Ground });
+        let axes = [0, 1].map(|k| AxisFilter::new(terrain.grid.size[k], size[k], Kernel::Convex));
         let resize = |field: &Field<f32>| {
             if field.size() == size {
                 return field.clone();
             }
-            filter(field.size(), |i, j| f64::from(field[(i, j)]), &axes[0], &axes[1]).map(|x| *x as f32)
+            resample_values(field.size(), |i, j| f64::from(field[(i, j)]), &axes[0], &axes[1]).map(|x| *x as f32)
         };
         let [wear, deposit] = match worn {
             Some([wear, deposit]) => [Some(wear), Some(deposit)],
@@ -138,16 +140,18 @@ impl Textures {
         let flow = maps::flow_map(terrain, rules.runoff);
         let [east, south, speed] = [0, 1, 2].map(|k| resize(&flow.map(|flow| flow[k])));
         Ok(Self {
-            weights: cover.weights(full),
+            weights: cover.integer_weights(full),
             full,
             albedo,
             roughness,
-            occlusion: resize(&maps::occlusion(terrain)),
-            curvature: resize(&maps::curvature(terrain)),
-            flow: Field::generate(size, |i, j| {
+            occlusion: resize(&maps::compute_occlusion(terrain)),
+            curvature: resize(&maps::compute_curvature(terrain)),
+            // Means of unit vectors are shorter than 1, so they are normalised after resampling; those of cells are
+            // unit vectors already.
+            flow: Field::from_fn(size, |i, j| {
                 let [east, south] = match flow.size() == size {
                     true => [east[(i, j)], south[(i, j)]],
-                    false => unit([east[(i, j)], south[(i, j)]]),
+                    false => normalise_vector([east[(i, j)], south[(i, j)]]),
                 };
                 [east, south, speed[(i, j)]]
             }),
@@ -167,15 +171,16 @@ impl Textures {
 const CANCELLED: f32 = 1e-5;
 
 /// Returns the vector scaled to length 1; zeros if it has no direction.
-fn unit([east, south]: [f32; 2]) -> [f32; 2] {
+fn normalise_vector([east, south]: [f32; 2]) -> [f32; 2] {
     let length = (east * east + south * south).sqrt();
     if length > CANCELLED { [east / length, south / length] } else { [0.0; 2] }
 }
 
 /// Returns the rows and columns for `long` samples on the longer side, in the proportions of `old`.
-fn sized(old: Size, long: Option<usize>) -> Size {
+fn size_with_long_side(old: Size, long: Option<usize>) -> Size {
     let Some(long) = long else { return old };
     let most = old[0].max(old[1]);
+    // The scale refers to intervals, because the outermost samples keep their positions.
     let scale = (long.max(1) - 1) as f64 / (most.max(2) - 1) as f64;
     old.map(|n| if n == most { long } else { ((n - 1) as f64 * scale).round() as usize + 1 })
 }
@@ -188,11 +193,13 @@ mod tests {
     #[test]
     fn directions_of_water_are_of_length_1_at_any_size() {
         // A valley whose sides fall towards its middle; its lower end is level along its length.
-        let ground = Field::generate([24, 24], |i, j| Height::saturating((3 * i.max(8) + j.abs_diff(12)) as f64));
+        let ground =
+            Field::from_fn([24, 24], |i, j| Height::from_metres_clamped((3 * i.max(8) + j.abs_diff(12)) as f64));
         let terrain = Terrain::from_ground(Grid::new([24, 24], 10.0).unwrap(), ground).unwrap();
         for size in [None, Some(9), Some(50)] {
             let options = TextureOptions { size, ..TextureOptions::default() };
-            let textures = Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &options, None).unwrap();
+            let textures =
+                Textures::from_terrain(&terrain, &TextureRules::default(), Rock::usual(), &options, None).unwrap();
             let mut known = 0;
             for [east, south, _] in textures.flow.as_slice() {
                 let length = (east * east + south * south).sqrt();
@@ -201,8 +208,8 @@ mod tests {
             }
             assert!(2 * known > textures.flow.len(), "{size:?}: {known}");
         }
-        assert_eq!(unit([0.0, 0.0]), [0.0, 0.0]);
-        assert_eq!(unit([1e-8, 0.0]), [0.0, 0.0]);
-        assert_eq!(unit([0.0, -0.25]), [0.0, -1.0]);
+        assert_eq!(normalise_vector([0.0, 0.0]), [0.0, 0.0]);
+        assert_eq!(normalise_vector([1e-8, 0.0]), [0.0, 0.0]);
+        assert_eq!(normalise_vector([0.0, -0.25]), [0.0, -1.0]);
     }
 }

@@ -42,27 +42,30 @@ const RUNOFF: (ParamKind, &str) = (ParamKind::Number { min: 1e-3, max: 20.0 }, "
 const RIVER: (ParamKind, &str) = (ParamKind::Number { min: 0.0, max: 1e6 }, "m³/s");
 
 const KEYS: [Key<TextureRules>; 7] = [
-    key!(TextureRules, treeline, HEIGHT, "The height above which no trees grow.").rare(),
-    key!(TextureRules, snowline, HEIGHT, "The height above which snow covers ground that faces east or west.").rare(),
+    key!(TextureRules, treeline, HEIGHT, "The height above which no trees grow.").omit_default(),
+    key!(TextureRules, snowline, HEIGHT, "The height above which snow covers ground that faces east or west.")
+        .omit_default(),
     key!(
         TextureRules,
         shade,
         SHADE,
         "The height by which the snow line is lower on shaded slopes; negative if the sun is in the north."
     )
-    .rare(),
+    .omit_default(),
     key!(TextureRules, moisture, SHARE, "The moisture of the climate: 0 desert, 0.3 steppe, 0.6 woods, 1 rain forest.")
-        .rare(),
-    key!(TextureRules, runoff, RUNOFF, "The annual runoff of a terrain without discharge.").rare(),
-    key!(TextureRules, river, RIVER, "The smallest discharge of a river.").rare(),
-    key!(TextureRules, colours, Colours, "Colours of materials, dark and light, that replace the default ones.").rare(),
+        .omit_default(),
+    key!(TextureRules, runoff, RUNOFF, "The annual runoff of a terrain without discharge.").omit_default(),
+    key!(TextureRules, river, RIVER, "The smallest discharge of a river.").omit_default(),
+    key!(TextureRules, colours, ColourForm, "Colours of materials, dark and light, that replace the default ones.")
+        .omit_default(),
 ];
 
 /// The form of colours in a recipe: `{ snow = ["#e2eaf2", "#f6f9fc"] }`.
-struct Colours;
+struct ColourForm;
 
 /// Parses a colour in the form `#rrggbb`.
-fn hexadecimal(text: &str) -> Option<Rgb> {
+fn parse_hex_colour(text: &str) -> Option<Rgb> {
+    // The check for ASCII makes the slices below safe, which count bytes.
     let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6 && digits.is_ascii())?;
     let mut rgb = [0; 3];
     for (k, channel) in rgb.iter_mut().enumerate() {
@@ -71,19 +74,19 @@ fn hexadecimal(text: &str) -> Option<Rgb> {
     Some(rgb)
 }
 
-impl Form<[Option<[Rgb; 2]>; COUNT]> for Colours {
+impl Form<[Option<[Rgb; 2]>; COUNT]> for ColourForm {
     fn read(&self, name: &str, value: &toml::Value) -> Result<[Option<[Rgb; 2]>; COUNT]> {
         let allowed = "a table of materials, each with two colours, dark and light: [\"#rrggbb\", \"#rrggbb\"]";
-        let table = value.as_table().ok_or_else(|| Error::value(name, value, allowed))?;
+        let table = value.as_table().ok_or_else(|| Error::invalid_value(name, value, allowed))?;
         let mut colours = [None; COUNT];
         for (material, pair) in table {
             let number = Material::find(material)?;
             let pair = match pair.as_array().map(Vec::as_slice) {
-                Some([dark, light]) => [dark, light].map(|colour| colour.as_str().and_then(hexadecimal)),
+                Some([dark, light]) => [dark, light].map(|colour| colour.as_str().and_then(parse_hex_colour)),
                 _ => [None; 2],
             };
             let [Some(dark), Some(light)] = pair else {
-                return Err(Error::value(format!("{name}.{material}"), &table[material], allowed));
+                return Err(Error::invalid_value(format!("{name}.{material}"), &table[material], allowed));
             };
             colours[number] = Some([dark, light]);
         }
@@ -97,7 +100,7 @@ impl Form<[Option<[Rgb; 2]>; COUNT]> for Colours {
             Some((material.name, format!("[{}, {}]", shown(dark), shown(light))))
         });
         let named: Vec<_> = named.collect();
-        (!named.is_empty()).then(|| keys::inline(named))
+        (!named.is_empty()).then(|| keys::format_inline_table(named))
     }
 
     fn schema(&self) -> Json {
@@ -114,15 +117,15 @@ pub struct Textured;
 
 impl Form<TextureRules> for Textured {
     fn read(&self, name: &str, value: &toml::Value) -> Result<TextureRules> {
-        let table = value.as_table().ok_or_else(|| Error::value(name, value, "a table, [textures]"))?;
-        keys::known("key", table, KEYS.iter().map(|key| key.name))?;
+        let table = value.as_table().ok_or_else(|| Error::invalid_value(name, value, "a table, [textures]"))?;
+        keys::check_known_keys("key", table, KEYS.iter().map(|key| key.name))?;
         let mut rules = TextureRules::default();
         keys::read_keys(&mut rules, name, table, &KEYS).map(|()| rules)
     }
 
     fn write(&self, rules: &TextureRules) -> Option<String> {
-        let said = keys::write(rules, &TextureRules::default(), &KEYS);
-        (!said.is_empty()).then(|| keys::inline(said))
+        let said = keys::write_keys(rules, &TextureRules::default(), &KEYS);
+        (!said.is_empty()).then(|| keys::format_inline_table(said))
     }
 
     fn schema(&self) -> Json {
@@ -134,7 +137,7 @@ impl TextureRules {
     /// Checks the ranges of the parameters.
     ///
     /// # Errors
-    /// If a number is out of the range that its field documents.
+    /// Returns an error if a number is out of the range that its field documents.
     ///
     /// # Examples
     /// ```
@@ -153,11 +156,12 @@ impl TextureRules {
             ("runoff", self.runoff, RUNOFF),
             ("river", self.river, RIVER),
         ];
+        // The ranges are those of the recipe's keys, so that a recipe and a program have the same limits.
         for (name, value, (kind, unit)) in numbers {
             let ParamKind::Number { min, max } = kind else { continue };
             if !(min..=max).contains(&value) {
                 let unit = if unit == "1" { String::new() } else { format!(" {unit}") };
-                return Err(Error::value(format!("textures.{name}"), value, format!("{kind}{unit}")));
+                return Err(Error::invalid_value(format!("textures.{name}"), value, format!("{kind}{unit}")));
             }
         }
         Ok(())
@@ -165,14 +169,16 @@ impl TextureRules {
 
     /// Returns the dark and light unlit colour of a material on this rock; from the air, the colours of its crowns if
     /// it has any.
-    pub(super) fn colours_of(&self, number: usize, rock: &Rock, from_air: bool) -> [Rgb; 2] {
+    pub(super) fn material_colours(&self, number: usize, rock: &Rock, from_air: bool) -> [Rgb; 2] {
         let material = &MATERIALS[number];
+        // The crowns have no colours of their own in the rules; the rules' colours are those of the floor.
         if let Some(crowns) = material.crowns.filter(|_| from_air) {
             return crowns;
         }
         self.colours[number].unwrap_or_else(|| match material.palette {
             Palette::Own(colours) => colours,
             Palette::Rock(lighter) => {
+                // The integer division rounds down, so white is never exceeded.
                 let toward = |c: u8| c + ((255 - u16::from(c)) * u16::from(lighter) / 100) as u8;
                 rock.albedo.map(|colour| colour.map(toward))
             }

@@ -4,9 +4,9 @@ use rayon::prelude::*;
 
 use super::materials::{FACTORS, Factor};
 use super::rules::TextureRules;
-use crate::products::slope::gradient;
-use crate::products::wetness::{WetnessRules, discharge, wetness_of};
-use thalweg_core::base::rng::Key;
+use crate::products::slope::central_gradient;
+use crate::products::wetness::{WetnessRules, find_or_route_discharge, wetness_from_discharge};
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::{POOL, TREE_DENSITY};
 use thalweg_core::{Cell, Field, Grid, Height, Result, Terrain};
 use thalweg_flow::{D8, Neighbourhood, hydraulic};
@@ -34,20 +34,20 @@ const NARROW: f64 = 0.05;
 /// The share of its cell that a narrow river covers.
 const BED: f32 = 0.7;
 /// The height above the sea where there is no sea.
-const INLAND: f32 = 1e6;
+const NO_SEA_HEIGHT_M: f32 = 1e6;
 /// Hundredths of 1/m: the unit of hollows.
 const HUNDREDTHS: f64 = 100.0;
 
 /// Returns the least discharge in m³/s of a river on cells of `cell` metres ([`TextureRules::river`]).
-pub fn least_river(rules: &TextureRules, cell: f64) -> f32 {
+pub fn min_river_discharge(rules: &TextureRules, cell: f64) -> f32 {
     (rules.river as f32).max(hydraulic::discharge_from_width((NARROW * cell) as f32))
 }
 
 /// The properties of a terrain's cells, computed before materials are applied.
-pub(super) struct Site<'a> {
+pub(super) struct CoverSite<'a> {
     terrain: &'a Terrain,
     rules: &'a TextureRules,
-    /// The slope in degrees ([`steepness`]).
+    /// The slope in degrees ([`steepness_degrees`]).
     pub slope: Field<f32>,
     /// See [`Factor::Hollow`].
     pub hollow: Field<f32>,
@@ -62,24 +62,30 @@ pub(super) struct Site<'a> {
 
 /// Returns noise over a grid in world metres, with a standard deviation of a third; it is the same for any window of
 /// the world.
-pub(super) fn noise(grid: &Grid, number: u64, octaves: u32, wavelength: f64) -> Field<f32> {
-    let fractal = Fractal::new(&FractalSettings::fbm(octaves, wavelength, 0.6), None, Key::ZERO.and(number), grid);
+pub(super) fn generate_noise(grid: &Grid, number: u64, octaves: u32, wavelength: f64) -> Field<f32> {
+    let fractal =
+        Fractal::new(&FractalSettings::fbm(octaves, wavelength, 0.6), None, RandomKey::ZERO.derive_key(number), grid);
     let mut out = Field::new(grid.size, 0.0);
-    out.par_rows_mut().for_each(|(i, row)| fractal.row(grid, i, row));
+    out.par_rows_mut().for_each(|(i, row)| fractal.fill_row(grid, i, row));
     out
 }
 
-impl<'a> Site<'a> {
+impl<'a> CoverSite<'a> {
     /// Computes the properties of a terrain's cells.
     ///
     /// # Errors
-    /// Those of [`wetness_of`].
-    pub fn of(terrain: &'a Terrain, rules: &'a TextureRules) -> Result<Self> {
+    /// Returns the errors of [`wetness_from_discharge`].
+    pub fn from_terrain(terrain: &'a Terrain, rules: &'a TextureRules) -> Result<Self> {
         let grid = &terrain.grid;
-        let slope = Field::generate(grid.size, |i, j| steepness(terrain, i, j));
-        let discharge = discharge(terrain, rules.runoff);
-        let wet = wetness_of(terrain, &WetnessRules { runoff: rules.runoff, ..WetnessRules::default() }, &discharge)?;
-        let least = least_river(rules, grid.cell);
+        let slope = Field::from_fn(grid.size, |i, j| steepness_degrees(terrain, i, j));
+        let discharge = find_or_route_discharge(terrain, rules.runoff);
+        let wet = wetness_from_discharge(
+            terrain,
+            &WetnessRules { runoff: rules.runoff, ..WetnessRules::default() },
+            &discharge,
+        )?;
+        let least = min_river_discharge(rules, grid.cell);
+        // The share grows from BED for the narrowest rivers to 1 for those as wide as a cell.
         let river = discharge.map(|q| {
             if *q >= least {
                 BED + (1.0 - BED) * (hydraulic::channel_width(*q) / grid.cell as f32).min(1.0)
@@ -87,17 +93,18 @@ impl<'a> Site<'a> {
                 0.0
             }
         });
-        let rockfall = rockfall(terrain, &slope);
-        let ruffle = [noise(grid, 101, 4, 900.0), noise(grid, 102, 3, 110.0)];
-        Ok(Self { terrain, rules, hollow: hollow(terrain), slope, wet, river, rockfall, ruffle })
+        let rockfall = compute_rockfall(terrain, &slope);
+        // The keys are fixed, so that the noise does not depend on a world's seed.
+        let ruffle = [generate_noise(grid, 101, 4, 900.0), generate_noise(grid, 102, 3, 110.0)];
+        Ok(Self { terrain, rules, hollow: compute_hollowness(terrain), slope, wet, river, rockfall, ruffle })
     }
 
     /// Returns the cell's factors, in the order of [`Factor`].
-    pub fn factors(&self, i: usize, j: usize) -> [f32; FACTORS] {
+    pub fn cell_factors(&self, i: usize, j: usize) -> [f32; FACTORS] {
         let Self { terrain, rules, .. } = self;
         let at = (i, j);
         let height = terrain.ground[at].metres_f32();
-        let [east, north] = gradient(terrain, i, j);
+        let [east, north] = central_gradient(terrain, i, j);
         // The degree to which the slope faces north, −1 to 1: fully from 30° on.
         let shaded = (-2.0 * north / (1.0 + east * east + north * north).sqrt()).clamp(-1.0, 1.0) as f32;
         let shade = rules.shade as f32 * shaded;
@@ -109,33 +116,37 @@ impl<'a> Site<'a> {
         let raised = SNOW_RUFFLE * (crest + (broad + fine).abs());
         let mut factors = [0.0; FACTORS];
         let mut set = |factor: Factor, value: f32| factors[factor as usize] = value;
+        // Noise is limited to three standard deviations, so that a slope changes by no more than SLOPE_RUFFLE degrees.
         set(Factor::Slope, self.slope[at] + SLOPE_RUFFLE * fine.clamp(-1.0, 1.0));
         set(Factor::Loose, depth(terrain.loose.as_ref()));
         set(Factor::Wetness, self.wet[at]);
         set(Factor::River, self.river[at]);
-        set(Factor::Lake, depth(terrain.heights(&POOL)));
-        set(Factor::Shore, terrain.grid.sea_level.map_or(INLAND, |sea| height - sea.metres_f32()));
+        set(Factor::Lake, depth(terrain.height_layer(&POOL)));
+        set(Factor::Shore, terrain.grid.sea_level.map_or(NO_SEA_HEIGHT_M, |sea| height - sea.metres_f32()));
         set(Factor::Treeline, treeline);
         set(Factor::Snowline, height - rules.snowline as f32 + shade - raised);
-        set(Factor::Ice, depth(terrain.heights(&ICE)));
+        set(Factor::Ice, depth(terrain.height_layer(&ICE)));
         set(Factor::Rockfall, self.rockfall[at]);
         set(Factor::Hollow, self.hollow[at]);
         set(Factor::Moisture, rules.moisture as f32);
-        set(Factor::Woods, self.woods(at, treeline, broad + 0.8 * fine));
+        set(Factor::Woods, self.tree_cover(at, treeline, broad + 0.8 * fine));
         factors
     }
 
     /// Returns the tree cover. If the terrain has no trees, it is a pattern of woods with clearings below the tree
     /// line, denser on slopes and in moist hollows than on crests and level valley floors, which are meadows.
-    fn woods(&self, at: (usize, usize), treeline: f32, noise: f32) -> f32 {
-        if let Some(density) = self.terrain.float(&TREE_DENSITY) {
+    fn tree_cover(&self, at: (usize, usize), treeline: f32, noise: f32) -> f32 {
+        if let Some(density) = self.terrain.float_layer(&TREE_DENSITY) {
+            // A third of the greatest density counts as closed woods.
             return (3.0 * density[at]).clamp(0.0, 1.0);
         }
         let slope = self.slope[at];
         let inclined = 0.35 * (slope / 14.0).min(1.0);
+        // A wetness above 0.9 reduces the cover, by up to 0.5 in saturated soil.
         let soaked = 0.5 * ((self.wet[at] - 0.9) / 0.1).clamp(0.0, 1.0);
         let climate = 0.7 * (self.rules.moisture as f32 - 0.6);
         let sheltered = 0.12 * self.hollow[at].clamp(-1.0, 1.0);
+        // The cover increases over 160 m below the tree line.
         let belt = (-treeline / 160.0).clamp(0.0, 1.0);
         (0.32 + inclined + climate + sheltered - soaked + 0.75 * noise).clamp(0.0, 1.0) * belt
     }
@@ -143,15 +154,16 @@ impl<'a> Site<'a> {
 
 /// Returns the slope in degrees: that of the gradient, or, on a crest, where opposite sides cancel in the gradient,
 /// that of its sides if it is larger.
-fn steepness(terrain: &Terrain, i: usize, j: usize) -> f32 {
-    let [east, north] = gradient(terrain, i, j);
+fn steepness_degrees(terrain: &Terrain, i: usize, j: usize) -> f32 {
+    let [east, north] = central_gradient(terrain, i, j);
     let topology = terrain.grid.topology();
     let here = terrain.ground[(i, j)].metres();
     let fall = |step: [isize; 2]| {
-        let beside = topology.cell([i, j], step).filter(|cell| !terrain.is_nodata(cell.row, cell.col));
+        let beside = topology.offset_cell([i, j], step).filter(|cell| !terrain.is_nodata(cell.row, cell.col));
         beside.map(|Cell { row: r, col: c }| (here - terrain.ground[(r, c)].metres()) / terrain.grid.cell)
     };
     let side = |along: f64, a: [isize; 2], b: [isize; 2]| match (fall(a), fall(b)) {
+        // On a crest both sides fall away, so their mean is the slope along this axis.
         (Some(a), Some(b)) if a > 0.0 && b > 0.0 => f64::midpoint(a, b),
         _ => along,
     };
@@ -161,14 +173,15 @@ fn steepness(terrain: &Terrain, i: usize, j: usize) -> f32 {
 
 /// Returns the Laplacian over some 45 m, in hundredths of 1/m, positive in hollows; a direction that meets a hole or
 /// an edge counts as level.
-fn hollow(terrain: &Terrain) -> Field<f32> {
+fn compute_hollowness(terrain: &Terrain) -> Field<f32> {
     let grid = &terrain.grid;
+    // On cells wider than HOLLOW the neighbours are used.
     let by = (HOLLOW / grid.cell).round().max(1.0) as isize;
     let topology = grid.topology();
     let span = by as f64 * grid.cell;
-    Field::generate(grid.size, |i, j| {
+    Field::from_fn(grid.size, |i, j| {
         let here = terrain.ground[(i, j)];
-        let rise = |step: [isize; 2]| match topology.cell([i, j], step) {
+        let rise = |step: [isize; 2]| match topology.offset_cell([i, j], step) {
             Some(Cell { row: r, col: c }) if !terrain.is_nodata(r, c) && !terrain.is_nodata(i, j) => {
                 terrain.ground[(r, c)].metres() - here.metres()
             }
@@ -181,12 +194,13 @@ fn hollow(terrain: &Terrain) -> Field<f32> {
 
 /// Returns the intensity of rockfall: 1 on cliffs, elsewhere the largest contribution from above that reaches the
 /// cell over slopes on which rock moves on.
-fn rockfall(terrain: &Terrain, slope: &Field<f32>) -> Field<f32> {
+fn compute_rockfall(terrain: &Terrain, slope: &Field<f32>) -> Field<f32> {
     let grid = &terrain.grid;
     let (topology, cols) = (grid.topology(), grid.cols());
     let loose = |k: usize| terrain.loose.as_ref().map_or(0.0, |loose| loose.as_slice()[k].metres_f32());
     let cliff = |k: usize| {
         let steep = ((slope.as_slice()[k] - CLIFF[0]) / (CLIFF[1] - CLIFF[0])).clamp(0.0, 1.0);
+        // Cliffs with half a metre of sediment or more do not shed rock.
         if loose(k) < 0.5 && !terrain.is_nodata(k / cols, k % cols) { steep } else { 0.0 }
     };
     let mut fall: Vec<f32> = (0..grid.len()).into_par_iter().map(cliff).collect();
@@ -194,19 +208,22 @@ fn rockfall(terrain: &Terrain, slope: &Field<f32>) -> Field<f32> {
     let mut order: Vec<u32> = (0..grid.len() as u32).collect();
     // From the highest cell down, so that each cell is final before it passes rockfall on.
     order.par_sort_unstable_by_key(|k| (std::cmp::Reverse(ground[*k as usize].0), *k));
+    // The share that remains after a step depends on its length, which has two values.
     let left = D8::DISTANCES_F32.map(|steps| libm::expf(-steps * grid.cell as f32 / ROLL));
     for k in order {
         let k = k as usize;
         let here = fall[k];
+        // Rockfall below 0.02 has no effect on any material, so it is not passed on.
         if here < 0.02 || slope.as_slice()[k] < ROLLS {
             continue;
         }
         for (direction, Cell { row: r, col: c }) in Neighbourhood::new(topology, [k / cols, k % cols]) {
             let n = r * cols + c;
             if ground[n] < ground[k] && !terrain.is_nodata(r, c) {
+                // The largest contribution counts, so that the order of equally high cells does not matter.
                 fall[n] = fall[n].max(here * left[usize::from(direction.is_diagonal())]);
             }
         }
     }
-    Field::generate(grid.size, |i, j| fall[i * cols + j])
+    Field::from_fn(grid.size, |i, j| fall[i * cols + j])
 }

@@ -4,7 +4,7 @@
 //! A stroke has a [`Tool`] and places in metres of the world: a click has one, a drag a list of them, which are
 //! applied one after another. Around a place its effect falls off as (1 − (d/radius)²)², which is smooth at its rim.
 //! A cell receives the mean of that over its area, so a hill has the same volume, π·radius²·strength/3, at any
-//! resolution.
+//! resolution. For example, raising by 30 m with a radius of 200 m adds 1.26 million m³.
 //!
 //! Raising adds bedrock, below the sediment; lowering removes sediment first. Hardness and protection do not restrict
 //! strokes; cells without data are not changed, and elevations stay in the accepted range.
@@ -13,15 +13,15 @@ mod dab;
 mod smooth;
 mod text;
 
-use thalweg_core::base::rng::Key;
+use thalweg_core::base::rng::RandomKey;
 use thalweg_core::declare::params::{Knob, Param, ParamKind, ParamType, Scaling, Value, Written};
 use thalweg_core::terrain::{HARDNESS, PROTECT, RAIN};
 use thalweg_core::{Error, Grid, Point, Result, Terrain, choice};
 use thalweg_models::model::MassBalance;
-use thalweg_models::models::droplets::{Circle, Droplets, pour};
-use thalweg_noise::given::springs::{self, MAX_RATE, Spring};
+use thalweg_models::models::droplets::{Circle, Droplets, pour_droplets};
+use thalweg_noise::input_tables::springs::{self, MAX_RATE, Spring};
 
-pub(crate) use text::{parse, schema, to_toml};
+pub(crate) use text::{build_strokes_schema, parse_strokes, to_toml};
 
 /// The largest number of strokes in a stage.
 pub const MAX_STROKES: usize = 100_000;
@@ -31,7 +31,7 @@ pub const MAX_POINTS: usize = 100_000;
 
 /// The greatest distance of a place from the world's north-western corner, in metres; a stroke may begin outside the
 /// world.
-const FARTHEST: f64 = 1e9;
+const MAX_DISTANCE_M: f64 = 1e9;
 
 choice! {
     /// The tool with which a stroke is made.
@@ -58,58 +58,64 @@ choice! {
 }
 
 /// Declares a setting that is a number from 0 to `max`.
-const fn number(name: &'static str, unit: &'static str, max: f64, default: f64, meaning: &'static str) -> Param {
+const fn declare_number(
+    name: &'static str,
+    unit: &'static str,
+    max: f64,
+    default: f64,
+    meaning: &'static str,
+) -> Param {
     let (kind, default) = (ParamKind::Number { min: 0.0, max }, Value::Number(default));
     Param { name, meaning, unit, kind, default, none: None, scales: &[], source: "ours" }
 }
 
-const WIDTH: &[Scaling] = &[Scaling::with(Knob::Size)];
-const HEIGHT: &[Scaling] = &[Scaling::with(Knob::Relief)];
+const WIDTH: &[Scaling] = &[Scaling::proportional_to(Knob::Size)];
+const HEIGHT: &[Scaling] = &[Scaling::proportional_to(Knob::Relief)];
 
 const RADIUS: Param = Param {
     scales: WIDTH,
-    ..number("radius", "m", 1e8, 100.0, "The distance from the stroke's centre at which its effect ends.")
+    ..declare_number("radius", "m", 1e8, 100.0, "The distance from the stroke's centre at which its effect ends.")
 };
 const METRES: Param =
-    Param { scales: HEIGHT, ..number("strength", "m", 16_000.0, 5.0, "The change at the stroke's centre.") };
-const SHARE: Param = number("strength", "1", 1.0, 0.5, "The share of the full change at the stroke's centre.");
-const PAINT: Param = number("value", "1", 1.0, 1.0, "The painted value, 0 to 1.");
-const DRY: Param = number("value", "1", 1.0, 0.0, "The painted value, 0 to 1.");
+    Param { scales: HEIGHT, ..declare_number("strength", "m", 16_000.0, 5.0, "The change at the stroke's centre.") };
+const SHARE: Param = declare_number("strength", "1", 1.0, 0.5, "The share of the full change at the stroke's centre.");
+const PAINT: Param = declare_number("value", "1", 1.0, 1.0, "The painted value, 0 to 1.");
+const DRY: Param = declare_number("value", "1", 1.0, 0.0, "The painted value, 0 to 1.");
 const SPREAD: Param = Param {
     scales: WIDTH,
-    ..number("radius", "m", 1e8, 0.0, "The greatest distance from the place at which droplets start.")
+    ..declare_number("radius", "m", 1e8, 0.0, "The greatest distance from the place at which droplets start.")
 };
-const RATE: Param = number("rate", "m³/s", MAX_RATE, 1.0, "The discharge of the spring.");
+const RATE: Param = declare_number("rate", "m³/s", MAX_RATE, 1.0, "The discharge of the spring.");
 const COUNT: Param = Param {
     kind: ParamKind::Count { min: 1, max: 10_000_000 },
     default: Value::Count(1),
-    ..number("count", "1", 0.0, 0.0, "The number of droplets at each place.")
+    ..declare_number("count", "1", 0.0, 0.0, "The number of droplets at each place.")
 };
 
 impl Tool {
     /// Returns every tool, in the order of the palette.
     pub fn all() -> impl Iterator<Item = Self> {
-        words().iter().filter_map(|(word, _)| Self::named(word))
+        list_names_and_meanings().iter().filter_map(|(word, _)| Self::from_name(word))
     }
 
     /// Returns the tool with that name; `None` if there is none.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::parse(&name.into(), &Self::kind(..))
     }
 
     /// Returns its name in recipes.
     pub fn name(self) -> &'static str {
-        self.word().0
+        self.name_and_meaning().0
     }
 
     /// Returns its effect, in a line.
     pub fn meaning(self) -> &'static str {
-        self.word().1
+        self.name_and_meaning().1
     }
 
-    fn word(self) -> (&'static str, &'static str) {
+    fn name_and_meaning(self) -> (&'static str, &'static str) {
         let Value::Choice(name) = self.value() else { return ("", "") };
-        words().iter().find(|(word, _)| *word == name).copied().unwrap_or((name, ""))
+        list_names_and_meanings().iter().find(|(word, _)| *word == name).copied().unwrap_or((name, ""))
     }
 
     /// Returns its settings, in addition to its places.
@@ -118,7 +124,7 @@ impl Tool {
     /// ```
     /// use thalweg_sim::recipe::strokes::Tool;
     ///
-    /// let tool = Tool::named("raise").unwrap();
+    /// let tool = Tool::from_name("raise").unwrap();
     /// assert_eq!(tool, Tool::Raise);
     /// let settings: Vec<&str> = tool.settings().iter().map(|setting| setting.name).collect();
     /// assert_eq!(settings, ["radius", "strength"]);
@@ -141,7 +147,7 @@ impl Tool {
 }
 
 /// Returns the tools' names and meanings.
-fn words() -> &'static [(&'static str, &'static str)] {
+fn list_names_and_meanings() -> &'static [(&'static str, &'static str)] {
     match Tool::kind(..) {
         ParamKind::Choice(words) => words,
         _ => &[],
@@ -159,9 +165,9 @@ fn words() -> &'static [(&'static str, &'static str)] {
 ///
 /// let mut run = Run::new(Recipe::parse("extent = [640.0, 640.0]\ncells = 64\n")?)?;
 /// let hill = Stroke { radius: 200.0, strength: 30.0, ..Stroke::new(Tool::Raise, vec![[320.0, 320.0].into()]) };
-/// run.stroke(hill)?;
+/// run.add_stroke(hill)?;
 /// // The volume of the hill is π · 200² · 30 / 3 m³, to a third of a percent.
-/// let volume = run.terrain().solid() as f64 / UNITS * run.terrain().grid.cell_area();
+/// let volume = run.terrain().sum_solid() as f64 / UNITS * run.terrain().grid.cell_area();
 /// assert!((volume / (std::f64::consts::PI * 4e5) - 1.0).abs() < 0.004);
 /// // The recipe contains the stroke.
 /// assert_eq!(run.recipe().stages[0].strokes.len(), 1);
@@ -169,9 +175,10 @@ fn words() -> &'static [(&'static str, &'static str)] {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stroke {
-    /// Number of steps that its stage has taken before.
+    /// Number of steps that its stage has taken before. For example, 12 means after the twelfth step.
     pub step: u32,
-    /// Number of coarser levels on which its stage has run before.
+    /// Number of coarser levels on which its stage has run before. For example, it is 2 on the third level on which the
+    /// stage runs.
     pub pass: u32,
     /// Its tool.
     pub tool: Tool,
@@ -179,7 +186,8 @@ pub struct Stroke {
     pub points: Vec<Point>,
     /// Radius of the effect, 0 to 1e8 m; for droplets, how far from the place they start.
     pub radius: f64,
-    /// Effect at the centre: for raise and lower in metres, 0 to 16 000; for other tools a share, 0 to 1.
+    /// Effect at the centre: for raise and lower in metres, 0 to 16 000; for other tools a share, 0 to 1. For example,
+    /// `raise` with 5 raises the centre by 5 m.
     pub strength: f64,
     /// The painted value, 0 to 1.
     pub value: f64,
@@ -190,11 +198,11 @@ pub struct Stroke {
 }
 
 /// The context of a stroke in its run.
-pub struct Hand<'a> {
+pub struct StrokeContext<'a> {
     /// Settings of the droplets.
     pub droplets: &'a Droplets,
     /// The key of its random numbers: different for every stroke.
-    pub key: Key,
+    pub key: RandomKey,
 }
 
 impl Stroke {
@@ -202,7 +210,7 @@ impl Stroke {
     pub fn new(tool: Tool, points: Vec<Point>) -> Self {
         let mut stroke =
             Self { step: 0, pass: 0, tool, points, radius: 0.0, strength: 0.0, value: 0.0, count: 0, rate: 0.0 };
-        tool.settings().iter().for_each(|setting| stroke.put(setting.name, setting.default));
+        tool.settings().iter().for_each(|setting| stroke.assign_setting(setting.name, setting.default));
         stroke
     }
 
@@ -228,7 +236,7 @@ impl Stroke {
         })
     }
 
-    fn put(&mut self, name: &str, value: Value) {
+    fn assign_setting(&mut self, name: &str, value: Value) {
         match (name, value) {
             ("radius", Value::Number(x)) => self.radius = x,
             ("strength", Value::Number(x)) => self.strength = x,
@@ -243,16 +251,17 @@ impl Stroke {
     ///
     /// # Errors
     /// Returns an error if the tool does not have the setting, or the value is not allowed.
-    pub fn set(&mut self, owner: &str, name: &str, value: &Written) -> Result<()> {
+    pub fn set_parameter(&mut self, owner: &str, name: &str, value: &Written) -> Result<()> {
         let settings = self.tool.settings();
         let setting = settings.iter().find(|setting| setting.name == name);
-        let setting = setting.ok_or_else(|| Error::unknown("setting", name, settings.iter().map(|s| s.name)))?;
+        let setting = setting.ok_or_else(|| Error::unknown_name("setting", name, settings.iter().map(|s| s.name)))?;
         let read = match setting.kind {
             ParamKind::Count { .. } => u32::parse(value, &setting.kind).map(Value::Count),
             _ => f64::parse(value, &setting.kind).map(Value::Number),
         };
-        let read = read.ok_or_else(|| Error::value(format!("{owner}.{name}"), value, setting.kind.to_string()))?;
-        self.put(name, read);
+        let read =
+            read.ok_or_else(|| Error::invalid_value(format!("{owner}.{name}"), value, setting.kind.to_string()))?;
+        self.assign_setting(name, read);
         Ok(())
     }
 
@@ -265,7 +274,8 @@ impl Stroke {
     pub fn check(&self, name: &str, grid: &Grid, springs: bool) -> Result<()> {
         for setting in self.tool.settings() {
             if let Some(value) = self.get(setting.name) {
-                self.clone().set(name, setting.name, &value.into())?;
+                // Setting a value to itself in a copy applies the check of the declaration.
+                self.clone().set_parameter(name, setting.name, &value.into())?;
             }
         }
         self.check_points(name)?;
@@ -283,12 +293,20 @@ impl Stroke {
         let least = usize::from(self.tool.needs_place());
         if !(least..=MAX_POINTS).contains(&self.points.len()) {
             let allowed = format!("{least} to {MAX_POINTS} for `{}`", self.tool.name());
-            return Err(Error::value(format!("{name}.points"), format!("{} points", self.points.len()), allowed));
+            return Err(Error::invalid_value(
+                format!("{name}.points"),
+                format!("{} points", self.points.len()),
+                allowed,
+            ));
         }
         let mut metres = self.points.iter().flat_map(|point| [point.x, point.y]);
-        let far = metres.find(|metres| !(-FARTHEST..=FARTHEST).contains(metres));
+        let far = metres.find(|metres| !(-MAX_DISTANCE_M..=MAX_DISTANCE_M).contains(metres));
         far.map_or(Ok(()), |far| {
-            Err(Error::value(format!("{name}: place"), format!("{far} m"), format!("-{FARTHEST} to {FARTHEST} m")))
+            Err(Error::invalid_value(
+                format!("{name}: place"),
+                format!("{far} m"),
+                format!("-{MAX_DISTANCE_M} to {MAX_DISTANCE_M} m"),
+            ))
         })
     }
 
@@ -300,14 +318,14 @@ impl Stroke {
     /// Applies it to a terrain, with the same bits for any number of threads; returns its mass balance.
     ///
     /// # Errors
-    /// Returns an error, and changes nothing, if a layer that it paints does not consist of real numbers; also as the
-    /// droplet model or the check of springs.
-    pub fn act(&self, terrain: &mut Terrain, hand: &Hand<'_>) -> Result<MassBalance> {
+    /// Returns an error, and changes nothing, if a layer that it paints does not consist of real numbers; also returns
+    /// the errors of the droplet model and of the check of springs.
+    pub fn apply_to(&self, terrain: &mut Terrain, hand: &StrokeContext<'_>) -> Result<MassBalance> {
         match self.tool {
-            Tool::Raise | Tool::Lower | Tool::Smooth | Tool::Flatten => Ok(dab::shape(self, terrain)),
-            Tool::Hardness => dab::paint(self, terrain, &HARDNESS, 0.0),
-            Tool::Rain => dab::paint(self, terrain, &RAIN, 1.0),
-            Tool::Protect => dab::paint(self, terrain, &PROTECT, 0.0),
+            Tool::Raise | Tool::Lower | Tool::Smooth | Tool::Flatten => Ok(dab::reshape_terrain(self, terrain)),
+            Tool::Hardness => dab::paint_layer(self, terrain, &HARDNESS, 0.0),
+            Tool::Rain => dab::paint_layer(self, terrain, &RAIN, 1.0),
+            Tool::Protect => dab::paint_layer(self, terrain, &PROTECT, 0.0),
             Tool::Spring => {
                 let springs: Vec<Spring> = self.springs().collect();
                 springs::add_springs(terrain, &springs).map(|()| MassBalance::default())
@@ -315,12 +333,13 @@ impl Stroke {
             Tool::Droplets => {
                 let model = Droplets { count: self.count, ..hand.droplets.clone() };
                 if self.points.is_empty() {
-                    return pour(&model, terrain, hand.key, None);
+                    return pour_droplets(&model, terrain, hand.key, None);
                 }
                 let mut budget = MassBalance::default();
                 for (point, number) in self.points.iter().zip(0..) {
                     let circle = Circle { middle: *point, radius: self.radius };
-                    budget += pour(&model, terrain, hand.key.and(number), Some(circle))?;
+                    // Each place has a key of its own, so that places do not repeat the same droplets.
+                    budget += pour_droplets(&model, terrain, hand.key.derive_key(number), Some(circle))?;
                 }
                 Ok(budget)
             }
@@ -329,6 +348,6 @@ impl Stroke {
 }
 
 /// Returns the name of a stroke in messages. Indices are from 0, and messages count from 1.
-pub fn name(number: usize) -> String {
+pub fn stroke_name(number: usize) -> String {
     format!("strokes[{}]", number + 1)
 }

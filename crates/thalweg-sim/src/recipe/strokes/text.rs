@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{FARTHEST, MAX_POINTS, MAX_STROKES, RADIUS, Stroke, Tool, name, words};
+use super::{MAX_DISTANCE_M, MAX_POINTS, MAX_STROKES, RADIUS, Stroke, Tool, list_names_and_meanings, stroke_name};
 use thalweg_core::declare::keys::{self, Key, key};
 use thalweg_core::declare::params::{Param, ParamKind, Written};
 use thalweg_core::{Error, Point, Result};
@@ -25,32 +25,32 @@ const KEYS: [Key<Stroke>; 6] = [
         is_rare: false,
         // It is read before all others.
         read: |_, _, _| Ok(()),
-        write: |stroke| Some(keys::quoted(stroke.tool.name())),
+        write: |stroke| Some(keys::quote_toml(stroke.tool.name())),
         schema: |stroke| Some(json!({"const": stroke.tool.name(), "description": stroke.tool.meaning()})),
     },
-    key!(Stroke, pass, TIMES, "The number of coarser levels on which the stage has run before.").rare(),
+    key!(Stroke, pass, TIMES, "The number of coarser levels on which the stage has run before.").omit_default(),
     Key {
         name: "x",
         is_rare: false,
-        read: |stroke, name, value| coordinate(name, value).map(|x| stroke.place().x = x),
+        read: |stroke, name, value| read_coordinate(name, value).map(|x| stroke.place_mut().x = x),
         write: |stroke| stroke.only_place().map(|place| Written::from(place.x).to_string()),
-        schema: |_| Some(metres("Metres eastward from the world's north-western corner.")),
+        schema: |_| Some(coordinate_schema("Metres eastward from the world's north-western corner.")),
     },
     Key {
         name: "y",
         is_rare: false,
-        read: |stroke, name, value| coordinate(name, value).map(|y| stroke.place().y = y),
+        read: |stroke, name, value| read_coordinate(name, value).map(|y| stroke.place_mut().y = y),
         write: |stroke| stroke.only_place().map(|place| Written::from(place.y).to_string()),
-        schema: |_| Some(metres("Metres southward from that corner.")),
+        schema: |_| Some(coordinate_schema("Metres southward from that corner.")),
     },
     Key {
         name: "points",
         is_rare: false,
         read: |stroke, name, value| {
-            let rows = value.as_array().ok_or_else(|| Error::value(name, value, WRITTEN))?;
+            let rows = value.as_array().ok_or_else(|| Error::invalid_value(name, value, WRITTEN))?;
             let point = |row: &toml::Value| match row.as_array().map(Vec::as_slice) {
-                Some([x, y]) => Ok(Point::new(coordinate(name, x)?, coordinate(name, y)?)),
-                _ => Err(Error::value(name, row, WRITTEN)),
+                Some([x, y]) => Ok(Point::new(read_coordinate(name, x)?, read_coordinate(name, y)?)),
+                _ => Err(Error::invalid_value(name, row, WRITTEN)),
             };
             stroke.points = rows.iter().map(point).collect::<Result<_>>()?;
             Ok(())
@@ -60,7 +60,7 @@ const KEYS: [Key<Stroke>; 6] = [
             (stroke.points.len() > 1).then(|| format!("{:?}", rows()))
         },
         schema: |stroke| {
-            let point = json!({"type": "array", "items": metres("Metres."), "minItems": 2, "maxItems": 2});
+            let point = json!({"type": "array", "items": coordinate_schema("Metres."), "minItems": 2, "maxItems": 2});
             Some(json!({"type": "array", "items": point, "minItems": usize::from(stroke.tool.needs_place()),
                         "maxItems": MAX_POINTS, "description": "Places [x, y] in their order, instead of x and y."}))
         },
@@ -68,18 +68,18 @@ const KEYS: [Key<Stroke>; 6] = [
 ];
 
 /// Reads a coordinate of a place; its range is checked later with all others.
-fn coordinate(name: &str, value: &toml::Value) -> Result<f64> {
+fn read_coordinate(name: &str, value: &toml::Value) -> Result<f64> {
     let number = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
-    number.ok_or_else(|| Error::value(name, value, WRITTEN))
+    number.ok_or_else(|| Error::invalid_value(name, value, WRITTEN))
 }
 
-fn metres(about: &str) -> serde_json::Value {
-    json!({"type": "number", "minimum": -FARTHEST, "maximum": FARTHEST, "description": about})
+fn coordinate_schema(about: &str) -> serde_json::Value {
+    json!({"type": "number", "minimum": -MAX_DISTANCE_M, "maximum": MAX_DISTANCE_M, "description": about})
 }
 
 impl Stroke {
     /// Returns the one place, which is added if there is none.
-    fn place(&mut self) -> &mut Point {
+    fn place_mut(&mut self) -> &mut Point {
         if self.points.is_empty() {
             self.points.push(Point::default());
         }
@@ -92,12 +92,14 @@ impl Stroke {
 
     /// Reads a stroke from a recipe's list; `name` is used in messages.
     fn parse(name: &str, row: &toml::Value) -> Result<Self> {
-        let wrong = || Error::value(name, row, WRITTEN);
+        let wrong = || Error::invalid_value(name, row, WRITTEN);
         let table = row.as_table().ok_or_else(wrong)?;
         let word = table.get(TOOL).and_then(toml::Value::as_str).ok_or_else(wrong)?;
-        let tool = Tool::named(word);
-        let tool = tool.ok_or_else(|| Error::unknown(TOOL, word, words().iter().map(|(word, _)| *word)))?;
+        let tool = Tool::from_name(word);
+        let tool = tool
+            .ok_or_else(|| Error::unknown_name(TOOL, word, list_names_and_meanings().iter().map(|(word, _)| *word)))?;
         let [x, y, points] = ["x", "y", "points"].map(|key| table.contains_key(key));
+        // A place needs both coordinates, and the two ways to give places exclude each other.
         if x != y || (x && points) {
             return Err(wrong());
         }
@@ -111,17 +113,20 @@ impl Stroke {
                     "only applies with a place; add `x` and `y`, or `points`",
                 ));
             }
-            stroke.set(name, key, &Written::of(value))?;
+            stroke.set_parameter(name, key, &Written::from_toml(value))?;
         }
         stroke.check_points(name).map(|()| stroke)
     }
 
     /// Returns its form in a recipe.
     fn to_toml(&self) -> String {
+        // A shower without a place has no radius, and `parse` would refuse one.
         let is_idle = |setting: &Param| self.points.is_empty() && setting.name == RADIUS.name;
         let settings = self.tool.settings().iter().filter(|setting| !is_idle(setting));
         let settings = settings.filter_map(|set| Some((set.name, Written::from(self.get(set.name)?).to_string())));
-        keys::inline(keys::write(self, &Self::new(self.tool, Vec::new()), &KEYS).into_iter().chain(settings))
+        keys::format_inline_table(
+            keys::write_keys(self, &Self::new(self.tool, Vec::new()), &KEYS).into_iter().chain(settings),
+        )
     }
 }
 
@@ -130,11 +135,11 @@ impl Stroke {
 /// # Errors
 /// Returns an error if it is not a list of strokes; for unknown tools, keys and settings; and for values and places
 /// that are not allowed.
-pub fn parse(value: &toml::Value) -> Result<Vec<Stroke>> {
+pub fn parse_strokes(value: &toml::Value) -> Result<Vec<Stroke>> {
     let rows = value.as_array().filter(|rows| rows.len() <= MAX_STROKES);
     let allowed = || format!("a list of up to {MAX_STROKES} of {WRITTEN}");
-    let rows = rows.ok_or_else(|| Error::value("strokes", value.type_str(), allowed()))?;
-    rows.iter().enumerate().map(|(number, row)| Stroke::parse(&name(number), row)).collect()
+    let rows = rows.ok_or_else(|| Error::invalid_value("strokes", value.type_str(), allowed()))?;
+    rows.iter().enumerate().map(|(number, row)| Stroke::parse(&stroke_name(number), row)).collect()
 }
 
 /// Returns the form of strokes in a recipe, one line for each; `None` if there are none.
@@ -144,10 +149,10 @@ pub fn to_toml(strokes: &[Stroke]) -> Option<String> {
 }
 
 /// Returns the JSON Schema of a stage's list of strokes.
-pub(crate) fn schema() -> serde_json::Value {
+pub(crate) fn build_strokes_schema() -> serde_json::Value {
     let stroke = |tool: Tool| {
         let mut properties = keys::keys_schema(&Stroke::new(tool, Vec::new()), &KEYS);
-        properties.extend(tool.settings().iter().map(|setting| (setting.name.to_string(), setting.schema())));
+        properties.extend(tool.settings().iter().map(|setting| (setting.name.to_string(), setting.json_schema())));
         let mut places = vec![json!({"required": ["x", "y"]}), json!({"required": ["points"]})];
         if !tool.needs_place() {
             let none = ["x", "y", "points"].map(|key| json!({"required": [key]}));

@@ -9,23 +9,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wgpu::util::DeviceExt;
 
 use crate::view::bake::Baker;
+use crate::view::frame_buffers::GrowingBuffer;
 use crate::view::gpu::is_software;
 use crate::view::gpu_terrain::{GpuTerrain, Layouts};
-use crate::view::marks::Growing;
 use crate::view::paint::Paint;
 use crate::view::patches::{patch_indices, side_indices};
 use crate::view::pipelines::Pipelines;
-use crate::view::renderer::scene::Scene;
+use crate::view::renderer::scene::SceneUniforms;
 use crate::view::shader;
 use crate::view::surface::Surface;
-use crate::view::woods::shapes;
+use crate::view::woods::build_shapes;
 
 /// The number of terrains that a renderer holds at once: two to compare, or the rings of a larger terrain.
-pub const TERRAINS: usize = 16;
+pub const MAX_TERRAINS: usize = 16;
 /// The maximum number of shots in a picture.
-const SHOTS: usize = 16;
+const MAX_SHOTS: usize = 16;
 /// The distance between the uniforms of consecutive shots in bytes: an alignment that every device accepts.
-const STRIDE: u64 = 256;
+const UNIFORM_STRIDE_BYTES: u64 = 256;
 
 /// Draws terrains.
 pub struct Renderer {
@@ -46,12 +46,12 @@ pub struct Renderer {
     rings: wgpu::Buffer,
     ring_order: wgpu::Buffer,
     shapes: Vec<Range<u32>>,
-    patches: Growing,
-    sides: Growing,
-    dots: Growing,
-    lines: Growing,
-    paints: [wgpu::Buffer; TERRAINS],
-    terrains: [Option<GpuTerrain>; TERRAINS],
+    patches: GrowingBuffer,
+    sides: GrowingBuffer,
+    dots: GrowingBuffer,
+    lines: GrowingBuffer,
+    paints: [wgpu::Buffer; MAX_TERRAINS],
+    terrains: [Option<GpuTerrain>; MAX_TERRAINS],
     fault: Arc<Mutex<Option<String>>>,
 }
 
@@ -63,6 +63,7 @@ impl Renderer {
         let keep = |fault: &Arc<Mutex<Option<String>>>| {
             let fault = Arc::clone(fault);
             move |what: String| {
+                // Only the first error is kept: later ones usually follow from it.
                 fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(what);
             }
         };
@@ -78,7 +79,7 @@ impl Renderer {
         let software = is_software(device);
         let layouts = Layouts::new(device, software);
         let baker = Baker::new(device, queue, &layouts);
-        let size = size_of::<Scene>() as u64;
+        let size = size_of::<SceneUniforms>() as u64;
         let scene_layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("scene"),
             entries: &[wgpu::BindGroupLayoutEntry {
@@ -86,6 +87,7 @@ impl Renderer {
                 visibility: wgpu::ShaderStages::VERTEX_FRAGMENT,
                 ty: wgpu::BindingType::Buffer {
                     ty: wgpu::BufferBindingType::Uniform,
+                    // One bind group serves all shots; each draw call gives the offset of its uniforms.
                     has_dynamic_offset: true,
                     min_binding_size: wgpu::BufferSize::new(size),
                 },
@@ -100,7 +102,7 @@ impl Renderer {
                 mapped_at_creation: false,
             })
         };
-        let scenes = uniform("scenes", STRIDE * SHOTS as u64);
+        let scenes = uniform("scenes", UNIFORM_STRIDE_BYTES * MAX_SHOTS as u64);
         let scene = device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("scene"),
             layout: &scene_layout,
@@ -117,13 +119,14 @@ impl Renderer {
             device.create_buffer_init(&wgpu::util::BufferInitDescriptor { label: Some(label), contents, usage })
         };
         let order = |label, order: &[u16]| fixed(label, bytemuck::cast_slice(order), wgpu::BufferUsages::INDEX);
-        let (rings, ring_order, shapes) = shapes();
+        // The shapes of patches and plants never change, so their buffers are filled once.
+        let (rings, ring_order, shapes) = build_shapes();
         let vertex = wgpu::BufferUsages::VERTEX;
         Self {
             software,
             fine: false,
             baker,
-            module: shader::scene(device),
+            module: shader::create_scene_module(device),
             scene_layout,
             scene,
             scenes,
@@ -133,10 +136,10 @@ impl Renderer {
             rings: fixed("rings", bytemuck::cast_slice(&rings), vertex),
             ring_order: order("rings", &ring_order),
             shapes,
-            patches: Growing::new("patches", vertex),
-            sides: Growing::new("sides", vertex),
-            dots: Growing::new("dots", vertex),
-            lines: Growing::new("lines", vertex),
+            patches: GrowingBuffer::new("patches", vertex),
+            sides: GrowingBuffer::new("sides", vertex),
+            dots: GrowingBuffer::new("dots", vertex),
+            lines: GrowingBuffer::new("lines", vertex),
             paints: std::array::from_fn(|_| uniform("paint", size_of::<Paint>() as u64)),
             terrains: std::array::from_fn(|_| None),
             layouts,
@@ -148,42 +151,45 @@ impl Renderer {
 
     /// Replaces the terrain of that number. A number beyond the last is ignored. A surface larger than the device's
     /// textures is not loaded either, and is recorded as a fault.
-    pub fn load(&mut self, number: usize, surface: &Surface) {
-        if number >= TERRAINS || self.lost() {
+    pub fn load_terrain(&mut self, number: usize, surface: &Surface) {
+        if number >= MAX_TERRAINS || self.is_lost() {
             return;
         }
-        let most = self.most();
+        let most = self.max_samples();
         if surface.size().iter().any(|n| *n > most) {
             let [rows, cols] = surface.size();
             let words = format!("a surface of {rows} × {cols} samples is larger than this GPU's textures of {most}");
             self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(words);
             return;
         }
+        // The earlier terrain gives up its textures, which are reused if the size is the same.
         let before = self.terrains[number].take();
         let (device, queue, layouts) = (&self.device, &self.queue, &self.layouts);
-        let loaded = GpuTerrain::load(device, queue, layouts, &self.paints[number], &self.baker.ramps, surface, before);
+        let loaded =
+            GpuTerrain::from_surface(device, queue, layouts, &self.paints[number], &self.baker.ramps, surface, before);
         self.terrains[number] = Some(loaded);
     }
 
     /// Removes the terrain of that number.
-    pub fn unload(&mut self, number: usize) {
+    pub fn unload_terrain(&mut self, number: usize) {
         if let Some(terrain) = self.terrains.get_mut(number) {
             *terrain = None;
         }
     }
 
-    /// The maximum number of samples on a side of a surface, for `Wanted`.
-    pub fn most(&self) -> usize {
+    /// The maximum number of samples on a side of a surface, for
+    /// [`SurfaceOptions::most`](crate::view::surface::SurfaceOptions::most).
+    pub fn max_samples(&self) -> usize {
         self.device.limits().max_texture_dimension_2d as usize
     }
 
     /// Draws at the highest quality regardless of the cost, for pictures that are saved.
-    pub fn set_fine(&mut self) {
+    pub fn set_highest_quality(&mut self) {
         self.fine = true;
     }
 
     /// Returns true if drawing has stopped, because the device is lost or an error occurred on it.
-    pub fn lost(&self) -> bool {
+    pub fn is_lost(&self) -> bool {
         self.fault().is_some()
     }
 

@@ -1,7 +1,7 @@
 //! [`Surface`]: a terrain that is prepared for the GPU, on the CPU and outside the window's thread.
 
+mod intersection;
 mod make;
-mod meet;
 #[cfg(test)]
 mod tests;
 
@@ -16,15 +16,16 @@ use thalweg_sim::recipe::Recipe;
 
 use crate::raw;
 use crate::view::patches::Pyramid;
-use crate::view::space::Bounds;
-use crate::view::woods::Plant;
+use crate::view::space::BoundingBox;
+use crate::view::woods::PlantInstance;
 
 /// The water level of cells without standing water.
-pub const DRY: f32 = -1e30;
+// The two markers differ by a factor of two, so that thresholds between them separate them exactly in 32 bits.
+pub const NO_WATER_LEVEL: f32 = -1e30;
 /// The water level of cells without data.
-pub const HOLE: f32 = -2e30;
+pub const NODATA_LEVEL: f32 = -2e30;
 /// The depth of the block below its lowest terrain, as a fraction of its longer side.
-pub(super) const FOOT: f32 = 0.045;
+pub(super) const BLOCK_DEPTH_FRACTION: f32 = 0.045;
 
 /// The settings that determine natural colours.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +38,7 @@ pub struct Natural {
 
 impl Natural {
     /// Returns the settings of a recipe.
-    pub fn of(recipe: &Recipe) -> Self {
+    pub fn from_recipe(recipe: &Recipe) -> Self {
         Self { rules: recipe.textures.clone(), rock: recipe.rock }
     }
 }
@@ -45,7 +46,7 @@ impl Natural {
 thalweg_core::with_defaults! {
     /// The options with which a surface is made.
     #[derive(Debug, Clone)]
-    pub struct Wanted<'a> {
+    pub struct SurfaceOptions<'a> {
         /// Greatest number of samples on a side; larger terrains are averaged down. It must not exceed the largest
         /// texture of the adapter.
         pub most: usize = 4096,
@@ -55,7 +56,7 @@ thalweg_core::with_defaults! {
         /// The sun, which casts the shadows.
         pub sun: Sun = Sun::default(),
         /// Factor on heights; if it is not above 0,
-        /// [`exaggeration`](thalweg_render::pictures::perspective::exaggeration) chooses one that suits the terrain.
+        /// [`exaggeration_for_distance`](thalweg_render::pictures::perspective::exaggeration) chooses one that suits the terrain.
         pub exaggeration: f32 = 0.0,
         /// Data drawn over the land.
         pub overlay: Option<Overlay> = None,
@@ -79,7 +80,7 @@ thalweg_core::with_defaults! {
 pub struct Surface {
     #[serde(with = "raw::field")]
     pub(super) heights: Field<f32>,
-    /// The level of standing water in metres, or [`DRY`] or [`HOLE`].
+    /// The level of standing water in metres, or [`NO_WATER_LEVEL`] or [`NODATA_LEVEL`].
     #[serde(with = "raw::field")]
     pub(super) level: Field<f32>,
     /// Visible sky, cast shadow, sediment and film of flowing water, each 0 to 255.
@@ -105,7 +106,7 @@ pub struct Surface {
     pub(super) exaggeration: f32,
     pub(super) relief_light: f32,
     #[serde(with = "raw::list")]
-    pub(super) plants: Vec<Plant>,
+    pub(super) plants: Vec<PlantInstance>,
     pub(super) pyramid: Pyramid,
     pub(super) holes: bool,
     suggested: f32,
@@ -122,25 +123,29 @@ impl Surface {
     }
 
     /// The cell size of the terrain in metres.
-    pub fn cell(&self) -> f32 {
+    pub fn cell_size(&self) -> f32 {
         self.cell
     }
 
     /// The bounding box of the block, at the surface's exaggeration.
-    pub fn bounds(&self) -> Bounds {
+    pub fn bounds(&self) -> BoundingBox {
         self.bounds_at(self.exaggeration)
     }
 
     /// The bounding box of the block at another exaggeration.
-    pub fn bounds_at(&self, exaggeration: f32) -> Bounds {
-        let [y, x] = self.half();
-        Bounds { low: vec3(-x, -y, self.base(exaggeration)), high: vec3(x, y, self.extremes[1] * exaggeration) }
+    pub fn bounds_at(&self, exaggeration: f32) -> BoundingBox {
+        let [y, x] = self.half_extent();
+        BoundingBox {
+            low: vec3(-x, -y, self.base_height(exaggeration)),
+            high: vec3(x, y, self.extremes[1] * exaggeration),
+        }
     }
 
     /// The height of the bottom of the block, exaggerated.
-    pub(super) fn base(&self, exaggeration: f32) -> f32 {
-        let [y, x] = self.half();
-        self.extremes[0] * exaggeration - FOOT * 2.0 * x.max(y)
+    pub(super) fn base_height(&self, exaggeration: f32) -> f32 {
+        let [y, x] = self.half_extent();
+        // The depth is not exaggerated: the block keeps its thickness while the user changes the relief.
+        self.extremes[0] * exaggeration - BLOCK_DEPTH_FRACTION * 2.0 * x.max(y)
     }
 
     /// The lowest terrain and the highest surface in metres.
@@ -149,7 +154,7 @@ impl Surface {
     }
 
     /// Half the extent, north and east, in metres.
-    pub(super) fn half(&self) -> [f32; 2] {
+    pub(super) fn half_extent(&self) -> [f32; 2] {
         [0, 1].map(|k| self.sides[k] * (self.size()[k] - 1) as f32 / 2.0)
     }
 
@@ -169,12 +174,12 @@ impl Surface {
     }
 
     /// The heights of the first and the last land colour, in metres.
-    pub fn range(&self) -> [f32; 2] {
+    pub fn colour_range(&self) -> [f32; 2] {
         self.range
     }
 
     /// The depth at which the sea has its darkest blue, in metres.
-    pub fn deepest(&self) -> f32 {
+    pub fn darkest_sea_depth(&self) -> f32 {
         self.deepest
     }
 
