@@ -4,6 +4,7 @@ tests/interop has a small twin of each, by decoders of our own: test_export.py a
 """
 
 import json
+import os
 import pathlib
 
 import numpy as np
@@ -15,7 +16,9 @@ HERE = pathlib.Path(__file__).parent
 
 
 def run_program(folder, *words):
-    done = run(words, folder)
+    # The Python in Blender looks for its packages beside the first `python3` of the path, so that of a virtual or other
+    # environment would hide the system's NumPy.
+    done = run(words, folder, env={**os.environ, "PATH": os.pathsep.join(["/usr/bin", "/bin", os.environ["PATH"]])})
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -117,7 +117,7 @@ pub fn npm_package() -> Outcome {
 
 /// Runs the tests that open files in Blender, Godot and QGIS, on systems that have packages of these programs.
 fn test_opened_files(python: &Path) -> Outcome {
-    let qgis = prepare_program("/usr/bin/python3").args(["-c", "import qgis.core"]).output();
+    let qgis = prepare_program("/usr/bin/python3").args(["-c", "import numpy, qgis.core"]).output();
     if !(is_installed("blender") && is_installed("godot3-server") && qgis.is_ok_and(|output| output.status.success())) {
         println!("xtask: files are opened in Blender, Godot and QGIS; trying to install them");
         let installed = run_apt(&["update"])
@@ -134,7 +134,7 @@ fn test_opened_files(python: &Path) -> Outcome {
 }
 
 /// The Debian packages of these programs, about 400 MB.
-const PROGRAMS: &[&str] = &["blender", "godot3-server", "python3-qgis"];
+const PROGRAMS: &[&str] = &["blender", "godot3-server", "python3-qgis", "python3-numpy"];
 
 /// Runs the golden tests with `THALWEG_BLESS`, which makes them record the current results.
 pub fn bless_goldens() -> Outcome {

@@ -384,8 +384,8 @@ fn keys_and_clicks_do_what_the_list_says() {
     window.until("the stroke is in the recipe", |studio| studio.recipe_text().contains("tool = \"raise\""));
     window.harness.run_steps(2);
     window.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
-    window.harness.run_steps(2);
-    assert_eq!(window.studio().recipe_text(), plain);
+    // The step back waits until the worker has carried out all strokes of the drag.
+    window.until("the stroke is undone", |studio| studio.recipe_text() == plain);
     window.key(Key::P);
     window.until("it plays", |studio| studio.snapshot().playing || studio.snapshot().done);
     window.until("it is done", |studio| studio.snapshot().done);
