@@ -1,4 +1,5 @@
-//! Packages as WebAssembly for pages: [`build_module`] builds one, [`write_bindings`] adds the JavaScript that calls it.
+//! Packages as WebAssembly for pages: [`build_module`] builds one, [`write_bindings`] adds the JavaScript that calls
+//! it.
 //!
 //! The standard library for wasm32-unknown-unknown comes with rustup's toolchain if it has that target. Otherwise, and
 //! always for [`Threads::Many`], it is built from source: rustup's own, or Debian's `rustc-web` with `rust-web-src`.

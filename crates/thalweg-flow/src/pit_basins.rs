@@ -244,8 +244,8 @@ fn neighbour_index(topology: Topology, start: usize, at: usize, k: usize) -> usi
     topology.offset_index(start + at, D8::OFFSETS[k]).wrapping_sub(start)
 }
 
-/// The order in which [`LOWER_NEIGHBOUR`] prefers neighbours: first those that a scan has already passed, because they are
-/// already labelled, and straight ones before diagonal ones.
+/// The order in which [`LOWER_NEIGHBOUR`] prefers neighbours: first those that a scan has already passed, because they
+/// are already labelled, and straight ones before diagonal ones.
 const ORDER: [D8; 8] =
     [D8::West, D8::North, D8::NorthWest, D8::NorthEast, D8::East, D8::South, D8::SouthWest, D8::SouthEast];
 

@@ -264,8 +264,8 @@ pub fn mask_path(path: &Path) -> PathBuf {
 }
 
 /// Reads a raster from a file's bytes. The sidecar specifies the size, sample type and byte order of a headerless file;
-/// without one, the file must be a square. An error becomes one about a file by [`Error::into_file_error`]. For example, 2048
-/// bytes of R16 without a sidecar are 32 × 32 samples.
+/// without one, the file must be a square. An error becomes one about a file by [`Error::into_file_error`]. For
+/// example, 2048 bytes of R16 without a sidecar are 32 × 32 samples.
 ///
 /// # Errors
 /// Returns an error if there are no bytes, if the bytes are broken, of another format, too large, or not as many as the

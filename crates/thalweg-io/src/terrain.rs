@@ -22,8 +22,8 @@ pub const DEFAULT_CELL: f64 = 10.0;
 pub struct Loaded {
     /// The terrain; cells without data have its lowest height and are masked.
     pub terrain: Terrain,
-    /// What was assumed, ignored or looks doubtful. For example, a file without a cell size gives a warning that 10 m
-    /// were assumed.
+    /// The assumptions that were made, and what was ignored or looks doubtful. For example, a file without a cell size
+    /// gives a warning that 10 m were assumed.
     pub warnings: Vec<String>,
     /// The file's format.
     pub format: Format,
@@ -138,8 +138,8 @@ pub struct PlacedGrid {
 }
 
 /// Determines the grid of a file from its head, with or without samples. `sidecar` specifies what the file does not,
-/// and `path` is used in messages. It is the first half of [`convert_to_terrain`], for files that are read in windows. The
-/// reader's warnings are moved from `head` to the result.
+/// and `path` is used in messages. It is the first half of [`convert_to_terrain`], for files that are read in windows.
+/// The reader's warnings are moved from `head` to the result.
 ///
 /// # Errors
 /// Returns the errors of [`load_terrain`], except for those about samples.

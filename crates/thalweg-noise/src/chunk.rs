@@ -68,8 +68,8 @@ pub(crate) fn evaluate_octave<const WARPED: bool, const SLOPE: bool>(
     }
 }
 
-/// Implements [`evaluate_octave`]. `corners` returns the random numbers of the four corners of the square at lattice point
-/// (i, j).
+/// Implements [`evaluate_octave`]. `corners` returns the random numbers of the four corners of the square at lattice
+/// point (i, j).
 #[inline(always)]
 fn sample_octave<const WARPED: bool, const SLOPE: bool>(
     octave: &Octave,

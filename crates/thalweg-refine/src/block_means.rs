@@ -16,9 +16,9 @@ pub(super) const REACH: i64 = 2;
 /// Number of sweeps in which cells rise, and of those in which they sink.
 pub(super) const SWEEPS: i64 = 1;
 
-/// Computes the target elevations of the hills' cells of a part: lower or higher by [`RESTORED_SHARE`] of the mean change from
-/// `before` to `now` around them. Planes begin with a whole block; `world` contains the rows and columns that belong
-/// to the world.
+/// Computes the target elevations of the hills' cells of a part: lower or higher by [`RESTORED_SHARE`] of the mean
+/// change from `before` to `now` around them. Planes begin with a whole block; `world` contains the rows and columns
+/// that belong to the world.
 pub(super) fn find_targets(
     (before, now): (&PaddedPlane<i32>, &PaddedPlane<i32>),
     flags: &PaddedPlane<u8>,

@@ -96,9 +96,9 @@ pub trait RefinementOperator: Debug + Send + Sync {
     }
 
     /// Computes the target elevations of the cells of a rectangle into `wanted`, row by row. By default it calls
-    /// [`RefinementOperator::target_elevation`] for each cell; an operator that moves material from cell to cell may compute all of
-    /// them at once. The same condition holds: a cell's target is a function of the terrain within its reach, whatever
-    /// the rectangle.
+    /// [`RefinementOperator::target_elevation`] for each cell; an operator that moves material from cell to cell may
+    /// compute all of them at once. The same condition holds: a cell's target is a function of the terrain within its
+    /// reach, whatever the rectangle.
     fn fill_target_elevations(&self, patch: &OperatorPatch<'_>, cells: CellRect<i64>, wanted: &mut Field<Height>) {
         for i in cells.start[0]..cells.end[0] {
             let row = wanted.row_mut((i - cells.start[0]) as usize);
@@ -317,8 +317,8 @@ impl OperatorPatch<'_> {
         self.place.world
     }
 
-    /// Returns true if a cell of the level keeps its elevation whatever its target: rivers, lakes, the sea and
-    /// outlets. The cell must be within the reach of the one for which [`RefinementOperator::target_elevation`] is called.
+    /// Returns true if a cell of the level keeps its elevation whatever its target: rivers, lakes, the sea and outlets.
+    /// The cell must be within the reach of the one for which [`RefinementOperator::target_elevation`] is called.
     pub fn is_fixed_cell(&self, cell: Cell<i64>) -> bool {
         let Cell { row, col } = self.plane_cell(cell);
         self.known.is_fixed(row, col)
@@ -345,8 +345,8 @@ impl OperatorPatch<'_> {
     }
 
     /// Returns the elevation of a cell of the level, or that of the water over it; beyond the world, that of the
-    /// nearest cell at the edge. The cell must be within the reach of the one for which [`RefinementOperator::target_elevation`] is
-    /// called.
+    /// nearest cell at the edge. The cell must be within the reach of the one for which
+    /// [`RefinementOperator::target_elevation`] is called.
     pub fn surface_elevation(&self, cell: Cell<i64>) -> Height {
         let Cell { row, col } = self.plane_cell(cell);
         Height(self.ground.value_at(row, col))

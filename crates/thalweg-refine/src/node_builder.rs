@@ -19,7 +19,7 @@ const STEEP: i64 = 64;
 /// steps, and the elevation of each is a mean.
 const MIN_BED_DIFFERENCE: i32 = 64;
 
-/// What the neighbours of a cell of land tell about its node.
+/// The constraints that the neighbours of a cell of land impose on its node.
 struct Surroundings {
     /// The highest bed that leaves room to the beds of the donors.
     highest: i32,

@@ -233,8 +233,8 @@ impl Store {
         Ok(ranges.reduce_with(|a, b| [a[0].min(b[0]), a[1].max(b[1])]))
     }
 
-    /// Writes a tile of a layer, then its mark. The samples are those of [`StoreSpec::tile_window`], in the layer's sample
-    /// type.
+    /// Writes a tile of a layer, then its mark. The samples are those of [`StoreSpec::tile_window`], in the layer's
+    /// sample type.
     ///
     /// # Errors
     /// Returns an error if the tile is done already, if the store was opened for reading, if the samples have another
@@ -247,8 +247,8 @@ impl Store {
         self.put_tile(layer, tile, samples)
     }
 
-    /// Rewrites a tile that is done already, for example one that [`Store::verify_tiles`] found damaged. The same samples
-    /// give the same bytes.
+    /// Rewrites a tile that is done already, for example one that [`Store::verify_tiles`] found damaged. The same
+    /// samples give the same bytes.
     ///
     /// # Errors
     /// Returns the errors of [`Store::write_tile`], except that the tile may be done already.

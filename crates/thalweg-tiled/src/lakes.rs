@@ -158,8 +158,8 @@ impl TileLakes {
                 shared[part as usize] = true;
             }
         }
-        // The beginning of each part includes the number of closed parts before it in its row (`ItemStart::before`), which
-        // the numbering needs.
+        // The beginning of each part includes the number of closed parts before it in its row (`ItemStart::before`),
+        // which the numbering needs.
         let mut lakes = Self { waters: Vec::new(), shared, numbers, own, wide, ground, filled };
         let firsts = waters.iter().zip(&lakes.shared).filter(|(_, shared)| !**shared);
         let closed = Closed::new(own.size(), firsts.map(|(water, _)| lakes.local_index(map, water)).collect());

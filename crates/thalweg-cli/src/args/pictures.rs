@@ -120,8 +120,8 @@ impl NaturalArgs {
 /// `textures`.
 #[derive(Args)]
 pub struct TexturesArgs {
-    /// The terrain file to read, or a folder that `build` or `drain` wrote: its water, ice, sediment and recipe are read
-    /// as well.
+    /// The terrain file to read, or a folder that `build` or `drain` wrote: its water, ice, sediment and recipe are
+    /// read as well.
     pub input: PathBuf,
     /// The folder to write into.
     #[arg(short, long, value_name = "DIR")]

@@ -29,7 +29,8 @@ pub fn apply_model(args: &ApplyArgs, voice: Reporter) -> Result<ExitCode> {
         return apply_by_tiles(args, &recipe, voice);
     }
     let mut job = create_job(&args.model, &args.run, &recipe, &list_source_files(&args.input))?;
-    // A file is read by the run itself. A Zarr array is read here, because `Run::from_elevation_file` does not support it.
+    // A file is read by the run itself. A Zarr array is read here, because `Run::from_elevation_file` does not support
+    // it.
     let run = if is_zarr(&args.input) {
         let opened = open_terrain(&args.input, &args.load, args.model.edges, args.model.sea_level, voice)?;
         recipe.check_memory(&opened.terrain.grid)?;

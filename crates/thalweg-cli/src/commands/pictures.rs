@@ -138,7 +138,8 @@ fn finish_picture(path: &PathBuf, picture: &Picture, voice: Reporter) -> Result<
 /// Draws two terrains in perspective, or a sheet of several.
 ///
 /// # Errors
-/// Returns the errors of [`shade_terrain()`]; also if two terrains differ in size, or if the number of captions does not match.
+/// Returns the errors of [`shade_terrain()`]; also if two terrains differ in size, or if the number of captions does
+/// not match.
 pub fn compare_terrains(args: &CompareArgs, voice: Reporter) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
     check_distinct_output(&args.inputs, &args.water, None, &args.output)?;

@@ -12,9 +12,9 @@ use thalweg_sim::recipe::{Coarsest, MapTrim, Recipe, RefinementMethod};
 /// size already and the recipe has no cut, nothing is changed.
 ///
 /// # Errors
-/// Returns an error if the recipe has no extent, or is not solved as a whole ([`RefinementMethod::Local`], continents); if the
-/// program takes a whole pyramid, or squares where the extent is none; if the levels do not match the recipe's number
-/// of cells; and the errors of [`Recipe::grids`] for the new size. The recipe is unchanged then.
+/// Returns an error if the recipe has no extent, or is not solved as a whole ([`RefinementMethod::Local`], continents);
+/// if the program takes a whole pyramid, or squares where the extent is none; if the levels do not match the recipe's
+/// number of cells; and the errors of [`Recipe::grids`] for the new size. The recipe is unchanged then.
 ///
 /// # Examples
 /// A world of 500 × 500 cells becomes one of 513 × 513, as Unity requires.

@@ -53,8 +53,8 @@ impl GltfTrees {
         Self::with_shapes(trees, terrain, options, most, SHAPES)
     }
 
-    /// Places trees as [`GltfTrees::from_trees`] does, with one shape per kind, which suits instancing: only rotation and
-    /// size distinguish the trees.
+    /// Places trees as [`GltfTrees::from_trees`] does, with one shape per kind, which suits instancing: only rotation
+    /// and size distinguish the trees.
     ///
     /// # Errors
     /// Returns the errors of [`GltfTrees::from_trees`].

@@ -131,8 +131,8 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// Returns a recipe with one stage for a terrain given by the caller ([`Run::with_terrain`](crate::run::Run::with_terrain));
-    /// `seed` is the world's.
+    /// Returns a recipe with one stage for a terrain given by the caller
+    /// ([`Run::with_terrain`](crate::run::Run::with_terrain)); `seed` is the world's.
     ///
     /// # Examples
     /// ```

@@ -89,8 +89,8 @@ impl Run {
     /// model.
     ///
     /// # Errors
-    /// Returns the errors of [`Recipe::grids`] or, for an elevation model, those of [`Run::from_elevation_file`]; also returns an
-    /// error if a stage's parameters or the sketch contradict a grid, or the sketch cannot be read.
+    /// Returns the errors of [`Recipe::grids`] or, for an elevation model, those of [`Run::from_elevation_file`]; also
+    /// returns an error if a stage's parameters or the sketch contradict a grid, or the sketch cannot be read.
     pub fn new(recipe: Recipe) -> Result<Self> {
         let Some(path) = recipe.dem() else {
             let grids = recipe.grids()?;

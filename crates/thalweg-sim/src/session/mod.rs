@@ -1,10 +1,10 @@
 //! [`Session`]: an interactive run, which can be watched, changed and returned to earlier states. A user interface
 //! shows it, for example a window, a notebook or a web page.
 //!
-//! A session owns no thread and no loop. The user interface takes the steps, and requests changes between them:
-//! another recipe ([`Session::edit`]), a user edit ([`Session::add_stroke`]), a return to an earlier state
-//! ([`Session::return_to_mark`]). Every change is recorded in the recipe, and a fresh run of that recipe leads to the same
-//! bits. The one exception is [`Session::edit_live`].
+//! A session owns no thread and no loop. The user interface takes the steps, and requests changes between them: another
+//! recipe ([`Session::edit`]), a user edit ([`Session::add_stroke`]), a return to an earlier state
+//! ([`Session::return_to_mark`]). Every change is recorded in the recipe, and a fresh run of that recipe leads to the
+//! same bits. The one exception is [`Session::edit_live`].
 //!
 //! ```
 //! use thalweg_sim::recipe::strokes::{Stroke, Tool};
@@ -211,8 +211,8 @@ impl Session {
         self.pasts
     }
 
-    /// Returns a copy of the terrain, for use by another thread. If it has more than [`MAX_SNAPSHOT_CELLS`] cells on a side it is
-    /// averaged down to that many. Until the terrain changes, the same copy is returned.
+    /// Returns a copy of the terrain, for use by another thread. If it has more than [`MAX_SNAPSHOT_CELLS`] cells on a
+    /// side it is averaged down to that many. Until the terrain changes, the same copy is returned.
     pub fn snapshot_terrain(&mut self) -> Arc<Terrain> {
         let terrain = match self.last.take() {
             // The same version means the same terrain, so the last copy is still valid.

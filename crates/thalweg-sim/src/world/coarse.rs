@@ -11,8 +11,8 @@ use crate::run::Run;
 
 /// Level 0 of a world: solved as a whole, or in parts when they are needed.
 ///
-/// Every finer level is a function of the cells that [`CoarseLevel::window`] returns, so these must not depend on when or
-/// in which rectangle they are requested. Only windows of it are requested, so a world may have more cells than fit
+/// Every finer level is a function of the cells that [`CoarseLevel::window`] returns, so these must not depend on when
+/// or in which rectangle they are requested. Only windows of it are requested, so a world may have more cells than fit
 /// into any memory: then [`Frame::first`] is negative and the origin of the coordinates is in its middle.
 pub trait CoarseLevel: Send + Sync {
     /// Returns the geometry of the world at all its levels: level 0's cells, their width, the edges and the sea.

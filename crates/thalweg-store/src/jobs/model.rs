@@ -81,7 +81,8 @@ pub struct CombinedSummary {
 /// larger value leads to more steps at once and wider halos. It affects only time and memory.
 const DISK: u64 = 10;
 
-/// The maximum number of steps that a stage takes at once. It bounds the search in [`Modelled::choose_steps_per_stage`].
+/// The maximum number of steps that a stage takes at once. It bounds the search in
+/// [`Modelled::choose_steps_per_stage`].
 const MAX_STEPS_AT_ONCE: u32 = 256;
 
 impl Modelled {

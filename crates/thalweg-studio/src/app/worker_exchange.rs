@@ -11,7 +11,7 @@ use crate::session::WorkerOrder;
 const RESTART_WINDOW_S: f64 = 60.0;
 const MAX_RESTARTS: usize = 3;
 
-/// What the window has sent to the worker, and how often the worker broke down.
+/// The orders that the window has sent to the worker, and how often the worker broke down.
 #[derive(Default)]
 pub(crate) struct WorkerExchange {
     /// The number of tool orders sent (strokes and droplets).

@@ -21,8 +21,8 @@ pub fn find_coarse_margin(frame: &Frame, level: u32, rect: CellRect<i64>) -> Cel
     rect.to_coarser_level().grow_within(1, frame.world_rect(level.saturating_sub(1)))
 }
 
-/// Converts a window of a world to a terrain. `around` has the cells of the next coarser level that [`find_coarse_margin`]
-/// returns; without them nothing is blended.
+/// Converts a window of a world to a terrain. `around` has the cells of the next coarser level that
+/// [`find_coarse_margin`] returns; without them nothing is blended.
 ///
 /// # Errors
 /// Returns an error if the window's cells do not form a valid grid.

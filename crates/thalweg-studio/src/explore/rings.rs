@@ -1,5 +1,5 @@
-//! [`choose_rings`]: selects the windows of a world that are visible from a viewpoint, each as fine as its distance requires
-//! (after Losasso & Hoppe 2004, "Geometry clipmaps: terrain rendering using nested regular grids").
+//! [`choose_rings`]: selects the windows of a world that are visible from a viewpoint, each as fine as its distance
+//! requires (after Losasso & Hoppe 2004, "Geometry clipmaps: terrain rendering using nested regular grids").
 
 use thalweg_core::{Cell, CellRect, Extent, Point};
 use thalweg_refine::Frame;

@@ -1,5 +1,6 @@
-//! A session and a painter in a thread that shares no memory with the window, such as a web worker. [`WorkerStation`] is in
-//! that thread, [`Link`] in the window's. They exchange bytes; only their owners know how the bytes are transported.
+//! A session and a painter in a thread that shares no memory with the window, such as a web worker. [`WorkerStation`]
+//! is in that thread, [`Link`] in the window's. They exchange bytes; only their owners know how the bytes are
+//! transported.
 
 mod land;
 mod link;

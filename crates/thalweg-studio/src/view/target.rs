@@ -17,8 +17,8 @@ const MAX_SMOOTH_PIXELS: u64 = 3840 * 2400;
 
 /// A picture that is drawn into, and then shown or read.
 ///
-/// Its pixels are opaque sRGB values in a texture of format [`PICTURE_FORMAT`]. To show it like any other image, register
-/// [`Target::texture_view`] as a native texture of egui.
+/// Its pixels are opaque sRGB values in a texture of format [`PICTURE_FORMAT`]. To show it like any other image,
+/// register [`Target::texture_view`] as a native texture of egui.
 #[derive(Debug, Clone)]
 pub struct Target {
     size: [u32; 2],
