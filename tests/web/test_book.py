@@ -45,12 +45,35 @@ def test_every_link_leads_somewhere():
 
 def test_every_text_of_the_book_is_a_page_and_every_model_of_a_recipe_has_its_figure():
     texts = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")]
-    for text in texts:
+    # SUMMARY.md is the table of contents, of which mdBook makes the side bar.
+    for text in [text for text in texts if text.name != "SUMMARY.md"]:
         page = BOOK / text.with_suffix(".html")
         page = page.with_name("index.html") if text.name == "README.md" else page
         assert re.search(r"<h1 id=", page.read_text()), text
     figures = [path for path in (BOOK / "models").glob("*.html") if 'class="live"' in path.read_text()]
     assert len(figures) >= 25
+
+
+def test_the_search_finds_pages_and_the_side_bar_has_every_part(browser):
+    server = Server(DIST)
+    page = browser.page(server.address + "book/models/thermal.html?search=repose")
+
+    def wait_for(script, seconds=30):
+        end = time.time() + seconds
+        while not (found := page.run(script)):
+            assert time.time() < end, script
+            time.sleep(0.1)
+        return found
+
+    found = wait_for("[...document.querySelectorAll('#mdbook-searchresults a')].map((link) => link.href)")
+    assert any("/book/models/thermal.html" in address for address in found), found
+    parts = wait_for("[...document.querySelectorAll('#mdbook-sidebar .part-title')].map((part) => part.textContent)")
+    written = re.findall(r"^# (.+)$", (ROOT / "docs/SUMMARY.md").read_text(), flags=re.M)
+    assert parts == written[1:]
+    assert all(address.startswith(server.address) for address in page.asked), page.asked
+    assert page.troubles == [], page.troubles
+    page.close()
+    server.close()
 
 
 def built(folder, recipe):

@@ -27,7 +27,8 @@ Tasks:
   levels [NAME… [CELLS]]  build presets at 512 cells and more, up to CELLS (4096), and write into docs/levels.md how far
                  they agree
   deny           check licences and sources of all dependencies by deny.toml
-  web            the pages as a folder of static files, dist/: the studio, the npm package, examples, the book
+  web            the pages as a folder of static files, dist/: the studio, the npm package, examples, the book; installs
+                 mdBook, which makes the book's pages, into target/mdbook if it is missing
   fuzz [--minutes N] [--keep] [READER…]  inputs guided by coverage against every reader, 5 s each or N minutes in all; --keep
                  adds what reaches further to crates/thalweg/tests/corpus
   wheel [--quick]  build the Python package into target/wheels; --quick takes the profile of the tests

@@ -1,156 +1,193 @@
-//! The book as web pages: converts docs/*.md to HTML, with a live figure on the page of each model that has a recipe.
+//! The book as web pages: mdBook converts copies of docs/, with a live figure on the page of each model that has a
+//! recipe.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 
-use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use xtask::files::{self, copy_recursively, create_folder, list_files, read_text};
-use xtask::shell::{Outcome, repository_root};
+use xtask::files::{add_path, copy_recursively, create_folder, list_files, read_text, write_file};
+use xtask::shell::{Outcome, cargo_command, prepare_program, repository_root, run_command};
 
-/// The folders of the book, and of the recipes of its models.
+/// The folders of the book, of its copy from which the pages are built, and of the recipes of its models.
 const BOOK: &str = "docs";
+const COPY: &str = "target/book";
 const RECIPES: &str = "recipes/models";
 
-/// The file that becomes the first page of a folder.
-const FIRST: &str = "README.md";
+/// The files of the book that configure mdBook. In the copy they are next to the folder of the pages, because mdBook
+/// publishes every file of that folder.
+const CONFIGURATION: [&str; 2] = ["book.toml", "book.css"];
 
-/// The template of every page, and the files that belong to all pages.
-const FRAME: &str = "xtask/web/book/page.html";
-const EXTRA_FILES: [&str; 3] = ["book.css", "live.js", "live_worker.js"];
+/// The first page of a folder in the repository, and on the web.
+const FIRST: &str = "README.md";
+const INDEX: &str = "index.html";
+
+/// The files that the live figures need, and the icon of the pages with its place in the copy.
+const LIVE: [&str; 2] = ["xtask/web/book/live.js", "xtask/web/book/live_worker.js"];
+const ICON: [&str; 2] = ["xtask/web/book/favicon.svg", "theme/favicon.svg"];
+
+/// A sentence at the end of the book's first page: in `dist/` the book is in a folder of the studio's page.
+const STUDIO: &str = "\nThis book belongs to [the studio in the browser](../index.html).\n";
+
+/// The version of mdBook that is installed, the start of the versions that will do, and the folder of the installed
+/// one. It is a program of its own (MPL-2.0), so that neither the library nor its tests compile it.
+const MDBOOK: &str = "0.5.4";
+const USABLE: &str = "mdbook v0.5.";
+const PLACE: &str = "target/mdbook";
 
 /// Writes the book's pages into `folder`, with everything that they show.
 pub fn write_book(folder: &Path) -> Outcome {
-    let book = repository_root().join(BOOK);
+    let mdbook = ensure_mdbook()?;
+    let copy = repository_root().join(COPY);
+    copy_book(&copy)?;
+    // mdBook would read a relative folder of output relative to the copy.
+    let folder = std::path::absolute(folder).map_err(add_path(folder))?;
+    run_command(
+        prepare_program(mdbook)
+            .arg("build")
+            .arg(copy)
+            .arg("--dest-dir")
+            .arg(folder)
+            // Overrides the `src` of book.toml, which is the folder `docs` itself.
+            .env("MDBOOK_BOOK__SRC", "src"),
+    )
+}
+
+/// Returns mdBook, which is installed if necessary.
+fn ensure_mdbook() -> Outcome<PathBuf> {
+    let own = repository_root().join(PLACE).join(format!("bin/mdbook{}", std::env::consts::EXE_SUFFIX));
+    let is_usable = |program: &Path| {
+        let output = prepare_program(program).arg("--version").output();
+        output.is_ok_and(|output| output.stdout.starts_with(USABLE.as_bytes()))
+    };
+    if let Some(program) = [PathBuf::from("mdbook"), own.clone()].into_iter().find(|program| is_usable(program)) {
+        return Ok(program);
+    }
+    println!("xtask: the book's pages are made by mdBook; trying to install it");
+    // Of its features only the search is needed: the others serve pages while they are edited.
+    let features = ["--locked", "--no-default-features", "--features", "search"];
+    run_command(
+        cargo_command().args(["install", "mdbook", "--version", MDBOOK]).args(features).args(["--root", PLACE]),
+    )
+    .map_err(|problem| format!("the book's pages need mdBook (cargo install mdbook --version {MDBOOK}); {problem}"))?;
+    Ok(own)
+}
+
+/// Copies the book into a folder, with its text adapted to the web, and with the live figures' files.
+fn copy_book(copy: &Path) -> Outcome {
+    if copy.exists() {
+        // Pages that have been removed from the book would otherwise remain.
+        fs::remove_dir_all(copy).map_err(add_path(copy))?;
+    }
+    let (book, pages) = (repository_root().join(BOOK), copy.join("src"));
     let files = list_files(&book)?;
-    let frame = read_text(&repository_root().join(FRAME))?;
     for file in &files {
-        let to = folder.join(page_path(file));
-        create_folder(to.parent().unwrap_or(folder))?;
-        // Text becomes a page; pictures and other files are copied.
+        let is_configuration = CONFIGURATION.iter().any(|name| file == Path::new(name));
+        let to = if is_configuration { copy.join(file) } else { pages.join(file) };
+        create_folder(to.parent().unwrap_or(copy))?;
         if file.extension().is_some_and(|ending| ending == "md") {
-            files::write_file(&to, build_page(&frame, file, &read_text(&book.join(file))?, &files))?;
+            write_file(&to, adapt_page(&read_text(&book.join(file))?, file, &files))?;
         } else {
             copy_recursively(&book.join(file), &to)?;
         }
     }
-    for name in EXTRA_FILES {
-        copy_recursively(&repository_root().join(FRAME).with_file_name(name), &folder.join(name))?;
-    }
-    let recipes = folder.join("recipes");
+    let recipes = pages.join("recipes");
     create_folder(&recipes)?;
     for file in files.iter().filter_map(|file| page_recipe(file)) {
         copy_recursively(&file, &recipes.join(file.file_name().unwrap_or_default()))?;
     }
-    Ok(())
+    for file in LIVE.map(Path::new) {
+        copy_recursively(&repository_root().join(file), &pages.join(file.file_name().unwrap_or_default()))?;
+    }
+    create_folder(&copy.join("theme"))?;
+    copy_recursively(&repository_root().join(ICON[0]), &copy.join(ICON[1]))
 }
 
-/// Makes a page of the book: the template with its title, its text, and the relative path of the book's root.
-fn build_page(frame: &str, file: &Path, text: &str, files: &[PathBuf]) -> String {
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES;
-    let mut events: Vec<Event<'_>> = Parser::new_ext(text, options).collect();
-    let title = name_headings(&mut events);
-    let leads = adapt_links(&mut events, file, files);
-    let mut body = String::new();
-    html::push_html(&mut body, leads.into_iter());
-    // All addresses are relative, so that the book works from any path.
-    let top = "../".repeat(file.components().count() - 1);
+/// Adapts the Markdown of a page: links that lead out of the book become plain text, and a model's page gets its
+/// figure. All other text remains as it is.
+fn adapt_page(text: &str, file: &Path, files: &[PathBuf]) -> String {
+    // The table of contents consists of links with a meaning of its own.
+    if file == Path::new("SUMMARY.md") {
+        return text.to_string();
+    }
+    let mut edits = adapt_links(text, file, files);
     if let Some(recipe) = page_recipe(file) {
-        let name = recipe.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let figure = format!("<figure class=\"live\" data-recipe=\"{top}recipes/{name}\"></figure>\n");
-        // Insert the figure below the title and the first paragraph.
-        let at = body.find("</p>").map_or(0, |at| at + "</p>\n".len());
-        body.insert_str(at.min(body.len()), &figure);
+        edits.push(insert_figure(text, file, &recipe));
     }
-    frame.replace("{title}", &escape_html(&title)).replace("{top}", &top).replace("{body}", &body)
-}
-
-/// Gives each heading the anchor that links use, and returns the text of the first one.
-fn name_headings(events: &mut [Event<'_>]) -> String {
-    let mut title = None;
-    let mut names: Vec<String> = Vec::new();
-    for start in 0..events.len() {
-        if !matches!(events[start], Event::Start(Tag::Heading { .. })) {
-            continue;
-        }
-        let inside = events[start + 1..].iter().take_while(|event| !matches!(event, Event::End(TagEnd::Heading(_))));
-        let words: String = inside
-            .filter_map(|event| match event {
-                Event::Text(words) | Event::Code(words) => Some(words.as_ref()),
-                _ => None,
-            })
-            .collect();
-        let name = heading_anchor(&words);
-        // Headings of the same text get a number, as repository hosts do.
-        let before = names.iter().filter(|other| **other == name).count();
-        names.push(name.clone());
-        if let Event::Start(Tag::Heading { id, .. }) = &mut events[start] {
-            *id = Some(if before == 0 { name } else { format!("{name}-{before}") }.into());
-        }
-        title.get_or_insert(words);
+    if file == Path::new(FIRST) {
+        edits.push((text.len()..text.len(), STUDIO.to_string()));
     }
-    title.unwrap_or_default()
+    // From the end to the start, so that the ranges of the remaining edits stay valid.
+    edits.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
+    let mut adapted = text.to_string();
+    for (range, new) in edits {
+        adapted.replace_range(range, &new);
+    }
+    adapted
 }
 
-/// Returns the anchor of a heading by the rules of repository hosts: letters and digits in lower case, hyphens for
-/// spaces.
-fn heading_anchor(words: &str) -> String {
-    let kept = words.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-    kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
+/// A range of a page's text, and the text that replaces it.
+type Edit = (Range<usize>, String);
+
+/// Parses a page by the rules of mdBook's pages.
+fn parse_page(text: &str) -> impl Iterator<Item = (Event<'_>, Range<usize>)> {
+    Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES)
+        .into_offset_iter()
 }
 
-/// Adapts links to the pages. Links to files outside the book are removed, and their text stays.
-fn adapt_links<'a>(events: &mut Vec<Event<'a>>, file: &Path, files: &[PathBuf]) -> Vec<Event<'a>> {
-    let mut kept = Vec::new();
-    // Remember for each open link whether its start was kept, because its end must follow it.
-    let mut leads_on = Vec::new();
-    for event in events.drain(..) {
-        match event {
-            Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
-                let to = link_target(&dest_url, file, files);
-                leads_on.push(to.is_some());
-                if let Some(to) = to {
-                    kept.push(Event::Start(Tag::Link { link_type, dest_url: to, title, id }));
-                }
-            }
-            Event::End(TagEnd::Link) => {
-                if leads_on.pop() == Some(true) {
-                    kept.push(Event::End(TagEnd::Link));
-                }
-            }
-            other => kept.push(other),
+/// Returns the edits of a page's links. Links to files outside the book are removed, and their text stays.
+fn adapt_links(text: &str, file: &Path, files: &[PathBuf]) -> Vec<Edit> {
+    let mut edits = Vec::new();
+    let mut events = parse_page(text);
+    while let Some((event, link)) = events.next() {
+        let Event::Start(Tag::Link { dest_url, .. }) = event else { continue };
+        // Links contain no links, so the next end of a link is this one's.
+        let inside = events.by_ref().take_while(|(event, _)| !matches!(event, Event::End(TagEnd::Link)));
+        let end = inside.map(|(_, range)| range.end).max().unwrap_or(link.start + 1);
+        if !is_in_book(&dest_url, file, files) {
+            // The text is kept from the opening bracket on, because an escaped character has its backslash outside its
+            // event.
+            edits.push((link.clone(), text[link.start + 1..end].to_string()));
+        } else if let Some(at) = text[end..link.end].find(FIRST) {
+            // mdBook converts README.md to index.html, but not the links to it.
+            edits.push((end + at..end + at + FIRST.len(), INDEX.to_string()));
         }
     }
-    kept
+    edits
 }
 
-/// Returns the target of a link on its page; `None` if the file is not in the book.
-fn link_target<'a>(link: &str, file: &Path, files: &[PathBuf]) -> Option<CowStr<'a>> {
+/// Returns true if a link of a page leads to a file of the book, to a heading of the page, or to another site.
+fn is_in_book(link: &str, file: &Path, files: &[PathBuf]) -> bool {
     if link.starts_with('#') || link.contains("://") {
-        return Some(link.to_string().into());
+        return true;
     }
-    let (path, place) = link.split_once('#').map_or((link, String::new()), |(path, place)| (path, format!("#{place}")));
+    let path = link.split('#').next().unwrap_or(link);
     // Resolve the path within the book; a link that leads above the book's root has no page.
-    let mut there = PathBuf::new();
+    let mut target = PathBuf::new();
     for part in file.parent().unwrap_or(Path::new("")).join(path).components() {
         match part {
-            Component::ParentDir if !there.pop() => return None,
-            Component::Normal(name) => there.push(name),
+            Component::ParentDir if !target.pop() => return false,
+            Component::Normal(name) => target.push(name),
             _ => {}
         }
     }
-    let is_there = files.contains(&there);
-    let page = Path::new(path).with_file_name(page_path(&there).file_name()?);
-    is_there.then(|| format!("{}{place}", page.to_string_lossy().replace('\\', "/")).into())
+    files.contains(&target)
 }
 
-/// Returns the file of the site that a file of the book becomes.
-fn page_path(file: &Path) -> PathBuf {
-    match file.extension().and_then(|ending| ending.to_str()) {
-        Some("md") if file.file_name().is_some_and(|name| name == FIRST) => file.with_file_name("index.html"),
-        Some("md") => file.with_extension("html"),
-        _ => file.to_path_buf(),
-    }
+/// Returns the edit that inserts the live figure of a recipe below the first paragraph of a page.
+fn insert_figure(text: &str, file: &Path, recipe: &Path) -> Edit {
+    // All addresses are relative, so that the book works from any path.
+    let top = "../".repeat(file.components().count() - 1);
+    let name = recipe.file_name().unwrap_or_default().to_string_lossy();
+    // The empty lines separate the HTML from the Markdown around it.
+    let figure = format!(
+        "\n<figure class=\"live\" data-recipe=\"{top}recipes/{name}\"></figure>\n\
+         <script type=\"module\" src=\"{top}live.js\"></script>\n\n"
+    );
+    let paragraph = parse_page(text).find(|(event, _)| matches!(event, Event::End(TagEnd::Paragraph)));
+    let at = paragraph.map_or(text.len(), |(_, range)| range.end);
+    (at..at, figure)
 }
 
 /// Returns the recipe of the model that a page describes, unless it reads files, which a page does not have.
@@ -163,48 +200,56 @@ fn page_recipe(file: &Path) -> Option<PathBuf> {
     (!text.lines().any(reads)).then_some(recipe)
 }
 
-fn escape_html(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn links_lead_to_pages_and_nothing_leads_out_of_the_book() {
+    fn adapt(text: &str, file: &str) -> String {
         let files = ["water.md", "models/README.md", "models/thermal.md", "web/desktop.png"].map(PathBuf::from);
-        let of = |link: &str, file: &str| link_target(link, Path::new(file), &files).map(|to| to.to_string());
-        assert_eq!(
-            of("../water.md#lakes-and-rivers", "models/thermal.md").as_deref(),
-            Some("../water.html#lakes-and-rivers")
-        );
-        assert_eq!(of("README.md", "models/thermal.md").as_deref(), Some("index.html"));
-        assert_eq!(of("models/thermal.md", "water.md").as_deref(), Some("models/thermal.html"));
-        assert_eq!(of("web/desktop.png", "water.md").as_deref(), Some("web/desktop.png"));
-        assert_eq!(of("https://maplibre.org", "water.md").as_deref(), Some("https://maplibre.org"));
-        assert_eq!(of("#here", "water.md").as_deref(), Some("#here"));
-        for link in ["../README.md", "../crates/x.rs", "fire.md"] {
-            assert_eq!(of(link, "water.md"), None, "{link}");
-        }
+        adapt_page(text, Path::new(file), &files)
     }
 
     #[test]
-    fn a_page_has_its_headings_names_and_only_links_that_lead() {
-        let text = "# Rain & `ice`\n\nOne [page](fire.md), [two](water.md).\n\n## A, b\n\n## A b\n";
-        let page = build_page("<title>{title}</title>{top}|{body}", Path::new("water.md"), text, &["water.md".into()]);
-        assert!(page.starts_with("<title>Rain &amp; ice</title>|<h1 id=\"rain--ice\">"), "{page}");
-        assert!(page.contains("One page, <a href=\"water.html\">two</a>."), "{page}");
-        assert!(page.contains("<h2 id=\"a-b\">") && page.contains("<h2 id=\"a-b-1\">"), "{page}");
+    fn links_within_the_book_and_to_other_sites_are_kept() {
+        let kept = "[a](../water.md#lakes-and-rivers) [b](thermal.md), [c](https://maplibre.org) <https://a.org> \
+                    [d](#here) ![e](../web/desktop.png)\n";
+        assert_eq!(adapt(kept, "models/local_forms.md"), kept);
+    }
+
+    #[test]
+    fn links_to_the_first_page_of_a_folder_lead_to_its_index() {
+        assert_eq!(adapt("[README.md](models/README.md#x)\n", "water.md"), "[README.md](models/index.html#x)\n");
+        assert_eq!(adapt("[m](README.md)\n", "models/local_forms.md"), "[m](index.html)\n");
+    }
+
+    #[test]
+    fn nothing_leads_out_of_the_book() {
+        for target in ["../README.md", "../crates/x.rs", "fire.md", "../../docs/water.md", "models"] {
+            let text = format!(
+                "# A [b]({target})\n\n- One [page of\n  *text* `code`]({target} \"title\"), [two](water.md).\n"
+            );
+            let without = "# A b\n\n- One page of\n  *text* `code`, [two](water.md).\n";
+            assert_eq!(adapt(&text, "water.md"), without, "{target}");
+        }
+        assert_eq!(adapt("[\\[a\\]](x.md) `[b](x.md)`\n", "water.md"), "\\[a\\] `[b](x.md)`\n");
+        assert_eq!(adapt("[a][x] [x] [](x.md)\n\n[x]: ../x.rs\n", "water.md"), "a x \n\n[x]: ../x.rs\n");
+        assert_eq!(adapt("| [a](x.md) |\n|---|\n| [b](x.md) ü |\n", "water.md"), "| a |\n|---|\n| b ü |\n");
     }
 
     #[test]
     fn a_models_page_has_its_recipe_running() {
-        let page = build_page("{top}|{body}", Path::new("models/thermal.md"), "# thermal\n\nSlides.\n\nMore.\n", &[]);
-        assert!(page.starts_with("../|<h1"), "{page}");
-        assert!(
-            page.contains("<p>Slides.</p>\n<figure class=\"live\" data-recipe=\"../recipes/thermal.toml\">"),
-            "{page}"
-        );
+        let figure = "<figure class=\"live\" data-recipe=\"../recipes/thermal.toml\"></figure>\n\
+                      <script type=\"module\" src=\"../live.js\"></script>\n";
+        for rest in ["\nMore.\n", "## More\n", ""] {
+            let page = adapt(&format!("# thermal\n\nSlides [far](x.rs).\n{rest}"), "models/thermal.md");
+            assert_eq!(page, format!("# thermal\n\nSlides far.\n\n{figure}\n{rest}"));
+        }
+        assert!(!adapt("# x\n\nText.\n", "models/x.md").contains("figure"));
+    }
+
+    #[test]
+    fn the_first_page_leads_to_the_studio() {
+        assert_eq!(adapt("# The book\n", "README.md"), format!("# The book\n{STUDIO}"));
+        assert_eq!(adapt("[Models](models/README.md)\n", "SUMMARY.md"), "[Models](models/README.md)\n");
     }
 }

@@ -88,3 +88,21 @@ fn links_between_documents_lead_somewhere() {
     }
     assert!(seen > 20, "only {seen} links found: is the pattern wrong?");
 }
+
+/// mdBook makes no page of a file that its table of contents lacks.
+#[test]
+fn the_table_of_contents_has_every_page_of_the_book() {
+    let book = repository_root().join("docs");
+    let contents = fs::read_to_string(book.join("SUMMARY.md")).unwrap();
+    let mut files = Vec::new();
+    sources(&book, &mut files);
+    let pages =
+        files.iter().filter(|file| file.extension().is_some_and(|e| e == "md") && !file.ends_with("SUMMARY.md"));
+    let mut seen = 0;
+    for page in pages.map(|file| file.strip_prefix(&book).unwrap()) {
+        let link = format!("]({})", page.to_str().unwrap().replace('\\', "/"));
+        assert!(contents.contains(&link), "docs/SUMMARY.md has no link to {}", page.display());
+        seen += 1;
+    }
+    assert!(seen > 60, "only {seen} pages found: is the pattern wrong?");
+}
