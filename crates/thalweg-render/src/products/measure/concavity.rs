@@ -10,14 +10,15 @@ use thalweg_core::Cell;
 use thalweg_flow::FlowGraph;
 
 pub(super) const SPECS: [Spec; 4] = measures! {
-    /// Channel slope decreases as area^−θ; θ is about 0.45 where rivers incise rock that rises uniformly.
+    /// Channel slope decreases as area^−θ. θ is about 0.45 where rivers incise rock that rises uniformly.
     concavity: "concavity θ, from slope and area", Network, unit "1", usual 0.3 to 0.7,
         source "Whipple & Tucker 1999; Tucker & Whipple 2002";
-    /// Medians of slope are close to one line; two lines indicate two rocks, rates of uplift or processes.
+    /// The medians of slope are close to one line. Two lines indicate two kinds of rock, two rates of uplift or two
+    /// processes.
     concavity_fit: "concavity θ, R² of the law", Network, unit "1", usual 0.7 to 1.0, source "Wobus et al. 2006";
-    /// It grows with uplift and with hard rock: tens in old mountains, 100 to 500 in rapidly rising ones.
+    /// It increases with uplift and with hard rock. It is tens in old mountains, and 100 to 500 in rapidly rising ones.
     steepness: "steepness ksn, at θ = 0.45", Network, unit "m^0.9", usual 1.0 to 500.0, source "Kirby & Whipple 2012";
-    /// The θ for which a basin's channels collapse to one line of elevation over χ; it needs no slopes.
+    /// It is the θ for which a basin's channels form one line of elevation over χ. It is computed without slopes.
     concavity_chi: "concavity θ, from χ plots", Network, unit "1", usual 0.2 to 0.8, source "Perron & Royden 2013";
 };
 

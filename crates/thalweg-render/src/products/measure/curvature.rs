@@ -5,15 +5,17 @@ use crate::products::measure::quantiles::Quantiles;
 use crate::products::measure::spec::{Found, Measures, Spec, measures};
 
 pub(super) const SPECS: [Spec; 4] = measures! {
-    /// Hills and mountains have 1 to 6 at cell sizes of 10 to 90 m; the value grows as cells get finer.
+    /// It is 1 to 6 in hills and mountains, at cell sizes of 10 to 90 m. It is larger on finer cells.
     curvature_size: "Laplacian, mean absolute value", Texture, unit "1/km", source "real models, docs/measure.md";
-    /// It is above 0 if valleys are sharper than ridges; real models of 10 to 90 m are near 0, as noise is.
+    /// It is above 0 if valleys are sharper than ridges. In real models with cells of 10 to 90 m it is near 0, as in
+    /// noise.
     curvature_skewness: "skewness of the Laplacian", Texture, unit "1", usual -0.1 to 0.3,
         source "Minár et al. 2020; real models, docs/measure.md";
-    /// It is above 0 if the feet of slopes are sharper than their shoulders, below 0 if the rims of cliffs are.
+    /// It is above 0 if the feet of slopes are sharper than their shoulders, and below 0 if the rims of cliffs are
+    /// sharper.
     profile_skewness: "skewness of profile curvature", Texture, unit "1", usual -0.3 to 0.3,
         source "Minár et al. 2020; real models, docs/measure.md";
-    /// It is above 0 if hollows are narrower than spurs, as running water makes them.
+    /// It is above 0 if hollows are narrower than spurs. Running water makes them so.
     plan_skewness: "skewness of plan curvature", Texture, unit "1", usual -0.2 to 0.4,
         source "Minár et al. 2020; real models, docs/measure.md";
 };

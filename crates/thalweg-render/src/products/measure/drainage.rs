@@ -8,17 +8,19 @@ use thalweg_core::{Cell, Field};
 use thalweg_flow::{CellRole, D8, Directions, FlowGraph, Land, PIT, d8, outlets};
 
 pub(super) const SPECS: [Spec; 6] = measures! {
-    /// Running water fills or breaches pits; elevation models have some from noise, trees and bridges.
+    /// Running water fills or breaches pits. Elevation models have some that are caused by noise, trees and bridges.
     pits: "pits per area", Drainage, unit "1/km²", usual 0.0 to 3.0, source "Lindsay & Creed 2005";
-    /// It is below 5 %, except in karst, dunes and land that ice has left recently.
+    /// It is below 5 %, except in karst, in dunes and in land that ice has left recently.
     pit_cells: "land raised by filling", Drainage, unit "%", usual 0.0 to 5.0, source "Lindsay & Creed 2005";
-    /// Land that rivers shape has centimetres.
+    /// It is some centimetres in land that rivers shape.
     pit_volume: "fill volume per land area", Drainage, unit "m", usual 0.0 to 0.5, source "Lindsay & Creed 2005";
-    /// A few metres are survey errors; tens of metres and more are lakes, quarries and gorges narrower than a cell.
+    /// Depths of a few metres are survey errors. Depths of tens of metres and more are lakes, quarries, and gorges
+    /// narrower than a cell.
     pit_depth: "greatest fill depth", Drainage, unit "m", source "Lindsay & Creed 2005";
-    /// All real land with rivers drains to edges, the sea or lakes; in elevation models 5 % to 20 %: pits cut rivers.
+    /// All real land with rivers drains to an edge, the sea or a lake. In elevation models, 5 % to 20 % does, because
+    /// pits interrupt rivers.
     drained: "land that drains without filling", Drainage, unit "%", source "O'Callaghan & Mark 1984";
-    /// Lakes are level, and land whose elevations are rounded to whole metres.
+    /// Lakes are level, and so is land whose elevations are rounded to whole metres.
     level_cells: "level land", Drainage, unit "%", usual 0.0 to 5.0, source "Garbrecht & Martz 1997";
 };
 

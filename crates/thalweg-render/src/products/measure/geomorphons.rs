@@ -16,32 +16,45 @@ pub(super) const SPECS: [Spec; 10] = [
     landform_spec(
         "form_flat",
         "landforms: flat",
-        "Plains, terraces and lakes are flat; mountains have almost no flat land.",
+        "Plains, terraces and lakes are flat. Mountains have almost no flat land.",
     ),
-    landform_spec("form_peak", "landforms: peak", "Peaks are 0.2 % to 4 %; the ground is lower on all sides."),
-    landform_spec("form_ridge", "landforms: ridge", "Ridges are 7 % to 15 %, about as much as valleys."),
+    landform_spec(
+        "form_peak",
+        "landforms: peak",
+        "Peaks cover 0.2 % to 4 % of the land. The terrain is lower on all sides of a peak.",
+    ),
+    landform_spec("form_ridge", "landforms: ridge", "Ridges cover 7 % to 15 % of the land, about as much as valleys."),
     landform_spec(
         "form_shoulder",
         "landforms: shoulder",
-        "Shoulders are level above and slope below, as the rims of plateaus do.",
+        "A shoulder has level land above it and a slope below it, as at the rim of a plateau.",
     ),
-    landform_spec("form_spur", "landforms: spur", "Spurs, the convex parts of slopes, are 15 % to 20 %."),
-    landform_spec("form_slope", "landforms: slope", "Slopes are 30 % to 60 %, most of the land."),
+    landform_spec("form_spur", "landforms: spur", "Spurs, the convex parts of slopes, cover 15 % to 20 % of the land."),
+    landform_spec(
+        "form_slope",
+        "landforms: slope",
+        "Slopes cover 30 % to 60 % of the land, which is the largest share of all landforms.",
+    ),
     landform_spec(
         "form_hollow",
         "landforms: hollow",
-        "Hollows, the concave parts of slopes where water gathers, are 8 % to 20 %.",
+        "Hollows, the concave parts of slopes where water gathers, cover 8 % to 20 % of the land.",
     ),
     landform_spec(
         "form_footslope",
         "landforms: footslope",
-        "Footslopes slope above and are level below, as fans and the rims of valley floors are.",
+        "A footslope has a slope above it and level land below it, as on fans and at the rims of valley floors.",
     ),
-    landform_spec("form_valley", "landforms: valley", "Valleys are 7 % to 15 %, about as much as ridges."),
+    landform_spec(
+        "form_valley",
+        "landforms: valley",
+        "Valleys cover 7 % to 15 % of the land, about as much as ridges.",
+    ),
     landform_spec(
         "form_pit",
         "landforms: pit",
-        "Pits are 0.7 % to 5 %: depressions, and valley floors from which walls hide all lower ground.",
+        "Pits cover 0.7 % to 5 % of the land. They are depressions, and valley floors from which walls hide all \
+         lower land.",
     ),
 ];
 

@@ -8,9 +8,9 @@ use crate::products::measure::spec::{AxisScale, Curve, Measures, Spec, measures}
 use thalweg_core::Cell;
 
 pub(super) const SPECS: [Spec; 2] = measures! {
-    /// The main stem's length grows as area^h, from divides to junctions; h is 0.5 if basins keep their shape.
+    /// The length of the main stem, from divide to junction, increases as area^h. h is 0.5 if basins keep their shape.
     hack_exponent: "Hack's exponent h", Network, unit "1", usual 0.45 to 0.6, source "Hack 1957; Rigon et al. 1996";
-    /// Hack's law gives 1.3, Montgomery & Dietrich's 1.8; narrow basins have longer stems.
+    /// Hack's law gives 1.3, and that of Montgomery & Dietrich gives 1.8. Narrow basins have longer main stems.
     hack_factor: "length of the main stem at 1 km²", Network, unit "km", usual 1.0 to 3.0,
         source "Hack 1957; Montgomery & Dietrich 1992";
 };

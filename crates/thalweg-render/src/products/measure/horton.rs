@@ -5,15 +5,16 @@ use crate::products::measure::network::Channels;
 use crate::products::measure::spec::{AxisScale, Curve, Found, Measures, PowerLaw, Spec, measures};
 
 pub(super) const SPECS: [Spec; 4] = measures! {
-    /// It grows by one with about every fivefold area.
+    /// The order increases by one with about every fivefold area.
     orders: "highest Strahler order", Network, unit "1", source "Strahler 1957";
-    /// The number of streams of an order over that of the next: 4 in a random tree, more in long, narrow basins.
+    /// It is the number of streams of an order divided by that of the next. It is 4 in a random tree, and more in long,
+    /// narrow basins.
     horton_bifurcation: "Horton's bifurcation ratio R_B", Network, unit "1", usual 3.0 to 5.0,
         source "Horton 1945; Strahler 1957";
-    /// The mean length of streams of an order over that of the previous order.
+    /// It is the mean length of the streams of an order, divided by that of the previous order.
     horton_length: "Horton's length ratio R_L", Network, unit "1", usual 1.5 to 3.5,
         source "Horton 1945; Strahler 1957";
-    /// The mean drainage area of streams of an order over that of the previous order.
+    /// It is the mean drainage area of the streams of an order, divided by that of the previous order.
     horton_area: "Horton's area ratio R_A", Network, unit "1", usual 3.0 to 6.0, source "Schumm 1956; Strahler 1957";
 };
 

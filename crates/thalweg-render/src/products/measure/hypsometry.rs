@@ -5,14 +5,15 @@ use crate::products::measure::spec::{AxisScale, Curve, Measures, Spec, measures,
 use thalweg_core::terrain::height::UNITS;
 
 pub(super) const SPECS: [Spec; 4] = measures! {
-    /// Hills have tens to hundreds of metres, mountains 1000 m to 5000 m over tens of kilometres.
+    /// Relief is tens to hundreds of metres in hills, and 1000 m to 5000 m over tens of kilometres in mountains.
     relief: "relief, highest minus lowest land", Relief, unit "m", source "Ahnert 1970";
-    /// Land is about 800 m above the sea on average.
+    /// The mean elevation of the Earth's land is about 800 m above the sea.
     mean_height: "mean elevation of land", Relief, unit "m", source "Eakins & Sharman 2012";
-    /// Young, little incised land is above 0.6, land in balance 0.35 to 0.6, low land with lone mountains below 0.35.
+    /// It is above 0.6 in young, little incised land, 0.35 to 0.6 in land in equilibrium, and below 0.35 in low land
+    /// with isolated mountains.
     hypsometric_integral: "hypsometric integral", Relief, unit "1", usual 0.35 to 0.6,
         source "Strahler 1952; Pike & Wilson 1971";
-    /// It is above 0 where much land is low and little is high, as along rivers, and below 0 for incised plateaus.
+    /// It is above 0 where much land is low and little is high, as along rivers, and below 0 in incised plateaus.
     hypsometric_skewness: "skewness of elevations", Relief, unit "1", usual -0.5 to 1.5, source "Harlin 1978";
 };
 

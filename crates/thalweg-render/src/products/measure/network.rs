@@ -7,10 +7,11 @@ use thalweg_core::Cell;
 use thalweg_core::terrain::{ChannelNetwork, ChannelReach, ReachId};
 
 pub(super) const SPECS: [Spec; 2] = measures! {
-    /// It is a setting, at least 0.1 km² and 100 cells by default. Channel heads have 0.001 to 1 km².
+    /// It is a setting; the default is 0.1 km², but at least 100 cells. Natural channels begin at drainage areas of
+    /// 0.001 to 1 km².
     channel_area: "smallest drainage area of a channel", Network, unit "km²",
         source "Montgomery & Dietrich 1988";
-    /// It depends on the channel area that is set, so only equal settings compare; about 2 at 0.1 km².
+    /// It depends on the channel area, so compare only values with equal settings. It is about 2 at 0.1 km².
     drainage_density: "drainage density", Network, unit "km/km²", usual 0.5 to 5.0,
         source "Horton 1945; Tucker et al. 2001";
 };

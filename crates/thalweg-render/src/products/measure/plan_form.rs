@@ -9,14 +9,16 @@ use thalweg_core::Cell;
 use thalweg_core::terrain::ReachId;
 
 pub(super) const SPECS: [Spec; 5] = measures! {
-    /// It is 45° in dry, steep land, where overland flow incises; 72° in humid land, where groundwater does.
+    /// It is 45° in dry, steep land, where overland flow incises channels, and 72° in humid land, where groundwater
+    /// does.
     junction_angle: "junction angle, mean", Network, unit "°", usual 40.0 to 75.0, source "Seybold et al. 2017";
     /// It is tens of degrees.
     junction_spread: "junction angle, interquartile range", Network, unit "°", usual 15.0 to 60.0,
         source "real models, docs/measure.md";
-    /// Length over chord at order 2 and above: 1.1 to 1.3 in mountains, above 1.5 where rivers meander.
+    /// Length over chord, at order 2 and above, is 1.1 to 1.3 in mountains, and above 1.5 where rivers meander.
     sinuosity: "sinuosity of streams, median", Network, unit "1", usual 1.05 to 1.5, source "Leopold & Wolman 1957";
-    /// The mean of cos 8φ over bearings φ: 0 if they are uniform, 1 if all are along the grid's eight directions.
+    /// It is the mean of cos 8φ over bearings φ: 0 if they are uniform, and 1 if all are along the grid's eight
+    /// directions.
     channel_alignment: "channels along multiples of 45°", Grid, unit "1", usual -0.1 to 0.15,
         source "Fairfield & Leymarie 1991";
     /// Lines with uniformly distributed bearings have √2 − 1 = 41 % diagonal steps.

@@ -111,9 +111,9 @@ mod tests {
                 found.end_pass();
             }
             values.sort_by(f64::total_cmp);
-            let wanted = |share: f64| values[(share * (count as f64 - 1.0)).round() as usize].to_bits();
+            let expected = |share: f64| values[(share * (count as f64 - 1.0)).round() as usize].to_bits();
             let found = found.final_values().map(|all| all.map(f64::to_bits));
-            assert_eq!(found, (count > 0).then(|| SHARES.map(wanted)), "{seed}");
+            assert_eq!(found, (count > 0).then(|| SHARES.map(expected)), "{seed}");
         }
     }
 }

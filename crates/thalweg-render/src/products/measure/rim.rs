@@ -10,7 +10,7 @@ pub(super) const SPECS: [Spec; 2] = measures! {
     /// It is about half, because a frame around real land crosses as many outward as inward slopes.
     rim_outward: "rim (outermost 2 %) that falls outward", Rim, unit "%", usual 35.0 to 65.0,
         source "real models, docs/measure.md";
-    /// It is near 0: real land does not rise from its frame, except if a mountain stands alone in it.
+    /// It is near 0. Real land does not rise from its frame, except if a mountain stands alone in it.
     rim_rise: "rise from the rim inward, over relief", Rim, unit "1", usual -0.04 to 0.04,
         source "real models, docs/measure.md";
 };

@@ -62,10 +62,10 @@ pub fn draw_measures(terrains: &[(&str, &Measures)]) -> String {
     draw_slopes(&mut svg, frame(1, 0), &all);
     draw_aspects(&mut svg, frame(2, 0), &all);
     draw_landforms(&mut svg, frame(3, 0), &all);
-    draw_power_law(&mut svg, frame(0, 1), &all, "Slope and area", "slope_area", ("θ", -1.0));
-    draw_power_law(&mut svg, frame(1, 1), &all, "Hack's law", "hack", ("h", 1.0));
+    draw_power_law(&mut svg, frame(0, 1), &all, "Slope and area", "slope_area", "θ", -1.0);
+    draw_power_law(&mut svg, frame(1, 1), &all, "Hack's law", "hack", "h", 1.0);
     draw_horton_laws(&mut svg, frame(2, 1), &all);
-    draw_power_law(&mut svg, frame(3, 1), &all, "Power spectrum", "power_spectrum", ("β", -1.0));
+    draw_power_law(&mut svg, frame(3, 1), &all, "Power spectrum", "power_spectrum", "β", -1.0);
     svg.finish()
 }
 
@@ -216,7 +216,8 @@ fn draw_power_law(
     all: &[Series<'_>],
     head: &str,
     name: &str,
-    (symbol, sign): (&str, f64),
+    symbol: &str,
+    sign: f64,
 ) {
     draw_title(svg, frame, head);
     let curves = find_curves(svg, frame, all, name);

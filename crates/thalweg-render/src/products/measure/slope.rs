@@ -8,24 +8,31 @@ use crate::products::measure::spec::{AxisScale, Curve, Measures, Spec, measures,
 use crate::products::slope::central_gradient;
 
 pub(super) const SPECS: [Spec; 8] = measures! {
-    /// Valley floors and flats have 0° to 3° where rivers deposit sediment, 5° and more in young mountains.
+    /// Valley floors and flats have slopes of 0° to 3° where rivers deposit sediment, and of 5° or more in young
+    /// mountains.
     slope_p05: "slope, 5th percentile", Relief, unit "°", source "real models, docs/measure.md";
-    /// Plains have up to 2°, hills 5° to 15°, mountains 20° to 35°; the value decreases as the cell size grows.
+    /// The median slope is up to 2° in plains, 5° to 15° in hills and 20° to 35° in mountains. It is smaller on larger
+    /// cells.
     slope_median: "slope, median", Relief, unit "°", usual 2.0 to 35.0, source "Montgomery & Brandon 2002";
-    /// Mountains with valley floors, slopes and walls have 9° to 19°; land with uniform slopes has a few degrees.
+    /// The range is 9° to 19° in mountains with valley floors, slopes and walls, and a few degrees in land with uniform
+    /// slopes.
     slope_range: "slope, interquartile range", Relief, unit "°", usual 3.0 to 22.0,
         source "real models, docs/measure.md";
-    /// Slopes of soil and scree are stable at 30° to 40°; steeper land is rock and covers a small area.
+    /// Slopes of soil and scree are stable at up to 30° to 40°. Steeper land is rock and covers a small area.
     slope_p95: "slope, 95th percentile", Relief, unit "°", usual 5.0 to 50.0, source "Burbank et al. 1996";
-    /// Hills have no rock walls, mountains incised by rivers a few %, glaciated land more; finer cells resolve more.
+    /// Hills have no rock walls, mountains that rivers incise have a few per cent, and glaciated land has more. Finer
+    /// cells resolve more of them.
     slope_over_40: "land steeper than 40°", Relief, unit "%", usual 0.0 to 25.0,
         source "Burbank et al. 1996; real models, docs/measure.md";
-    /// Lowlands have many gentle and few steep slopes (above 0); slopes at their limit give values near 0.
+    /// It is above 0 in lowlands, which have many gentle and few steep slopes. It is near 0 where slopes are at their
+    /// limiting angle.
     slope_skewness: "skewness of slopes", Relief, unit "1", usual -0.8 to 2.5, source "Wolinsky & Pratson 2005";
-    /// 0 means that no aspect is favoured by its angle to the grid; models with only eight directions give tens.
+    /// It is 0 if no aspect is favoured by its angle to the grid. Models with only eight directions give tens of per
+    /// cent.
     aspect_alignment: "aspects at multiples of 45°, excess", Grid, unit "%", usual -10.0 to 15.0,
         source "Fairfield & Leymarie 1991";
-    /// 0: all aspects are equally frequent; 1: all slopes face one way. Tilted blocks and scarps have high values.
+    /// It is 0 if all aspects are equally frequent, and 1 if all slopes face one way. Tilted blocks and scarps have
+    /// high values.
     aspect_strength: "strength of the mean aspect", Relief, unit "1", usual 0.0 to 0.5,
         source "real models, docs/measure.md";
 };

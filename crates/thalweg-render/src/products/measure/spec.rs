@@ -54,16 +54,16 @@ pub struct Spec {
     /// The usual range in nature, in [`Spec::unit`]; `None` if it is unknown. For example, Hack's exponent is usually
     /// 0.45 to 0.6.
     pub usual: Option<[f64; 2]>,
-    /// The usual values in nature, and the reason, in one line.
+    /// The usual values in nature and their reasons, in one or two sentences.
     pub nature: &'static str,
     /// The source: author and year.
     pub source: &'static str,
 }
 
-/// Declares measures, each below a doc comment that becomes [`Spec::nature`]. `usual` is omitted if the usual range
-/// is unknown.
+/// Declares measures, each below a doc comment of one or more lines that becomes [`Spec::nature`]. `usual` is omitted
+/// if the usual range is unknown.
 macro_rules! measures {
-    ($(#[doc = $nature:literal] $name:ident: $title:literal, $group:ident, unit $unit:literal,
+    ($($(#[doc = $nature:literal])+ $name:ident: $title:literal, $group:ident, unit $unit:literal,
        $(usual $from:literal to $to:literal,)? source $source:literal;)*) => {
         [$($crate::products::measure::spec::Spec {
             name: stringify!($name),
@@ -71,7 +71,8 @@ macro_rules! measures {
             title: $title,
             unit: $unit,
             usual: [$(Some([$from, $to]),)? None][0],
-            nature: $nature.trim_ascii(),
+            // Each line of a doc comment begins with a space, which separates it from the line before.
+            nature: concat!($($nature),+).trim_ascii(),
             source: $source,
         }),*]
     };

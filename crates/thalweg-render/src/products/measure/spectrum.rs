@@ -11,18 +11,21 @@ use thalweg_core::base::fourier::{Fourier, Wave};
 use thalweg_core::terrain::height::UNITS;
 
 pub(super) const SPECS: [Spec; 5] = measures! {
-    /// Power density decreases as frequency^−β: 2 is rough, 4 is smooth; the exponent of profiles is smaller by 1.
+    /// Power density decreases as frequency^−β, with β = 2 for rough and 4 for smooth land. The exponent of profiles is
+    /// smaller by 1.
     spectral_exponent: "power spectrum, exponent β", Texture, unit "1", usual 2.0 to 4.0,
         source "Huang & Turcotte 1989; Perron et al. 2008";
-    /// It is near 1 if no size is favoured; valleys at one spacing bend the spectrum or add a peak to it.
+    /// It is near 1 if no wavelength dominates. Valleys at one spacing bend the spectrum or add a peak to it.
     spectral_fit: "power spectrum, R² of the law", Texture, unit "1", usual 0.9 to 1.0, source "Perron et al. 2008";
-    /// The exponent β of wavelengths of 2 km to 8 km (ranges, main valleys), for terrain at least 32 km across.
+    /// It is the exponent β for wavelengths of 2 km to 8 km (ranges, main valleys), in terrain at least 32 km across.
     spectral_large: "power spectrum, β of 2 to 8 km", Texture, unit "1", usual 1.9 to 5.0,
         source "Perron et al. 2008; real models, docs/measure.md";
-    /// The amplitude of waves of 15 m to 30 m (gullies, blocks) over that of 480 m to 960 m, for cells up to 7.5 m.
+    /// It is the amplitude of waves of 15 m to 30 m (gullies, blocks), divided by that of 480 m to 960 m, for cells up
+    /// to 7.5 m.
     spectral_fine: "fine waves relative to hillslopes", Texture, unit "1", usual 0.008 to 0.05,
         source "real models, docs/measure.md";
-    /// 0 means as rough along the axes as between them; lattice noise and models with eight directions have more.
+    /// It is 0 if the land is as rough along the axes as between them. It is above 0 in lattice noise and in models
+    /// with eight directions.
     axis_excess: "power within 10° of the axes, excess", Grid, unit "1", usual -0.3 to 0.15,
         source "real models, docs/measure.md";
 };

@@ -7,10 +7,11 @@ use crate::products::measure::spec::{Found, Measures, Spec, measures};
 use thalweg_flow::FlowGraph;
 
 pub(super) const SPECS: [Spec; 2] = measures! {
-    /// Length over chord along the longest river: 1.1 to 1.3 in mountains and hills, more where it meanders.
+    /// Length over chord along the longest river is 1.1 to 1.3 in mountains and hills, and more where it meanders.
     trunk_sinuosity: "sinuosity of the trunk, windows of 2 km", Network, unit "1", usual 1.1 to 2.5,
         source "Leopold & Wolman 1957; real models, docs/measure.md";
-    /// The variation of floor width at one drainage area: real floors widen and narrow with rock and side valleys.
+    /// It is the variation of the valley floor's width at equal drainage area. Real floors widen and narrow with rock
+    /// and side valleys.
     floor_spread: "spread of ln(floor width/√drainage area)", Network, unit "1", usual 0.5 to 1.5,
         source "real models, docs/measure.md";
 };
@@ -38,7 +39,7 @@ struct Trunk {
     /// The row and column of each cell.
     cells: Vec<[f64; 2]>,
     /// The distance in metres along the path from the first cell.
-    way: Vec<f64>,
+    distances: Vec<f64>,
     /// The drainage areas in m².
     area: Vec<f64>,
 }
@@ -65,10 +66,10 @@ impl Trunk {
         for k in drainage.upstream_order().iter().map(|k| *k as usize).filter(|k| is_channel(*k)) {
             match drainage.next(k).filter(|n| is_channel(*n)) {
                 Some(n) => {
-                    let way = above[k] + (step_length(drainage.directions()[k]) * ground.cell_size()) as f32;
+                    let path_length = above[k] + (step_length(drainage.directions()[k]) * ground.cell_size()) as f32;
                     // A strict comparison keeps the first of equally long tributaries in upstream order.
-                    if way > above[n] {
-                        (above[n], donor[n]) = (way, k as u32);
+                    if path_length > above[n] {
+                        (above[n], donor[n]) = (path_length, k as u32);
                     }
                 }
                 None => {
@@ -86,7 +87,7 @@ impl Trunk {
         let cols = ground.land.cols();
         Self {
             cells: course.iter().map(|k| [(k / cols) as f64, (k % cols) as f64]).collect(),
-            way: course.iter().map(|k| f64::from(above[*k])).collect(),
+            distances: course.iter().map(|k| f64::from(above[*k])).collect(),
             area: course.iter().map(|k| f64::from(counts[*k]) * ground.terrain.grid.cell_area()).collect(),
         }
     }
@@ -97,13 +98,13 @@ impl Trunk {
         let mean = |w: &[[f64; 2]]| [0, 1].map(|c| w.iter().map(|p| p[c]).sum::<f64>() / w.len() as f64);
         let smooth: Vec<[f64; 2]> = self.cells.windows(5).map(mean).collect();
         let mut found = Vec::new();
-        let (mut first, mut way) = (0, 0.0);
+        let (mut first, mut path_length) = (0, 0.0);
         for n in 1..smooth.len() {
-            way += distance(smooth[n - 1], smooth[n]) * cell;
-            if way >= WINDOW {
+            path_length += distance(smooth[n - 1], smooth[n]) * cell;
+            if path_length >= WINDOW {
                 // A path that returns to its starting point has no chord; use at least one cell.
-                found.push(way / (distance(smooth[first], smooth[n]) * cell).max(cell));
-                (first, way) = (n, 0.0);
+                found.push(path_length / (distance(smooth[first], smooth[n]) * cell).max(cell));
+                (first, path_length) = (n, 0.0);
             }
         }
         if found.len() < MIN_WINDOWS {
@@ -119,10 +120,10 @@ impl Trunk {
         let mut found = Vec::new();
         let mut next = MEASURING_INTERVAL_M;
         for n in DIRECTION_CELLS..self.cells.len().saturating_sub(DIRECTION_CELLS) {
-            if self.way[n] < next {
+            if self.distances[n] < next {
                 continue;
             }
-            next = self.way[n] + MEASURING_INTERVAL_M;
+            next = self.distances[n] + MEASURING_INTERVAL_M;
             if let Some(width) = self.floor_width(ground, n) {
                 found.push(libm::log(width / self.area[n].sqrt()));
             }
