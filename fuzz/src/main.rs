@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
         let found = readers::READERS.iter().find(|(known, _)| *known == name);
         let Some((_, read)) = found else {
             let known = readers::READERS.map(|(known, _)| known).join(", ");
-            panic!("READER = `{name}`: allowed is {known}");
+            panic!("READER = `{name}`: must be {known}");
         };
         *read
     });

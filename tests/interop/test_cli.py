@@ -142,6 +142,29 @@ WRONG = [
 ]
 
 
+def test_the_schema_of_an_operation_takes_its_options_and_no_others():
+    examples = {
+        "drain": ([{"threshold": 5e5, "outlets": [[3, 4]]}, {"breach": True}, {"breach": {"depth": 3, "length": "inf"}}],
+                  [{"threshold": -1}, {"outlets": [[3]]}, {"tresholds": 1}, {"method": "d16"}]),
+        "export": ([{"tiles": "1009px"}, {"size": 513}, {"zoom": [8, 12]}], [{"tiles": 0}, {"size": [1, 2, 3]}, {"zoom": 99}]),
+        "measure": ([{"search": 9}], [{"search": 9.5}]),
+        "textures": ([{"bits": 16}, {"size": None}], [{"bits": 12}]),
+        "shade": ([{"ramp": "grey", "sun": [10, 20]}, {"ramp": None}], [{"ramp": "gray"}, {"sun": [1, 2, 3]}]),
+        "view": ([{"size": [90, 120], "natural": True, "stand": [0, 0, 2]}], [{"zoom": 99}, {"natural": "yes"}]),
+    }
+    for name, (good, bad) in examples.items():
+        schema = json.loads(thalweg("schema", name))
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validator = jsonschema.Draft202012Validator(schema)
+        # Every default is a value that the schema accepts.
+        good = [*good, {}, {key: about["default"] for key, about in schema["properties"].items()}]
+        for options in good:
+            assert validator.is_valid(options), (name, [error.message for error in validator.iter_errors(options)])
+        for options in bad:
+            assert not validator.is_valid(options), (name, options)
+        assert all(about["description"].endswith(".") for about in schema["properties"].values()), name
+
+
 def test_the_schema_of_recipes_refuses_what_the_command_refuses(tmp_path):
     validator = jsonschema.Draft202012Validator(json.loads(thalweg("schema")))
     (tmp_path / "r.toml").write_text(WHOLE, encoding="utf-8")

@@ -320,22 +320,22 @@ def place(tmp_path_factory):
     (["--for", "unity", "--size", "513x1025"], "513"),
     (["--for", "unreal", "--tiles", "500px"], "the nearest is 497px"),
     (["--for", "gis", "--tiles", "7"], "the nearest is "),
-    (["--for", "gis", "--size", "99"], "a map keeps its cells"),
+    (["--for", "gis", "--size", "99"], "gis does not resample"),
     (["--for", "unity", "--tiles", "2", "--edges", "adjacent"], "edges = adjacent"),
     (["--for", "terrain3d", "--tiles", "2", "--edges", "shared"], "edges = shared"),
-    (["--for", "terrain3d", "--tiles", "3x1"], "samples as far apart"),
+    (["--for", "terrain3d", "--tiles", "3x1"], "numbers of tiles that keep the cells square"),
     (["--for", "unreal", "--name", "land_1009x1009"], "name = land_1009x1009"),
     (["--for", "unreal", "--name", "land_x0_y0"], "name = land_x0_y0"),
     (["--for", "unreal", "--name", "a/b"], "name = a/b"),
-    (["--for", "terrain3d", "--layers", "cover.tif"], "only takes heights"),
+    (["--for", "terrain3d", "--layers", "cover.tif"], "accepts only heights"),
     (["--for", "unreal", "--layers", "none"], "layer `none`"),
     (["--for", "unreal", "--layers", "other.tif"], "cells (columns × rows)"),
-    (["--for", "unreal", "--layers", "cover.tif,cover.tif"], "is named twice"),
+    (["--for", "unreal", "--layers", "cover.tif,cover.tif"], "is listed twice"),
     (["--for", "unreal", "--range", "0,10"], "a range that contains all heights"),
     (["--for", "unreal", "--range", "10,0"], "in rising order"),
-    (["--for", "unreal", "--format", "tif"], "format = tif: allowed is png, r16"),
-    (["--for", "unreal", "-o", "taken"], "holds another export, for unity"),
-    (["--for", "unreal", "-o", "foreign"], "no manifest of ours"),
+    (["--for", "unreal", "--format", "tif"], "format = tif: must be png, r16"),
+    (["--for", "unreal", "-o", "taken"], "contains another export, for unity"),
+    (["--for", "unreal", "-o", "foreign"], "not the manifest of a thalweg export"),
     (["--for", "unreal", "-o", "mine"], "no manifest lists it for this export"),
 ])
 def test_what_cannot_be_is_refused_and_nothing_is_written(place, words, message):
@@ -357,7 +357,7 @@ def test_land_without_data(tmp_path):
             file.write(holed, 1)
     # A tile that holds nothing is written, level, and named.
     done = run_thalweg("export", "part.tif", "--for", "bevy", "-o", "out", "--tiles", "4", "--name", "land", cwd=tmp_path)
-    assert done.returncode == 0 and "no data in land_x0_y0.r16" in done.stderr, done.stderr
+    assert done.returncode == 0 and "these tiles contain no data: land_x0_y0.r16" in done.stderr, done.stderr
     assert not np.fromfile(tmp_path / "out/land_x0_y0.r16", "<u2").any()
     err = refused("export", "all.tif", "--for", "bevy", "-o", "none", cwd=tmp_path)
     assert "has no data" in err

@@ -407,7 +407,7 @@ def test_the_validator_finds_no_fault(world, lakes, tmp_path):
     write(tmp_path / "holes.tif", land(50, 71, 1, True), np.nan)
     write(tmp_path / "row.tif", land(1, 9, 0))
     lines = [
-        (world, ""), (world, "--texture --chunks 2 --lods 3"), (world, "--texture=albedo --skirts --chunks 3x1 --lods 2 --error 1"),
+        (world, ""), (world, "--texture map --chunks 2 --lods 3"), (world, "--texture=albedo --skirts --chunks 3x1 --lods 2 --error 1"),
         (world, "--tree-nodes --precision float --sea-level 200"), (lakes, "--precision 1 --lods 2"), (lakes, "--chunks 8"),
         (tmp_path / "holes.tif", "--chunks 5x4 --lods 8"), (tmp_path / "holes.tif", "--precision float"), (tmp_path / "row.tif", ""),
     ]
@@ -464,10 +464,10 @@ def test_other_programs_meshes(lakes, tmp_path):
 def test_what_cannot_be_is_said(tmp_path):
     write(tmp_path / "in.tif", land(20, 20, 0))
     for words, said in [
-        ("a.glb --chunks 20", "20x20"), ("a.glb --lods 9", "1..=8"), ("a.glb --precision 1e-4", "precision = 0.0001 m"),
+        ("a.glb --chunks 20", "20x20"), ("a.glb --lods 9", "1 to 8"), ("a.glb --precision 1e-4", "precision = 0.0001 m"),
         ("a.glb --precision x", "float"), ("a.obj --lods 2", "cannot store 2 levels of detail"), ("a.stl --chunks 2", "4 parts, only one mesh"),
-        ("a.stl --texture", "cannot store a texture"), ("a.glb --texture=x", "albedo"), ("a.glb --error=-1", "error of a mesh"),
-        ("a.glb --error 3 --lods 2 --lod-error 2", "second level"), ("a.xyz", ".ply"), ("a.glb --max-height 0", "max height"),
+        ("a.stl --texture map", "cannot store a texture"), ("a.glb --texture=x", "albedo"), ("a.glb --error=-1", "must be 0 to 1000000 m"),
+        ("a.glb --error 3 --lods 2 --lod-error 2", "second level"), ("a.xyz", ".ply"), ("a.glb --max-height 0", "must be 0.000001 to 1000000 m"),
     ]:
         name, *rest = words.split()
         err = refused("mesh", tmp_path / "in.tif", "-o", tmp_path / name, *rest, statuses=(1, 2))
@@ -475,5 +475,5 @@ def test_what_cannot_be_is_said(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.tif"]
     # A material beside the OBJ that is the input's own file is not written over.
     (tmp_path / "in.png").write_bytes(b"mine")
-    err = refused("mesh", tmp_path / "in.png", "-o", tmp_path / "in.obj", "--texture")
+    err = refused("mesh", tmp_path / "in.png", "-o", tmp_path / "in.obj", "--texture", "map")
     assert "in.png" in err and (tmp_path / "in.png").read_bytes() == b"mine"

@@ -5,6 +5,7 @@ import math
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -73,17 +74,17 @@ def test_heights_are_rounded_to_their_unit_and_no_further():
 def test_heights_out_of_range_are_refused_by_their_cell(height):
     wrong = LAND.copy()
     wrong[4, 5] = height
-    with pytest.raises(ValueError, match=r"height at row 4, column 5 = .* m: allowed is -16000 to 16000 m"):
+    with pytest.raises(ValueError, match=r"height at row 4, column 5 = .* m: must be -16000 to 16000 m"):
         tw.flow.fill(wrong)
 
 
 @pytest.mark.parametrize(
     ("given", "error", "words"),
     [
-        (np.zeros(5), ValueError, r"shape \(5,\): allowed are two dimensions"),
+        (np.zeros(5), ValueError, r"shape \(5,\); it must have two dimensions"),
         (np.zeros((2, 3, 4)), ValueError, "two dimensions"),
         (np.zeros((0, 4)), ValueError, "one cell or more"),
-        (np.zeros((4, 4), dtype=object), TypeError, "dtype object: allowed are numbers"),
+        (np.zeros((4, 4), dtype=object), TypeError, "dtype object; it must have an integer or floating-point dtype"),
         (np.zeros((4, 4), dtype=complex), TypeError, "complex128"),
         (np.zeros((4, 4), dtype=bool), TypeError, "bool"),
         (np.full((4, 4), "high"), TypeError, "dtype"),
@@ -98,7 +99,7 @@ def test_what_is_no_map_is_refused(given, error, words):
 
 @pytest.mark.parametrize("size", [0.0, -5.0, np.nan, np.inf, 1e9])
 def test_cell_sizes_that_cannot_be_are_refused(size):
-    with pytest.raises(ValueError, match=r"cell size = .* m: allowed is 0.001 to 100000 m"):
+    with pytest.raises(ValueError, match=r"cell size = .* m: must be 0.001 to 100000 m"):
         tw.thermal(LAND, cell_size=size)
 
 
@@ -123,25 +124,29 @@ def test_keywords_that_are_misspelt_name_the_nearest():
 
 def test_values_out_of_range_are_refused_in_the_commands_words():
     for call, words in [
-        (lambda: tw.droplets(LAND, cell_size=5.0, density=-1), "droplets.density = -1: allowed is 0 to 1000000000"),
-        (lambda: tw.droplets(LAND, cell_size=5.0, density="much"), 'droplets.density = "much": allowed is'),
-        (lambda: tw.stream_power(LAND, cell_size=5.0, area="d9"), "allowed is one of multiple, d8"),
-        (lambda: tw.thermal(LAND, cell_size=5.0, edges="opne"), 'edges = "opne": allowed is "open", "closed"'),
+        (lambda: tw.droplets(LAND, cell_size=5.0, density=-1), "droplets.density = -1: must be 0 to 1000000000"),
+        (lambda: tw.droplets(LAND, cell_size=5.0, density="much"), 'droplets.density = "much": must be'),
+        (lambda: tw.stream_power(LAND, cell_size=5.0, area="d9"), "must be one of multiple, d8"),
+        (lambda: tw.thermal(LAND, cell_size=5.0, edges="opne"), 'edges = "opne": must be "open", "closed"'),
         (lambda: tw.Recipe("hils"), "unknown preset `hils`; did you mean `hills`"),
         (lambda: tw.Recipe("hills").set("rivrs.threshold", 1), "unknown stage `rivrs`; did you mean `rivers`"),
         (lambda: tw.Recipe("hills").set("rivers", 1), "LABEL.PARAMETER"),
-        (lambda: tw.flow.fill(LAND, outlets=[(100, 2)]), "outlet = row 100, column 2: allowed is a cell with data"),
-        (lambda: tw.set_threads(0), "threads = 0: allowed is 1 to 1024"),
-        (lambda: tw.drain(LAND, cell_size=5.0, method="d16"), "allowed is one of d8, dinf, mfd"),
-        (lambda: tw.drain(LAND, cell_size=5.0, outlets=[(1, 2, 3)]), "allowed is .row, column."),
-        (lambda: tw.drain(LAND, cell_size=5.0, exponent=2.0), "only applies with the method mfd"),
+        (lambda: tw.flow.fill(LAND, outlets=[(100, 2)]), "outlet = row 100, column 2: must be a cell with data"),
+        (lambda: tw.set_threads(0), "threads = 0: must be a whole number from 1 to 1024"),
+        (lambda: tw.drain(LAND, cell_size=5.0, method="d16"), "must be one of d8, dinf, mfd"),
+        (lambda: tw.drain(LAND, cell_size=5.0, outlets=[(1, 2, 3)]), "must be .row, column."),
+        (lambda: tw.drain(LAND, cell_size=5.0, exponent=2.0), "only applies when method is mfd"),
     ]:
         with pytest.raises(ValueError, match=words):
             call()
 
 
 def test_declared_options_are_documented_and_taken_in_every_form():
-    for function, option in [(tw.drain, "threshold"), (tw.measure, "search"), (tw.export, "tiles"), (tw.textures, "bits")]:
+    declared = [
+        *[(tw.drain, "threshold"), (tw.measure, "search"), (tw.export, "tiles"), (tw.textures, "bits")],
+        *[(tw.view, "azimuth"), (tw.view, "haze"), (tw.shade, "legend"), (tw.shade, "ramp"), (tw.mesh, "lods")],
+    ]
+    for function, option in declared:
         page = inspect.getdoc(function)
         assert option in inspect.signature(function).parameters
         assert f"\n{option} : " in page and "\nReturns\n" in page and "{" not in page, page
@@ -233,7 +238,7 @@ def test_noise_is_a_function_of_the_place():
     part = tw.noise.fractal((10, 20), 10.0, wavelength=300.0, seed=3, origin=(5, 7))
     assert np.array_equal(whole[5:15, 7:27], part)
     assert not np.array_equal(whole, tw.noise.fractal((40, 50), 10.0, wavelength=300.0, seed=4))
-    with pytest.raises(ValueError, match="wavelength = 0: allowed"):
+    with pytest.raises(ValueError, match="wavelength = 0: must be"):
         tw.noise.fractal((4, 4), 10.0, wavelength=0.0)
 
 
@@ -243,6 +248,51 @@ def test_pictures_are_pixels_and_files(tmp_path):
     assert pixels.shape == (90, 120, 3) and pixels.dtype == np.uint8 and len(np.unique(pixels)) > 20
     assert path.read_bytes().startswith(b"\x89PNG")
     assert tw.shade(LAND, cell_size=10.0).shape == (60, 90, 3)
+    # The defaults in the signature are those of the declaration.
+    parameters = inspect.signature(tw.view).parameters
+    assert (parameters["size"].default, parameters["sun"].default) == ((720, 1080), (315.0, 45.0))
+    usual = tw.view(LAND, size=(90, 120), cell_size=10.0, azimuth=205, sun=(315, 45), ramp="land")
+    assert np.array_equal(usual, pixels)
+    assert not np.array_equal(tw.view(LAND, size=(90, 120), cell_size=10.0, ramp="grey"), pixels)
+
+
+def test_a_natural_view_has_other_colours_than_the_heights():
+    plain = tw.view(LAND, size=(90, 120), cell_size=10.0)
+    natural = tw.view(LAND, size=(90, 120), cell_size=10.0, natural=True, haze=5)
+    inside = tw.view(LAND, size=(90, 120), cell_size=10.0, natural=True, stand=(300, 550, 60), towards=(0, -5))
+    assert not np.array_equal(plain, natural) and not np.array_equal(natural, inside)
+    for keywords, words in [
+        ({"haze": 5}, "haze only applies together with natural"),
+        ({"natural": True, "lens": 20}, "lens only applies together with stand"),
+        ({"ramp": "gray"}, "ramp = gray: must be one of land"),
+        ({"sun": (0, 0)}, "sun altitude = 0°: must be 1 to 90°"),
+        ({"zoom": 99}, "zoom = 99: must be 0.1 to 20"),
+        ({"size": (8, 100)}, "size = 100 × 8 pixels"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            tw.view(LAND, cell_size=10.0, **keywords)
+
+
+def test_a_mesh_has_the_shape_of_its_terrain(tmp_path):
+    files = tw.mesh(LAND, tmp_path / "land.obj", cell_size=10.0, texture="map")
+    assert [Path(file).name for file in files] == ["land.obj", "land.mtl", "land.png"]
+    lines = (tmp_path / "land.obj").read_text().splitlines()
+    points = np.array([line.split()[1:4] for line in lines if line.startswith("v ")], float)
+    assert len(points) == LAND.size and np.allclose(np.sort(points[:, 1]), np.sort(LAND.ravel()), atol=1e-3)
+    assert np.allclose(np.ptp(points[:, [2, 0]], axis=0), [590.0, 890.0])
+    small = tw.mesh(LAND, tmp_path / "land.glb", cell_size=10.0, error=1.0, chunks=(2, 3), lods=2)
+    assert (tmp_path / "land.glb").read_bytes().startswith(b"glTF") and len(small) == 1
+    for path, keywords, words in [
+        ("a.stl", {"texture": "map"}, "cannot store a texture"),
+        ("a.obj", {"lods": 2}, "cannot store 2 levels of detail"),
+        ("a.xyz", {}, "must have the extension"),
+        ("a.glb", {"lods": 9}, "lods = 9: must be"),
+        ("a.glb", {"lod_error": 1.0}, "lod_error only applies together with lods"),
+        ("a.glb", {"precision": "fine"}, "precision = fine: must be 0.000001 to 512 m, or float"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            tw.mesh(LAND, tmp_path / path, cell_size=10.0, **keywords)
+    assert sorted(file.suffix for file in tmp_path.iterdir()) == [".glb", ".mtl", ".obj", ".png"]
 
 
 def test_accumulation_of_weights_is_exact():
@@ -281,7 +331,7 @@ def test_chi_of_a_channel():
     inside = (1.0 / areas) ** 0.5
     wanted = [sum(0.5 * (inside[k] + inside[k + 1]) * 10.0 for k in range(j, 5)) for j in range(6)]
     assert np.allclose(chi[0], wanted, rtol=1e-14)
-    with pytest.raises(ValueError, match="theta = 3: allowed is 0 to 2"):
+    with pytest.raises(ValueError, match="theta = 3: must be 0 to 2"):
         tw.flow.chi(directions, cell_size=10.0, theta=3.0)
 
 

@@ -44,7 +44,7 @@ def model(path: Path, rows: int, columns: int, seed: int) -> None:
 def alone(source: Path, store: Path, tile: int) -> None:
     """The same work in this process, part after part."""
     plan = store.with_suffix(".plan.json")
-    _core.plan_drain(source, store, plan, tile, {})
+    _core.plan_drain(source, store, plan, tile, {}, {})
     work = _core.Work(plan)
     for stage in range(len(work.stages)):
         for part in reversed(range(work.tiles)):
@@ -221,7 +221,7 @@ def test_a_model_by_tiles_gives_what_it_gives_in_memory_and_what_the_command_giv
         assert void.sum() > 1000
         np.testing.assert_array_equal(found.height.values[~void], np.asarray(whole.height)[~void])
         assert float(np.nanmax(found.loose.values)) > 0.0
-        with pytest.raises(ValueError, match="a model of finite reach"):
+        with pytest.raises(ValueError, match="a model that can run by tiles"):
             by_dask.apply("glacier", source, tmp_path / "no.zarr", client)
     if "THALWEG" in os.environ:
         words = ["plan", "apply", "thermal", source, "--set", "steps=6", "--set", "talus=4", "--set", "rock_talus=4"]
@@ -239,5 +239,5 @@ def test_what_fails_in_a_task_is_raised_with_its_words(tmp_path: Path) -> None:
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         with pytest.raises(ValueError, match="row 50, column 60"):
             by_dask.drain(source, tmp_path / "a.zarr", client, tile=64)
-        with pytest.raises(ValueError, match="allowed is one of open, closed"):
+        with pytest.raises(ValueError, match="must be one of open, closed"):
             by_dask.drain(source, tmp_path / "a.zarr", client, edges="round")

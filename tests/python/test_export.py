@@ -10,7 +10,7 @@ LAND = 100 + 0.7 * I - 0.4 * J + 9 * np.sin(I / 9)
 
 
 def test_heights_in_memory_come_back(tmp_path):
-    with pytest.warns(UserWarning, match="65 × 65 samples become 64 × 64"):
+    with pytest.warns(UserWarning, match="resampled from 65 × 65 to 64 × 64 samples"):
         told = tw.export(LAND, "unreal", tmp_path / "u", cell_size=10.0)
     assert told["samples"] == [64, 64] and "Scale X 1015.873015873" in told["import"]
     told = tw.export(LAND, "unity", tmp_path / "t", cell_size=10.0, tiles=(2, 2), range=(0, 300), name="hill")
@@ -26,7 +26,7 @@ def test_layers_of_a_world_and_what_is_refused(tmp_path):
     assert told["target"] == "gis" and told["samples"] == [64, 64]
     with pytest.raises(ValueError, match="unknown target `unrael`; did you mean `unreal`"):
         tw.export(LAND, "unrael", tmp_path / "n", cell_size=10.0)
-    with pytest.raises(ValueError, match="holds another export, for gis"):
+    with pytest.raises(ValueError, match="contains another export, for gis"):
         tw.export(LAND, "bevy", tmp_path / "g", cell_size=10.0)
     with pytest.raises(ValueError, match="edges = none"):
         tw.export(LAND, "bevy", tmp_path / "b", cell_size=10.0, edges="none")

@@ -50,14 +50,14 @@ def test_names_are_no_one_elses():
 def test_base_models_make_ground(name):
     page = PAGES[name]
     if page["needs"]:
-        with pytest.raises(ValueError, match=f"is missing: `{name}` needs it"):
+        with pytest.raises(ValueError, match=f"is missing: the model `{name}` needs it"):
             getattr(tw, name)(shape=(32, 40), cell_size=50.0)
         return
     ground = getattr(tw, name)(shape=(32, 40), cell_size=50.0, seed=3)
     assert ground.shape == (32, 40) and ground.dtype == np.float64 and np.isfinite(ground).all()
-    with pytest.raises(TypeError, match="needs a dem, or a shape"):
+    with pytest.raises(TypeError, match="needs dem, an elevation model, or shape"):
         getattr(tw, name)()
-    with pytest.raises(TypeError, match="a dem or a shape, not both"):
+    with pytest.raises(TypeError, match="either dem or shape, not both"):
         getattr(tw, name)(ground, shape=(3, 3), cell_size=1.0)
 
 

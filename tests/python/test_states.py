@@ -88,7 +88,7 @@ def test_what_is_refused_leaves_nothing(tmp_path, monkeypatch):
         return importing(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match=r"dask is missing: pip install 'thalweg\[dask\]'"):
+    with pytest.raises(ImportError, match=r"needs dask, which is missing; install it with pip install 'thalweg\[dask\]'"):
         tw.evolve(dem, RECIPE, save_every=50_000, cell_size=60.0, store=tmp_path / "b.zarr")
 
 

@@ -106,11 +106,11 @@ def test_nodata_has_no_weight_and_xarray_has_places():
 
 def test_what_is_refused(tmp_path):
     land = np.zeros((8, 8))
-    with pytest.raises(ValueError, match="bits = 12: allowed is one of 8, 16"):
+    with pytest.raises(ValueError, match="bits = 12: must be one of 8, 16"):
         tw.textures(land, cell_size=1.0, bits=12)
     with pytest.raises(ValueError, match="size = 0"):
         tw.textures(land, cell_size=1.0, size=0)
-    with pytest.raises(ValueError, match="material = mud"):
+    with pytest.raises(ValueError, match="unknown material `mud`; the known names are "):
         tw.textures(land, cell_size=1.0).weight("mud")
     with pytest.raises(ValueError, match="states its own"):
         tw.textures(tmp_path, cell_size=1.0)

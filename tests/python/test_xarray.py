@@ -41,7 +41,7 @@ def test_what_is_given_comes_back_in_kind(dem):
 def test_a_raster_of_one_band_is_a_map(dem):
     banded = dem.expand_dims(band=[1])
     assert np.array_equal(tw.flow.fill(banded), tw.flow.fill(dem))
-    with pytest.raises(ValueError, match=r"pick one map with .isel\(time=0\)"):
+    with pytest.raises(ValueError, match=r"select one map with .isel\(time=0\)"):
         tw.flow.fill(xr.concat([dem, dem], dim="time"))
 
 
@@ -83,15 +83,15 @@ DEGREES = [45.0, 45.001, 45.002, 45.003]
     [
         (grid(UP, UP, ("lat", "lon")), "is in degrees .*reproject it to metres"),
         (grid(UP, UP, units="degrees_north"), "is in degrees"),
-        (grid(DEGREES, DEGREES), "looks to be in degrees"),
+        (grid(DEGREES, DEGREES), "seems to be in degrees"),
         (grid(UP, [0.0, 20.0, 40.0, 60.0]), "cells of 20 × 10 that are not square"),
-        (grid([0.0, 10.0, 20.0, 31.0], UP), "in steps of 10 to 11: allowed are equal steps"),
+        (grid([0.0, 10.0, 20.0, 31.0], UP), "in steps of 10 to 11; the steps must be equal"),
         (grid(UP, UP, units="US survey foot"), "feet"),
         (grid(UP, UP).assign_attrs(units="ft"), "heights in `ft`"),
         (grid(UP, UP).assign_attrs(scale_factor=0.1), "mask_and_scale"),
-        (xr.DataArray(np.zeros((4, 4)), dims=("y", "x")), "has no coordinates, so no cell size"),
-        (xr.DataArray(np.zeros(4), dims=("y",)), "allowed are two, rows and columns"),
-        (xr.Dataset({"z": (("y", "x"), np.zeros((4, 4)))}), "needs a variable height"),
+        (xr.DataArray(np.zeros((4, 4)), dims=("y", "x")), "has no coordinates, so its cell size is unknown"),
+        (xr.DataArray(np.zeros(4), dims=("y",)), "must have two, rows and columns"),
+        (xr.Dataset({"z": (("y", "x"), np.zeros((4, 4)))}), "is a Dataset without a variable height"),
     ],
 )
 def test_maps_that_cannot_be_are_refused_with_advice(given, words):

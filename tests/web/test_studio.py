@@ -326,7 +326,7 @@ def drop(page, files):
 
 
 @pytest.mark.parametrize("link, word", [
-    ("hello%20world", "letters"), (link_of(SMALL)[:60], "cut off"), ("Ag" + link_of(SMALL)[2:], "version"),
+    ("hello%20world", "characters"), (link_of(SMALL)[:60], "truncated"), ("Ag" + link_of(SMALL)[2:], "version"),
     (link_of('[[stage]]\nmodel = "of_tomorrow"\n'), "of_tomorrow"),
 ])
 def test_a_broken_link_is_one_clear_sentence(browser, server, link, word):
@@ -363,7 +363,7 @@ def test_lost_graphics_come_back_with_the_recipe(page):
 def test_a_dead_worker_is_replaced_and_the_recipe_kept(page, act):
     before = done(page)
     page.run(f"window.thalweg.{act}()")
-    told = page.until("the message is shown", lambda s: s["said"] and "broken down" in s["said"])
+    told = page.until("the message is shown", lambda s: s["said"] and "stopped because of an internal error" in s["said"])
     assert told["recipe"] == before["recipe"]
     assert done(page)["fingerprint"] == before["fingerprint"]
     # The new worker receives recipes and runs them.

@@ -19,7 +19,7 @@ pub fn check_dependencies() -> Outcome {
     let packages = read_packages(&[])?;
     let problems: Vec<String> = packages.iter().filter_map(|package| rules.find_problem(package)).collect();
     println!("{} crates: licences and sources by deny.toml; advisories need `cargo deny`", packages.len());
-    if problems.is_empty() { Ok(()) } else { Err(format!("deny.toml is broken:\n  {}", problems.join("\n  "))) }
+    if problems.is_empty() { Ok(()) } else { Err(format!("deny.toml is violated:\n  {}", problems.join("\n  "))) }
 }
 
 /// Returns cargo's metadata of every crate that the workspace consists of.
@@ -47,7 +47,8 @@ impl LicenceRules {
         let table: toml::Table = text.parse().map_err(|error| format!("deny.toml: {error}"))?;
         let words = |value: Option<&toml::Value>| -> Outcome<Vec<String>> {
             let words = value.and_then(toml::Value::as_array).ok_or("deny.toml: a list is missing")?;
-            words.iter().map(|word| Ok(word.as_str().ok_or("deny.toml: a word is needed")?.to_string())).collect()
+            let problem = "deny.toml: a list contains a value that is not a string";
+            words.iter().map(|word| Ok(word.as_str().ok_or(problem)?.to_string())).collect()
         };
         let licences = table.get("licenses").ok_or("deny.toml has no [licenses]")?;
         let exceptions = licences.get("exceptions").and_then(toml::Value::as_array);

@@ -37,7 +37,7 @@ pub fn run_fuzzer(words: &[&str]) -> Outcome {
         match *word {
             "--minutes" => {
                 let number = words.next().and_then(|text| text.parse::<f64>().ok()).filter(|n| *n > 0.0 && *n < 1e5);
-                minutes = Some(number.ok_or("--minutes N: allowed is a number above 0")?);
+                minutes = Some(number.ok_or("--minutes must be a number greater than 0")?);
             }
             "--keep" => keep = true,
             name => named.push(name.to_string()),
@@ -45,7 +45,7 @@ pub fn run_fuzzer(words: &[&str]) -> Outcome {
     }
     let known = list_readers()?;
     if let Some(name) = named.iter().find(|name| !known.contains(name)) {
-        return Err(format!("no reader `{name}`; known are {}", known.join(", ")));
+        return Err(format!("unknown reader `{name}`; the known names are {}", known.join(", ")));
     }
     let names = if named.is_empty() { known } else { named };
     let fuzzer = build_fuzzer()?;

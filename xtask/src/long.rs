@@ -34,13 +34,13 @@ impl List {
     pub fn report_results(self) -> Outcome<Vec<String>> {
         let text = fs::read_to_string(&self.0).map_err(|error| format!("{}: {error}", self.0.display()))?;
         let ran = parse_counts(&text);
-        println!("\nin their long form ran:");
+        println!("\nthese tests ran in their long form:");
         for ((file, test), counts) in &ran {
             println!("  {file} {test}: {}", counts.iter().cloned().collect::<Vec<_>>().join(", "));
         }
         // These tests read the variable themselves and do not write to the list.
         for file in find_test_files("\"THALWEG_LONG\"")? {
-            println!("  {file}: by its own account");
+            println!("  {file}: reads the variable itself");
         }
         // Tests report paths relative to their crate or to the repository, so either may be the end of the other.
         let heard = |file: &str| ran.keys().any(|(known, _)| known.ends_with(file) || file.ends_with(known.as_str()));
@@ -50,7 +50,7 @@ impl List {
         }
         called.dedup();
         let silent = called.into_iter().filter(|file| !heard(file));
-        Ok(silent.map(|file| format!("{file} has a long form, and none of its tests ran in it")).collect())
+        Ok(silent.map(|file| format!("{file} has a long form, but none of its tests ran in it")).collect())
     }
 }
 

@@ -47,7 +47,7 @@ pub fn install_peers(python: &Path) -> Outcome<Vec<String>> {
     let mut lacking = Vec::new();
     for package in wanted.lines().filter_map(|line| line.split('#').next()).map(str::trim) {
         if !package.is_empty() && run_command(prepare_program(python).args(pip).arg(package)).is_err() {
-            println!("xtask: not to be installed: {package}");
+            println!("xtask: {package} cannot be installed");
             lacking.push(package.to_string());
         }
     }

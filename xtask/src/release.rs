@@ -61,7 +61,7 @@ pub fn make_release() -> Outcome {
     write_file(&folder.join("SHA256SUMS"), format_checksums(&folder)?)?;
     // Pack every crate with its dependencies in this workspace. `--no-verify`, because they have been built above.
     run_cargo(&["publish", "--dry-run", "--workspace", "--no-verify", "--allow-dirty"])?;
-    println!("xtask: {} holds\n{}", folder.display(), read_text(&folder.join("SHA256SUMS"))?);
+    println!("xtask: {} contains\n{}", folder.display(), read_text(&folder.join("SHA256SUMS"))?);
     Ok(())
 }
 
@@ -98,12 +98,12 @@ fn build_archive(artifact: &Artifact, version: &str, folder: &Path) -> Outcome {
     let built = programs_folder()?.parent().ok_or("there is no target folder")?.join(target).join("dist").join(&file);
     let bytes = fs::read(&built).map_err(add_path(&built))?;
     if artifact.is_static && needs_loader(&bytes) {
-        return Err(format!("{}: was to be static, and asks for the system's loader", built.display()));
+        return Err(format!("{}: must be linked statically, but requires the system's loader", built.display()));
     }
     // Start the program once: this finds a program that cannot run, or one of an earlier version.
     let said = read_output(Command::new(&built).arg("--version"))?;
     if !said.contains(version) {
-        return Err(format!("{}: says it is {said}, not {version}", built.display()));
+        return Err(format!("{}: reports the version {said} instead of {version}", built.display()));
     }
     let mut files: BTreeMap<String, (Vec<u8>, u32)> = BTreeMap::new();
     files.insert(file, (bytes, 0o755));

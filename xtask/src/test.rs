@@ -38,7 +38,7 @@ pub fn run_tests() -> Outcome {
         Ok(()) => parts.push(run_timed("the npm package", || {
             web::test_package(&python, &mut prepare_program(wasm::ensure_node()?))
         })),
-        Err(problem) => println!("xtask: WebAssembly is not tried here: {problem}"),
+        Err(problem) => println!("xtask: WebAssembly is not tested here: {problem}"),
     }
     all_of(list_failures(parts))
 }
@@ -122,8 +122,10 @@ fn test_opened_files(python: &Path) -> Outcome {
         println!("xtask: files are opened in Blender, Godot and QGIS; trying to install them");
         let installed = run_apt(&["update"])
             .and_then(|()| run_apt(&[&["install", "-y", "--no-install-recommends"], PROGRAMS].concat()));
-        installed
-            .map_err(|problem| format!("needed are (on Debian: apt-get install {}); {problem}", PROGRAMS.join(" ")))?;
+        installed.map_err(|problem| {
+            let words = PROGRAMS.join(" ");
+            format!("the tests of opened files need these programs (on Debian: apt-get install {words}); {problem}")
+        })?;
     }
     let command = programs_folder()?.join(format!("thalweg{}", std::env::consts::EXE_SUFFIX));
     run_command(
@@ -165,7 +167,7 @@ fn ensure_validator() -> Outcome {
 fn python_with_peers() -> Outcome<PathBuf> {
     let python = ensure_python()?;
     let lacking = peers::install_peers(&python)?;
-    if lacking.is_empty() { Ok(python) } else { Err(format!("not to be installed: {}", lacking.join(", "))) }
+    if lacking.is_empty() { Ok(python) } else { Err(format!("cannot install {}", lacking.join(", "))) }
 }
 
 /// Makes sure that the requirements of the studio's tests on Linux are installed: a driver that needs no GPU, and a

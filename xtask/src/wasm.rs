@@ -141,18 +141,18 @@ pub fn compressed_bytes(file: &Path) -> Outcome<usize> {
 /// Returns the name of Node, which is installed if necessary.
 pub fn ensure_node() -> Outcome<&'static str> {
     if !is_installed("node") {
-        install_packages(&["nodejs"], "Node, which runs WebAssembly")?;
+        install_packages(&["nodejs"], "Node")?;
     }
     Ok("node")
 }
 
 /// Installs Debian packages.
 fn install_packages(packages: &[&str], what: &str) -> Outcome {
-    println!("xtask: needed is {what}; trying to install {}", packages.join(", "));
+    println!("xtask: {what} is required; trying to install {}", packages.join(", "));
     let installed = run_apt(&["update"])
         .and_then(|()| run_apt(&[&["install", "-y", "--no-install-recommends"], packages].concat()));
     installed
-        .map_err(|problem| format!("needed is {what} (on Debian: apt-get install {}); {problem}", packages.join(" ")))
+        .map_err(|problem| format!("{what} is required (on Debian: apt-get install {}); {problem}", packages.join(" ")))
 }
 
 /// Returns the linker of the current toolchain, or Debian's.

@@ -52,9 +52,9 @@ export interface Land {
   nodata?: number;
   /** Sea level in metres. The default is no sea. */
   seaLevel?: number;
-  /** Boundary condition for water and sediment at the edges. */
+  /** Boundary condition for water and sediment at the four sides. The default is "open". */
   edges?: "open" | "closed" | "looped";
-  /** Further layers by name, for example `hardness`. */
+  /** Further layers by name, for example `hardness`; each has as many values as `heights`. */
   layers?: Record<string, Numbers>;
 }
 
@@ -68,13 +68,13 @@ export class Terrain {
   readonly cols: number;
   /** Side of a cell in metres. */
   readonly cellSize: number;
-  /** World row and column of the first cell. */
+  /** Row and column in the world of the first cell. */
   readonly origin: Float64Array;
   /** Sea level in metres; undefined if there is no sea. */
   readonly seaLevel: number | undefined;
   /** Number of no-data cells. */
   readonly nodataCount: number;
-  /** Lowest and highest elevation in metres. */
+  /** Lowest and highest elevation in metres; undefined if no cell has data. */
   readonly range: Float64Array | undefined;
   /** Names of the layers. */
   readonly layers: string[];
@@ -102,13 +102,13 @@ export class Terrain {
 export interface Progress {
   /** Label of the current stage. */
   stage: string;
-  /** The current level, and the number of levels. */
+  /** The current level, where 0 is the coarsest, and the number of levels. */
   level: number;
   levels: number;
-  /** The step of the stage on this level, and the number of its steps there. */
+  /** Steps of the stage on this level: those that are done, and their total number. */
   step: number;
   steps: number;
-  /** The number of completed steps, and of all steps of the run. */
+  /** Steps of the run: those that are done, and their total number. */
   done: number;
   of: number;
 }
@@ -134,7 +134,14 @@ export interface BuildOptions {
  */
 export function build(recipe: PresetName | (string & {}), options?: BuildOptions): Terrain;
 
-/** Runs one model on a terrain and returns the result. */
+/**
+ * Runs one model on a terrain and returns the result.
+ *
+ * @param parameters Parameters of the model. A parameter that is left out has its default.
+ * @param options `seed` is the seed of the random numbers, 1 by default; `progress` receives the progress after every
+ * step, and if it returns false, the call ends with an error.
+ * @throws Error with the library's message.
+ */
 export function apply<M extends ModelName>(
   model: M,
   terrain: Terrain,
@@ -144,21 +151,23 @@ export function apply<M extends ModelName>(
 
 /** A channel reach: the part of a stream between two junctions. */
 export interface Reach {
+  /** Number of the reach, from 0. */
   id: number;
   /** Strahler's order. */
   order: number;
-  /** Shreve's magnitude. */
+  /** Shreve's magnitude: the number of sources upstream. */
   magnitude: number;
   /** Length in metres. */
   length: number;
-  /** Height of its first cell over its last, in metres. */
+  /** Height of its first cell above its last, in metres. */
   drop: number;
+  /** Drop divided by length. */
   slope: number;
   /** Drainage area in m² at its lower end. */
   catchment: number;
-  /** Number of the reach downstream. */
+  /** Number of the reach downstream; null at an outlet. */
   into: number | null;
-  /** Its cells: row and column in turn. */
+  /** Its cells, downstream: the row and the column of the first cell, then those of the second, and so on. */
   cells: Uint32Array;
 }
 
@@ -170,7 +179,10 @@ export interface Drainage {
   lakeDepth: Float64Array;
   /** Depth of carved channels in metres, if `breach` was given. */
   cut?: Float64Array;
-  /** D8 flow direction in ESRI's codes: 1 east, 2 south-east, clockwise to 128 north-east; 0 where water leaves. */
+  /**
+   * D8 flow direction in ESRI's codes: 1 east, 2 south-east, clockwise to 128 north-east; 0 where water leaves, 255
+   * without data.
+   */
   directions: Uint8Array;
   /** D∞ direction of steepest descent in radians counter-clockwise from the east; below 0 where there is none. */
   angles: Float32Array;
@@ -182,6 +194,7 @@ export interface Drainage {
   basins: Uint32Array;
   /** Strahler's order of the stream; 0 where there is none. */
   orders: Uint32Array;
+  /** The channel reaches. */
   reaches: Reach[];
   /** Summary figures, as in the command's drain.json. */
   summary: Record<string, unknown>;
@@ -222,7 +235,7 @@ export interface Textures {
   deposit?: Float32Array;
 }
 
-/** Computes the textures of a terrain by the rules of its recipe. */
+/** Computes the textures of a terrain by the rules of its recipe, or by the default rules if it has none. */
 export function textures(terrain: Terrain, options?: TexturesOptions): Textures;
 
 /** A world of any size. A tile of any level is computed on request; its bits do not depend on the order of requests. */
@@ -241,7 +254,7 @@ export class World {
   readonly zooms: Uint32Array;
   /** Returns the width of a level's cells in metres. */
   width(level: number): number;
-  /** Returns the first row and column of a level, and the row and column after the last. */
+  /** Returns four numbers: the first row and column of a level, and the row and column after its last. */
   bounds(level: number): Float64Array;
   /**
    * Computes the tile of a level that contains a position: `x` metres to the east and `y` metres to the south. If
@@ -253,7 +266,7 @@ export class World {
     y: number,
     progress?: (progress: { stage: string; done: number; of: number }) => boolean | void,
   ): Terrain;
-  /** Returns the elevation at a position in metres. */
+  /** Returns the elevation in metres at a position; `x` and `y` as for `tile`. */
   heightAt(level: number, x: number, y: number): number;
   /**
    * Returns the description of the tiles for web maps (TileJSON 3); `base` is the address of the tiles, without a final
@@ -287,7 +300,7 @@ export interface Preset {
   recipe: string;
 }
 
-/** Returns the presets. The first is a good start. */
+/** Returns the presets; `build` accepts their names. The first is a good start. */
 export function presets(): Preset[];
 
 /** A layer that a model needs, uses or writes. */

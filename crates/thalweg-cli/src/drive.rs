@@ -71,7 +71,7 @@ fn create_rescue(run: &Run, job: &RunJob, voice: Reporter) -> Option<Rescue> {
         }
         Err(error) => {
             // The step continues; perhaps the run can be saved after it.
-            voice.warn(&format!("no checkpoint: {error}"));
+            voice.warn(&format!("the checkpoint could not be written, so the current step is continued: {error}"));
             false
         }
     }))
@@ -100,7 +100,7 @@ fn save_after_failure(run: &Run, job: &RunJob, error: Error, voice: Reporter) ->
         },
     };
     let resume = resume_line(&checkpoint);
-    let message = format!("{error}; the run was saved after {far}: solve the problem, and continue with: {resume}");
+    let message = format!("{error}; the run was saved after {far}: solve the problem, then continue with: {resume}");
     voice.report_saved_run(&message, &checkpoint, &resume);
     Ok(ExitCode::FAILURE)
 }
@@ -166,16 +166,16 @@ pub fn step_to_end<T>(
 /// continues.
 fn after_step(job: &mut RunJob, saved: &mut Instant, run: &Run, progress: &RunProgress, voice: Reporter) {
     if let Some(Err(error)) = job.frames.as_mut().map(|frames| frames.draw_due_frame(run, progress)) {
-        voice.warn(&format!("no frame: {error}"));
+        voice.warn(&format!("the frame could not be written, and the run continues without it: {error}"));
     }
     if let Some(Err(error)) = job.states.as_mut().map(|states| states.save_due_state(run, progress)) {
-        voice.warn(&format!("no state: {error}"));
+        voice.warn(&format!("the state could not be written, and the run continues without it: {error}"));
     }
     let is_due = job.every.is_some_and(|every| saved.elapsed().as_secs_f64() >= every);
     if is_due && !run.is_done() {
         if let Err(error) = run.save(&job.checkpoint, &job.to_json()) {
             // The run itself is intact, so it is better to continue without a checkpoint than to lose it.
-            voice.warn(&format!("no checkpoint: {error}"));
+            voice.warn(&format!("the checkpoint could not be written, and the run continues: {error}"));
         }
         *saved = Instant::now();
     }

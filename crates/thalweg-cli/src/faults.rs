@@ -14,8 +14,10 @@ pub fn install_fault_hooks() {
         let what = fault.payload_as_str().unwrap_or("of an unknown kind");
         // The hook runs in the thread that panics, so the message is stored for `catch_faults`.
         if let Ok(mut last) = FAULT.lock() {
-            *last =
-                format!("a fault in thalweg{at}, please report it: {}", thalweg_core::base::names::format_short(what));
+            *last = format!(
+                "internal error in thalweg{at}; please report it: {}",
+                thalweg_core::base::names::format_short(what)
+            );
         }
     }));
     // Beyond the largest allowed file size, writing fails with an error instead of killing the process. If memory is
@@ -37,7 +39,9 @@ pub fn install_fault_hooks() {
 pub fn catch_faults<T>(work: impl FnOnce() -> Result<T>) -> std::result::Result<T, String> {
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
         Ok(done) => done.map_err(|error| error.to_string()),
-        Err(_) => Err(FAULT.lock().map_or_else(|_| "a fault in thalweg".to_string(), |fault| fault.clone())),
+        Err(_) => Err(FAULT
+            .lock()
+            .map_or_else(|_| "internal error in thalweg; please report it".to_string(), |fault| fault.clone())),
     }
 }
 

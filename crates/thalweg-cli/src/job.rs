@@ -153,7 +153,8 @@ impl RunJob {
         if self.keep {
             // The checkpoint contains the finished run, so that it is not taken for an interrupted one.
             if let Err(error) = run.save(&self.checkpoint, &self.to_json()) {
-                voice.warn(&format!("the checkpoint is that of an earlier step: {error}"));
+                let problem = "the final checkpoint could not be written, so the existing one is of an earlier step";
+                voice.warn(&format!("{problem}: {error}"));
             }
         } else if is_checkpoint(&self.checkpoint)
             && let Err(error) = std::fs::remove_file(&self.checkpoint)
@@ -178,22 +179,22 @@ fn check_pending_run(path: &Path, fresh: bool) -> Result<()> {
     if !is_checkpoint(path) {
         return Err(Error::invalid_file(
             path,
-            "is not a checkpoint and will not be overwritten; choose another --checkpoint",
+            "is not a checkpoint and will not be overwritten; choose another file with --checkpoint",
         ));
     }
     // A finished run needs no protection. An unfinished one is only deleted if the user asks for it with `--fresh`.
-    let far = match read_summary(path) {
+    let resume = names::quote_for_shell(path);
+    let problem = match read_summary(path) {
         Ok(CheckpointSummary { steps: [done, all], .. }) if done >= all => return Ok(()),
         _ if fresh => return std::fs::remove_file(path).map_err(Error::io(path, "remove")),
         Ok(CheckpointSummary { name, seed, steps: [done, all] }) => {
-            format!("the checkpoint of a run of {name}, seed {seed}, that stopped after {done} of {all} steps")
+            let far = format!("a run of {name}, seed {seed}, that stopped after {done} of {all} steps");
+            let ways = format!("continue it with `thalweg resume {resume}`, discard it with --fresh");
+            format!("is the checkpoint of {far}; {ways}, or write elsewhere with -o")
         }
-        Err(_) => "a damaged checkpoint".to_string(),
+        Err(_) => "is a damaged checkpoint; discard it with --fresh, or write elsewhere with -o".to_string(),
     };
-    let resume = names::quote_for_shell(path);
-    let ways =
-        format!("continue it with `thalweg resume {resume}`, discard it with --fresh, or write elsewhere with -o");
-    Err(Error::invalid_file(path, format!("is {far}; {ways}")))
+    Err(Error::invalid_file(path, problem))
 }
 
 /// Locks a world's folder for this process until the lock is dropped.
@@ -209,7 +210,19 @@ pub fn lock_folder(folder: &Path, voice: Reporter) -> Result<FolderLock> {
 /// Rewrites an error of the library in terms of the command's options: `sample type` is `--type`, `states` is
 /// `--save-every`.
 pub fn as_typed(error: Error) -> Error {
-    let options = [("sample type", "--type"), ("for", "--for"), ("states", "--save-every")];
+    let options = [
+        ("sample type", "--type"),
+        ("for", "--for"),
+        ("states", "--save-every"),
+        ("exponent", "--exponent"),
+        ("rect", "--rect"),
+        ("within", "--tile-within"),
+    ];
+    rename_options(error, &options)
+}
+
+/// Replaces the library's names in an error by the command's options; `options` are pairs of both.
+pub fn rename_options(error: Error, options: &[(&str, &str)]) -> Error {
     // The name in an error may be followed by a value, as in `sample type = u8`.
     let typed = |name: String| match name.split_once(" = ") {
         Some((name, value)) if let Some((_, option)) = options.iter().find(|(of, _)| *of == name) => {
@@ -222,6 +235,7 @@ pub fn as_typed(error: Error) -> Error {
         Error::Value { name, value, allowed } => Error::Value { name: typed(name), value, allowed },
         Error::Conflict { setting, problem } => Error::Conflict { setting: typed(setting), problem },
         Error::Unsupported { subject, problem } => Error::Unsupported { subject: typed(subject), problem },
+        Error::MissingInput { input, need } => Error::MissingInput { input: typed(input), need },
         other => other,
     }
 }

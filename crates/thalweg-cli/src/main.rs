@@ -59,7 +59,7 @@ fn run_command(command: Command, voice: Reporter) -> Result<ExitCode> {
         Command::Models { name } => models::print_models(name.as_deref(), voice)?,
         Command::Presets { name } => models::print_presets(name.as_deref(), voice)?,
         Command::Rocks => models::print_rocks(voice)?,
-        Command::Schema => models::print_schema()?,
+        Command::Schema { operation } => models::print_schema(operation.as_deref())?,
         Command::Info(args) => info::print_info(&args, voice)?,
         Command::Drain(args) => return drain::write_drainage(&args, voice),
         Command::Plan(args) => plan::write_plan(&args, voice)?,
@@ -96,7 +96,7 @@ fn start_thread_pool(threads: Option<usize>) -> Result<()> {
             let number = number.filter(|n| (1..=MAX_THREADS).contains(n));
             number.ok_or_else(|| {
                 let value = names::format_path(std::path::Path::new(&text));
-                Error::invalid_value(THREADS, value, format!("1 to {MAX_THREADS}, a whole number"))
+                Error::invalid_value(THREADS, value, format!("a whole number from 1 to {MAX_THREADS}"))
             })?
         }
         _ => std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_THREADS)),
@@ -105,7 +105,7 @@ fn start_thread_pool(threads: Option<usize>) -> Result<()> {
     thalweg_core::base::memory::check_thread_memory(threads)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     pool.map_err(|error| {
-        Error::invalid_value("threads", threads, format!("a number that the system can provide ({error})"))
+        Error::invalid_value("threads", threads, format!("fewer, because the system could not start so many ({error})"))
     })
 }
 

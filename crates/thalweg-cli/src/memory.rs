@@ -80,7 +80,7 @@ impl Need {
 /// # Errors
 /// Returns an error if it needs more memory than the system has free.
 pub fn check_row_memory(what: &str, grid: &Grid, bytes: u64) -> Result<()> {
-    check_memory(&format!("{what} of {} by rows", describe_size(grid)), bytes)
+    check_memory(&format!("{what} of {}, row by row", describe_size(grid)), bytes)
 }
 
 fn describe_size(grid: &Grid) -> String {

@@ -50,7 +50,7 @@ pub fn create_model_recipe(asked: &OneModel<'_>) -> Result<Recipe> {
     set_parameters(&mut *model, set.iter().map(|(name, value)| (*name, value)))?;
     let mut recipe = Recipe::with_single_stage(model, asked.seed);
     // Layers are read when the stage starts, which after a resume may be in another current folder.
-    recipe.folder = std::env::current_dir().map_err(Error::io(".", "find"))?.into();
+    recipe.folder = std::env::current_dir().map_err(Error::io(".", "find the current folder"))?.into();
     recipe.sea_level = asked.sea_level;
     recipe.edges = asked.edges;
     let inputs = || about.needs.iter().chain(about.uses).map(|spec| spec.name);
@@ -175,7 +175,7 @@ pub fn check_unique_parameters(sets: &[(String, String)]) -> Result<()> {
             return Err(Error::invalid_value(
                 "--set",
                 format!("{key}={before} and {key}={value}"),
-                "each parameter once",
+                "one value for each parameter",
             ));
         }
     }

@@ -76,7 +76,8 @@ pub fn install_signal_handler(voice: Reporter) {
             // The handler returns at once, so a thread of its own waits and saves.
             0 => drop(std::thread::spawn(rescue_run)),
             1 => {
-                print_to_stderr("ending, and saving the run if possible; a third Ctrl-C ends at once, without saving\n")
+                let note = "the run ends and is saved if possible; a third Ctrl-C ends it at once without saving";
+                print_to_stderr(&format!("{note}\n"));
             }
             _ => exit_unless_renamed(),
         }

@@ -35,7 +35,7 @@ pub fn execute_job(job: Job, store: &Path, tile: usize, memory: Option<u64>, voi
     let [gib, more] = [plan.disk_bytes, plan.beside_bytes].map(|bytes| bytes as f64 / f64::from(1 << 30));
     let more = match plan.beside_bytes {
         0 => String::new(),
-        _ => format!(", and {more:.1} GiB for the files of lakes if the terrain is rough hills"),
+        _ => format!(", and an estimated {more:.1} GiB for the files of lakes"),
     };
     voice.print_line(&format!(
         "{} tiles of {} × {} cells, {threads} at once: at most {mib} MiB of memory and {gib:.1} GiB of disk{more}",
@@ -69,7 +69,7 @@ pub fn execute_job(job: Job, store: &Path, tile: usize, memory: Option<u64>, voi
 /// Reports that the work is done by tiles although that was not requested.
 pub fn report_tiled_work(store: &Path, voice: Reporter) {
     voice.print_line(&format!(
-        "the map does not fit into memory: the work is done by tiles, into {}",
+        "the map does not fit in memory, so it is processed by tiles; the result is written to {}",
         format_path(store)
     ));
 }

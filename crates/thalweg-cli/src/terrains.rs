@@ -10,12 +10,12 @@ use thalweg_core::{Cell, Error, Height, MapPoint, Result, Terrain};
 use thalweg_export::world_folder::{list_input_files, read_world, read_world_trees};
 use thalweg_io::file_identity::check_distinct_files;
 use thalweg_io::map_coordinates::cell_at;
-use thalweg_io::{Format, Loaded, Sidecar, load_terrain};
+use thalweg_io::{Format, LoadOptions, Loaded, Sidecar, load_terrain};
 use thalweg_models::process::forest::Tree;
 use thalweg_store::{ElevationFile, is_store, is_zarr};
 
+use crate::args::WaterArgs;
 use crate::args::values::EdgeWord;
-use crate::args::{LoadArgs, WaterArgs};
 use crate::console::Reporter;
 use crate::memory::Need;
 
@@ -23,12 +23,12 @@ use crate::memory::Need;
 ///
 /// # Errors
 /// Returns an error if a file cannot be read or does not belong to this terrain.
-pub fn read_terrain(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Reporter) -> Result<Terrain> {
+pub fn read_terrain(path: &Path, args: &LoadOptions, sea: Option<f64>, voice: Reporter) -> Result<Terrain> {
     if is_zarr(path) {
-        let (terrain, _, warnings) = ElevationFile::open(path, &args.to_load_options())?.read_terrain()?;
+        let (terrain, _, warnings) = ElevationFile::open(path, args)?.read_terrain()?;
         return apply_sea_level((terrain, warnings), sea, voice);
     }
-    apply_sea_level(read_world(path, &args.to_load_options())?, sea, voice)
+    apply_sea_level(read_world(path, args)?, sea, voice)
 }
 
 /// Reads a terrain like [`read_terrain`], with everything that the studio shows: further layers, and the trees.
@@ -36,8 +36,8 @@ pub fn read_terrain(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Repor
 /// # Errors
 /// Returns the errors of [`read_terrain`].
 #[cfg(feature = "studio")]
-pub fn read_displayed_terrain(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Reporter) -> Result<Terrain> {
-    apply_sea_level(thalweg_export::world_folder::read_displayed_terrain(path, &args.to_load_options())?, sea, voice)
+pub fn read_displayed_terrain(path: &Path, args: &LoadOptions, sea: Option<f64>, voice: Reporter) -> Result<Terrain> {
+    apply_sea_level(thalweg_export::world_folder::read_displayed_terrain(path, args)?, sea, voice)
 }
 
 /// An elevation model that a command works on.
@@ -56,19 +56,19 @@ pub struct OpenedTerrain {
 /// Returns an error if the file cannot be read, or if the sea level is outside the accepted heights.
 pub fn open_terrain(
     path: &Path,
-    args: &LoadArgs,
+    args: &LoadOptions,
     edges: EdgeWord,
     sea: Option<f64>,
     voice: Reporter,
 ) -> Result<OpenedTerrain> {
     let (mut opened, warnings) = if is_zarr(path) {
-        let file = ElevationFile::open(path, &args.to_load_options())?;
+        let file = ElevationFile::open(path, args)?;
         let (terrain, reading, warnings) = file.read_terrain()?;
         // The value that stands for no data in fixed point is of no use in a file in metres.
         let nodata = reading.nodata().filter(|value| value.abs() < 1e6);
         (OpenedTerrain { terrain, nodata, overridden: file.overridden_units().to_vec() }, warnings)
     } else {
-        let Loaded { terrain, nodata, overridden, warnings, .. } = load_terrain(path, &args.to_load_options())?;
+        let Loaded { terrain, nodata, overridden, warnings, .. } = load_terrain(path, args)?;
         (OpenedTerrain { terrain, nodata, overridden }, warnings)
     };
     voice.warn_all(&warnings);
@@ -85,14 +85,14 @@ pub fn open_terrain(
 /// Returns an error if windows were requested and the source cannot be opened.
 pub fn open_by_windows(
     path: &Path,
-    args: &LoadArgs,
+    args: &LoadOptions,
     asked: bool,
     need: impl FnOnce([usize; 2]) -> u64,
 ) -> Result<Option<ElevationFile>> {
     if !(is_zarr(path) || (path.is_file() && Format::from_path(path).is_ok_and(Format::reads_windows))) {
         return Ok(None);
     }
-    let file = match ElevationFile::open(path, &args.to_load_options()) {
+    let file = match ElevationFile::open(path, args) {
         Ok(file) => file,
         Err(error) if asked => return Err(error),
         // The caller then reads it as a whole and reports the error itself.
@@ -113,7 +113,8 @@ pub fn parse_sea_level(sea: Option<f64>) -> Result<Option<Height>> {
 
 /// Reports that the work is done by rows although that was not requested, and how much memory it takes.
 pub fn report_row_work(bytes: u64, voice: Reporter) {
-    voice.print_line(&format!("the work is done by rows: at most {} MiB of memory", bytes.div_ceil(1 << 20)));
+    let mib = bytes.div_ceil(1 << 20);
+    voice.print_line(&format!("the map is processed row by row and needs at most {mib} MiB of memory"));
 }
 
 /// Reads a terrain that a command needs as a whole, if it fits into memory; otherwise the error names a size that
@@ -123,7 +124,7 @@ pub fn report_row_work(bytes: u64, voice: Reporter) {
 /// Returns the errors of [`read_terrain`]; also if the terrain does not fit.
 pub fn read_fitting_terrain(
     path: &Path,
-    args: &LoadArgs,
+    args: &LoadOptions,
     sea: Option<f64>,
     need: Need,
     voice: Reporter,
@@ -131,7 +132,7 @@ pub fn read_fitting_terrain(
     if let Some(file) = open_by_windows(path, args, is_zarr(path), |size| need.required_bytes(size))? {
         let size = file.grid().size;
         let have = available_bytes().unwrap_or(u64::MAX);
-        if let Err(error) = check_memory(&format!("{} whole", shown_path(path)), need.required_bytes(size)) {
+        if let Err(error) = check_memory(&shown_path(path), need.required_bytes(size)) {
             // Find the smallest factor by which the map must be coarser to fit into memory.
             let times =
                 (1..=size[0].max(size[1])).find(|n| need.required_bytes(size.map(|side| side.div_ceil(*n))) <= have);
@@ -149,13 +150,15 @@ fn suggest_coarser_map(path: &Path, size: [usize; 2], times: usize) -> String {
         true => format!("`thalweg layer {path} height --coarser {times} -o small.tif`"),
         false => format!("`thalweg resample {path} --cells {cols}x{rows} -o small.tif`"),
     };
-    format!("{how} gives {rows} × {cols} cells, which fit; `thalweg crop` cuts out a window")
+    format!("{how} gives {rows} × {cols} cells (rows × columns), which fit; `thalweg crop` cuts out a window")
 }
 
-/// Adds a suggestion to an error about memory.
+/// Turns an error about memory into one with a suggestion.
 fn add_suggestion(error: Error, help: &str) -> Error {
     match error {
-        Error::TooLarge { what, need, have } => Error::TooLarge { what, need, have: format!("{have}: {help}") },
+        Error::TooLarge { what, need, have } => {
+            Error::unsupported(what, format!("does not fit in memory: {need} required, {have} available; {help}"))
+        }
         other => other,
     }
 }

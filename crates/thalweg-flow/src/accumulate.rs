@@ -67,8 +67,8 @@ pub fn accumulate_weights(directions: &Directions, weights: &Field<i64>) -> Resu
     if weights.size() != directions.size() {
         return Err(Error::invalid_value(
             "weights",
-            format!("{:?} cells", weights.size()),
-            format!("{:?}", directions.size()),
+            format!("{} × {} cells", weights.size()[0], weights.size()[1]),
+            format!("{} × {} (the directions)", directions.size()[0], directions.size()[1]),
         ));
     }
     let mut sums = weights.clone();
@@ -162,7 +162,8 @@ pub fn upstream_order(directions: &Directions) -> Vec<u32> {
             for k in 0..codes.len() {
                 if donors[k] == 0 && codes[k] <= PIT {
                     push(k);
-                    let end = cascade.propagate_downstream((start, codes), donors, k, (), |_, ()| (), &mut push);
+                    let end =
+                        cascade.propagate_downstream(CodeBlock { start, codes }, donors, k, (), |_, ()| (), &mut push);
                     beyond.extend(end.map(|(n, ())| start.wrapping_add(n) as u32));
                 }
             }
@@ -184,7 +185,7 @@ pub fn upstream_order(directions: &Directions) -> Vec<u32> {
         let n = *n as usize;
         if n < codes.len() && cascade.complete_donor(&mut donors, n) {
             push(n);
-            cascade.propagate_downstream((0, codes), &mut donors, n, (), |_, ()| (), &mut push);
+            cascade.propagate_downstream(CodeBlock { start: 0, codes }, &mut donors, n, (), |_, ()| (), &mut push);
         }
     }
     order.truncate(count);
@@ -217,7 +218,14 @@ fn accumulate_downstream<T: Copy + Send + Sync>(
                 if donors[k] == 0 {
                     let carry = sums[k];
                     let add = |n: usize, sum| add_to(&mut sums[n], sum, &add);
-                    let end = cascade.propagate_downstream((band * len, codes), donors, k, carry, add, |_| ());
+                    let end = cascade.propagate_downstream(
+                        CodeBlock { start: band * len, codes },
+                        donors,
+                        k,
+                        carry,
+                        add,
+                        |_| (),
+                    );
                     beyond.extend(end.map(|(n, sum)| ((band * len).wrapping_add(n) as u32, sum)));
                 }
             }
@@ -231,7 +239,7 @@ fn accumulate_downstream<T: Copy + Send + Sync>(
         let sum = add_to(here, sum, &add);
         if cascade.complete_donor(&mut donors, n) {
             cascade.propagate_downstream(
-                (0, codes),
+                CodeBlock { start: 0, codes },
                 &mut donors,
                 n,
                 sum,
@@ -247,6 +255,14 @@ fn accumulate_downstream<T: Copy + Send + Sync>(
 fn add_to<T: Copy>(sum: &mut T, more: T, add: impl Fn(T, T) -> T) -> T {
     *sum = add(*sum, more);
     *sum
+}
+
+/// Flow directions of consecutive cells.
+#[derive(Clone, Copy)]
+struct CodeBlock<'a> {
+    /// The index of the first cell.
+    start: usize,
+    codes: &'a [u8],
 }
 
 /// A topological traversal of all cells, each after its donors, without a list of cells. It starts at each head (a
@@ -293,21 +309,22 @@ impl DownstreamTraversal {
         last
     }
 
-    /// Follows the flow from the complete cell `k` of `codes` through all cells that it completes, passing on
-    /// `carry`. `codes` begin with cell `start`. `come` receives what arrives at a cell and returns what the cell
+    /// Follows the flow from the complete cell `k` of `block` through all cells that it completes, passing on
+    /// `carry`. `come` receives what arrives at a cell and returns what the cell
     /// passes on; `complete` is called for each completed cell.
     ///
-    /// If the flow leaves `codes`, returns the index relative to `start` (possibly wrapped) and what arrives there.
+    /// If the flow leaves the block, returns the index relative to its start (possibly wrapped) and what arrives there.
     #[inline(always)]
     fn propagate_downstream<T: Copy>(
         &self,
-        (start, codes): (usize, &[u8]),
+        block: CodeBlock<'_>,
         donors: &mut [u8],
         k: usize,
         carry: T,
         mut come: impl FnMut(usize, T) -> T,
         mut complete: impl FnMut(usize),
     ) -> Option<(usize, T)> {
+        let CodeBlock { start, codes } = block;
         let (mut k, mut carry) = (k, carry);
         loop {
             let offset = *self.offsets.get(usize::from(codes[k]))?;

@@ -40,8 +40,8 @@ pub fn label_basins(land: &Land<'_>, directions: &Directions) -> Result<Field<u3
     for (k, basin) in basins.as_mut_slice().iter_mut().enumerate() {
         let outlet = *basin as usize;
         // The row-major order of this loop numbers a basin when its first dry cell comes.
-        let leads = directions[k] != VOID && land.is_dry(k / cols, k % cols);
-        *basin = match numbers.get_mut(outlet).filter(|_| leads) {
+        let has_basin = directions[k] != VOID && land.is_dry(k / cols, k % cols);
+        *basin = match numbers.get_mut(outlet).filter(|_| has_basin) {
             Some(number) => {
                 if *number == 0 {
                     count += 1;
@@ -78,7 +78,7 @@ pub fn delineate_catchment(directions: &Directions, cell: impl Into<Cell>) -> Re
     let cell = cell.into();
     let Cell { row: i, col: j } = cell;
     if i >= rows || j >= cols || directions[(i, j)] == VOID {
-        let allowed = format!("a cell with data in {rows} rows and {cols} columns, both counted from 0");
+        let allowed = format!("a cell with data within {rows} rows and {cols} columns, counted from 0");
         return Err(Error::invalid_value("cell", format!("row {i}, column {j}"), allowed));
     }
     let mut inside = Field::new([rows, cols], false);

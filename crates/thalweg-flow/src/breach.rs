@@ -181,7 +181,7 @@ pub fn square_reach(reach: f64) -> f64 {
 /// A search for channels, from one pit at a time. Its buffers are reused for all pits.
 pub struct Search<'a> {
     land: &'a Land<'a>,
-    parts: Field<CellRole>,
+    roles: Field<CellRole>,
     /// The ground with the channels cut so far.
     pub ground: Field<Height>,
     /// The greatest depth of a cut, in units.
@@ -224,7 +224,7 @@ impl<'a> Search<'a> {
     pub fn new(land: &'a Land<'a>) -> Self {
         Self {
             land,
-            parts: land.cell_roles(),
+            roles: land.cell_roles(),
             ground: land.ground.clone(),
             depth: f64::INFINITY,
             reach: f64::INFINITY,
@@ -249,7 +249,7 @@ impl<'a> Search<'a> {
     pub fn find_breach_path_end(&mut self, pit: u32, height: Height) -> Option<u32> {
         self.reached.clear();
         self.queue.clear();
-        self.record_path(pit, pit, OUTSIDE, (0, 0));
+        self.record_path(pit, pit, OUTSIDE, 0, 0);
         if self.ground[pit as usize] < height {
             return Some(0); // an earlier channel drains the pit
         }
@@ -263,9 +263,9 @@ impl<'a> Search<'a> {
                 let n = (r * cols + c) as u32;
                 if self.ground[(r, c)] == height
                     && self.find_reached_index(n).is_none()
-                    && self.parts[(r, c)] != CellRole::Void
+                    && self.roles[(r, c)] != CellRole::Void
                 {
-                    self.record_path(n, n, OUTSIDE, (0, 0));
+                    self.record_path(n, n, OUTSIDE, 0, 0);
                 }
             }
             place += 1;
@@ -288,8 +288,8 @@ impl<'a> Search<'a> {
     fn can_flow_on(&self, k: usize, height: Height) -> bool {
         let cols = self.land.grid.cols();
         let lower =
-            |Cell { row: r, col: c }: Cell| self.ground[(r, c)] < height && self.parts[(r, c)] != CellRole::Void;
-        matches!(self.parts[k], CellRole::Rim | CellRole::Sink)
+            |Cell { row: r, col: c }: Cell| self.ground[(r, c)] < height && self.roles[(r, c)] != CellRole::Void;
+        matches!(self.roles[k], CellRole::Rim | CellRole::Sink)
             || self.land.neighbours(k / cols, k % cols).any(|(_, cell)| lower(cell))
     }
 
@@ -306,9 +306,9 @@ impl<'a> Search<'a> {
             let allowed = cut as f64 <= self.depth && cost <= self.volume && near;
             // A cell whose floor is above the pit must not be cut, for example because a lake next to it would drain.
             let spared = cut > 0 && self.floors.is_some_and(|floor| floor(r * cols + c) > height);
-            if self.parts[(r, c)] != CellRole::Void && allowed && !spared {
-                let way = (cost, here.length.saturating_add(WHOLE_LENGTHS[usize::from(d.is_diagonal())]));
-                self.record_path((r * cols + c) as u32, here.start, place, way);
+            if self.roles[(r, c)] != CellRole::Void && allowed && !spared {
+                let length = here.length.saturating_add(WHOLE_LENGTHS[usize::from(d.is_diagonal())]);
+                self.record_path((r * cols + c) as u32, here.start, place, cost, length);
             }
         }
     }
@@ -322,7 +322,7 @@ impl<'a> Search<'a> {
     }
 
     /// Records a path to a cell if it is the first one or better than the known one.
-    fn record_path(&mut self, cell: u32, start: u32, from: u32, (cost, length): (i64, u32)) {
+    fn record_path(&mut self, cell: u32, start: u32, from: u32, cost: i64, length: u32) {
         let place = match self.find_reached_index(cell) {
             Some(place) => {
                 let known = &self.reached[place as usize];

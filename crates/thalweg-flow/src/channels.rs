@@ -67,13 +67,13 @@ pub fn trace_channels(
         let lowest = if count_tributaries(end) > 1 { before_end } else { end };
         let cells: Vec<Cell> = path.iter().map(|k| Cell::new(k / cols, k % cols)).collect();
         let length = land.grid.cell * path_length(&cells);
-        let drop = land.ground[*head].metres() - land.ground[end].metres();
+        let height_difference = land.ground[*head].metres() - land.ground[end].metres();
         ChannelReach {
             id: id as ReachId,
             cells,
             length,
-            drop,
-            slope: drop / length,
+            drop: height_difference,
+            slope: height_difference / length,
             drainage_area: f64::from(counts[lowest]) * land.grid.cell_area(),
             // A reach that ends at an outlet finds no head there and has no reach downstream.
             downstream: heads.binary_search(&end).ok().map(|id| id as ReachId),
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn reaches_partition_the_streams_and_agree_with_the_cells() {
-        let mut seen = 0;
+        let mut checked_reaches = 0;
         for seed in 0..60 {
             let size = [12 + seed as usize % 31, 11 + seed as usize % 29];
             let key = RandomKey::new(seed, "links");
@@ -147,7 +147,7 @@ mod tests {
             let counts = accumulate::count_upstream_cells(&directions);
             let streams = streams::find_stream_cells(&land, &counts, 1 + seed as u32 % 7).unwrap();
             let reaches = trace_channels(&land, &directions, &counts, &streams).unwrap().reaches;
-            seen += reaches.len();
+            checked_reaches += reaches.len();
             let (order, magnitude) = (
                 compute_strahler_orders(&directions, &streams).unwrap(),
                 compute_shreve_magnitudes(&directions, &streams).unwrap(),
@@ -187,7 +187,7 @@ mod tests {
             let sum: f64 = reaches.iter().map(|reach| reach.length).sum();
             assert!((sum - metres).abs() < 1e-6 * metres.max(1.0), "seed {seed}: {sum} for {metres}");
         }
-        assert!(seen > 1000, "only {seen} reaches");
+        assert!(checked_reaches > 1000, "only {checked_reaches} reaches");
     }
 
     #[test]

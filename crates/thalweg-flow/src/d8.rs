@@ -40,13 +40,13 @@ pub fn route_d8(land: &Land<'_>) -> Directions {
 const ROWS: usize = 32;
 
 /// Computes directions of steepest descent only; cells of flat areas stay [`PIT`].
-pub fn route_steepest_descent(land: &Land<'_>, parts: &Field<CellRole>) -> Directions {
+pub fn route_steepest_descent(land: &Land<'_>, roles: &Field<CellRole>) -> Directions {
     let cols = land.grid.cols();
     let mut directions = Directions::new(land.grid.topology(), PIT);
     directions.as_mut_slice().par_chunks_mut(ROWS * cols.max(1)).enumerate().for_each(|(band, directions)| {
         let mut descent = SteepestDescent::new(land.grid.topology());
         for (r, directions) in directions.chunks_mut(cols).enumerate() {
-            descent.route_row(land, parts, band * ROWS + r, directions);
+            descent.route_row(land, roles, band * ROWS + r, directions);
         }
     });
     directions
@@ -67,11 +67,11 @@ impl SteepestDescent {
     }
 
     /// Computes the directions of row `i`; fastest when rows are processed from north to south.
-    pub(super) fn route_row(&mut self, land: &Land<'_>, parts: &Field<CellRole>, i: usize, directions: &mut [u8]) {
-        self.near.advance_to_row(i, i != self.next, |i, row| read_heights(land.ground, parts, i, row));
+    pub(super) fn route_row(&mut self, land: &Land<'_>, roles: &Field<CellRole>, i: usize, directions: &mut [u8]) {
+        self.near.advance_to_row(i, i != self.next, |i, row| read_heights(land.ground, roles, i, row));
         self.next = i + 1;
         mark_steepest(&self.near.rows, &mut self.steepest);
-        let cells = directions.iter_mut().zip(&self.steepest).zip(parts.row(i));
+        let cells = directions.iter_mut().zip(&self.steepest).zip(roles.row(i));
         for (j, ((direction, steepest), part)) in cells.enumerate() {
             // Most cells are inside and have one steepest neighbour. The table contains their direction.
             *direction = UNIQUE_DIRECTION[usize::from(*steepest)];

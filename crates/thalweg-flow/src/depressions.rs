@@ -90,11 +90,11 @@ impl Hierarchy {
     }
 
     /// Does the same for a land whose cell roles and directions are already computed.
-    pub(super) fn from_directions(land: &Land<'_>, mut parts: Field<CellRole>, mut directions: Directions) -> Self {
+    pub(super) fn from_directions(land: &Land<'_>, mut roles: Field<CellRole>, mut directions: Directions) -> Self {
         // On a closed land the stand-in for an outlet becomes a pit again, so that the last depression holds any amount
         // of water.
-        if let Some(k) = find_fallback_outlet(land, &parts) {
-            parts[k] = CellRole::Inside;
+        if let Some(k) = find_fallback_outlet(land, &roles) {
+            roles[k] = CellRole::Inside;
             directions[k] = PIT;
         }
         let mut leaf = Field::new(directions.size(), OUTSIDE);
@@ -104,8 +104,8 @@ impl Hierarchy {
         // the directions.
         drop(directions);
         let mut forest = DepressionForest::new(land, &pits);
-        for k in spill_cells::list_sill_candidates(land, &parts, &leaf) {
-            forest.connect_basins_at(land, &parts, leaf.as_slice(), k as usize);
+        for k in spill_cells::list_sill_candidates(land, &roles, &leaf) {
+            forest.connect_basins_at(land, &roles, leaf.as_slice(), k as usize);
         }
         let mut depressions = forest.depressions;
         measure_depressions(land.ground.as_slice(), leaf.as_slice(), &mut depressions);
@@ -124,14 +124,14 @@ impl Hierarchy {
 }
 
 /// Returns the cell that [`Land::cell_roles`] made a sink only because water could not leave the land anywhere else.
-pub(super) fn find_fallback_outlet(land: &Land<'_>, parts: &Field<CellRole>) -> Option<usize> {
+pub(super) fn find_fallback_outlet(land: &Land<'_>, roles: &Field<CellRole>) -> Option<usize> {
     // A cell that is a sink because of its height below the sea, or because it was given as an outlet, is no stand-in.
     let closed = !land.grid.edges.contains(&Edge::Open) && land.outlets.is_empty();
-    let mut ways =
-        parts.as_slice().iter().enumerate().filter(|(_, part)| matches!(part, CellRole::Rim | CellRole::Sink));
-    let (k, _) = ways.next().filter(|_| closed)?;
+    let mut outlets =
+        roles.as_slice().iter().enumerate().filter(|(_, part)| matches!(part, CellRole::Rim | CellRole::Sink));
+    let (k, _) = outlets.next().filter(|_| closed)?;
     let dry = land.grid.sea_level.is_none_or(|sea| land.ground[k] > sea);
-    (dry && parts[k] == CellRole::Sink && ways.next().is_none()).then_some(k)
+    (dry && roles[k] == CellRole::Sink && outlets.next().is_none()).then_some(k)
 }
 
 /// Number of cells that are scanned at once for a pit.
@@ -151,7 +151,7 @@ pub(crate) fn number_pits(land: &Land<'_>, directions: &Directions, labels: &mut
             continue;
         }
         let number = pits.len() as u32;
-        let mut least = (tie_break_hash(land.grid, first), first);
+        let mut first_by_hash = (tie_break_hash(land.grid, first), first);
         labels[first] = number;
         stack.push(first);
         while let Some(k) = stack.pop() {
@@ -160,12 +160,12 @@ pub(crate) fn number_pits(land: &Land<'_>, directions: &Directions, labels: &mut
                 let n = r * cols + c;
                 if codes[n] == PIT && labels[n] == OUTSIDE {
                     labels[n] = number;
-                    least = least.min((tie_break_hash(land.grid, n), n));
+                    first_by_hash = first_by_hash.min((tie_break_hash(land.grid, n), n));
                     stack.push(n);
                 }
             }
         }
-        pits.push(least.1 as u32);
+        pits.push(first_by_hash.1 as u32);
     }
     pits
 }
@@ -212,25 +212,25 @@ impl DepressionForest {
     }
 
     /// Connects the basins that meet at border cell `k`.
-    fn connect_basins_at(&mut self, land: &Land<'_>, parts: &Field<CellRole>, leaf: &[u32], k: usize) {
+    fn connect_basins_at(&mut self, land: &Land<'_>, roles: &Field<CellRole>, leaf: &[u32], k: usize) {
         let cols = land.grid.cols();
         let heights = land.ground.as_slice();
         let here = self.find_root(leaf[k]);
-        let mut beside = [(Height::ZERO, 0, 0); 8];
+        let mut adjacent = [(Height::ZERO, 0, 0); 8];
         let mut count = 0;
         for (_, Cell { row: r, col: c }) in land.neighbours(k / cols, k % cols) {
             let n = r * cols + c;
-            let meets = leaf[n] != leaf[k] && heights[n] <= heights[k] && parts[(r, c)] != CellRole::Void;
+            let meets = leaf[n] != leaf[k] && heights[n] <= heights[k] && roles[(r, c)] != CellRole::Void;
             if meets && self.find_root(leaf[n]) != here {
-                beside[count] = (heights[n], tie_break_hash(land.grid, n), leaf[n]);
+                adjacent[count] = (heights[n], tie_break_hash(land.grid, n), leaf[n]);
                 count += 1;
             }
         }
-        beside[..count].sort_unstable();
-        for (_, _, other) in &beside[..count] {
+        adjacent[..count].sort_unstable();
+        for (_, _, other) in &adjacent[..count] {
             self.connect_leaves(land, k, leaf[k], *other);
         }
-        if parts[k] == CellRole::Rim {
+        if roles[k] == CellRole::Rim {
             self.connect_leaves(land, k, leaf[k], OUTSIDE);
         }
     }
@@ -278,16 +278,16 @@ impl DepressionForest {
 fn measure_depressions(heights: &[Height], leaf: &[u32], depressions: &mut [Depression]) {
     let rungs = build_jump_pointers(depressions);
     // Most ground is above all water, and a comparison with the highest level in a leaf's tree skips it quickly.
-    let mut most: Vec<i32> = rungs.iter().map(|rung| rung.highest).collect();
+    let mut highest: Vec<i32> = rungs.iter().map(|rung| rung.highest).collect();
     for d in (0..depressions.len()).rev() {
-        most[d] = depressions[d].parent.map_or(most[d], |parent| most[parent as usize]);
+        highest[d] = depressions[d].parent.map_or(highest[d], |parent| highest[parent as usize]);
     }
     let leaves = depressions.partition_point(|depression| depression.children.is_none());
-    let spans: Vec<[i32; 2]> = (0..leaves).map(|leaf| [rungs[leaf].highest, most[leaf]]).collect();
+    let spans: Vec<[i32; 2]> = (0..leaves).map(|leaf| [rungs[leaf].highest, highest[leaf]]).collect();
     let mut sums = vec![(0u32, 0i64); depressions.len()];
     for (height, leaf) in heights.iter().zip(leaf) {
-        let Some([own, most]) = spans.get(*leaf as usize) else { continue };
-        if height.0 <= *most {
+        let Some([own, highest]) = spans.get(*leaf as usize) else { continue };
+        if height.0 <= *highest {
             // Most cells under water are below the spill level of their own leaf and need no search.
             let owner = if height.0 <= *own { *leaf } else { find_owner(&rungs, *leaf, height.0) };
             let (cells, sum) = &mut sums[owner as usize];

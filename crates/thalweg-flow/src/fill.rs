@@ -41,8 +41,8 @@ pub fn fill_depressions(land: &Land<'_>) -> Field<Height> {
 }
 
 /// Does the same as [`fill_depressions`], for land whose cell roles are already computed.
-pub(super) fn fill_with_roles(land: &Land<'_>, parts: &Field<CellRole>) -> Field<Height> {
-    Pits::from_land(land, parts).fill(land)
+pub(super) fn fill_with_roles(land: &Land<'_>, roles: &Field<CellRole>) -> Field<Height> {
+    Pits::from_land(land, roles).fill(land)
 }
 
 /// The pits of a land and the passes between their basins: everything that filling needs.
@@ -56,9 +56,9 @@ pub struct Pits {
 
 impl Pits {
     /// Labels every cell with the pit that it drains to, and finds the passes between basins.
-    pub fn from_land(land: &Land<'_>, parts: &Field<CellRole>) -> Self {
+    pub fn from_land(land: &Land<'_>, roles: &Field<CellRole>) -> Self {
         let mut surface = Field::new(land.grid.size, Height::ZERO);
-        let (basins, passes) = PitBasins::from_land(land, parts, surface.as_mut_slice());
+        let (basins, passes) = PitBasins::from_land(land, roles, surface.as_mut_slice());
         Self { surface, basins, passes }
     }
 

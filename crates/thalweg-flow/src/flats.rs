@@ -225,8 +225,8 @@ impl<'a> BandFlats<'a> {
                     ranks[d] = if end { (d & 1) as i8 - 8 } else { ranks[d] };
                 });
             }
-            let least = ranks.iter().fold(i8::MAX, |least, rank| least.min(*rank));
-            let best = (0..8).fold(0, |bits, d| bits | u8::from(ranks[d] == least) << d);
+            let lowest_rank = ranks.iter().fold(i8::MAX, |lowest_rank, rank| lowest_rank.min(*rank));
+            let best = (0..8).fold(0, |bits, d| bits | u8::from(ranks[d] == lowest_rank) << d);
             // The direction goes into bits of its own. The distances must remain until the last cell of the flat has
             // read them.
             codes[k] |= self.land.choose_neighbour(self.first_row + k / shape.cols, k % shape.cols, best) << 4;

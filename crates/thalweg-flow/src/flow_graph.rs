@@ -42,11 +42,11 @@ impl FlowGraph {
     pub fn new(land: &Land<'_>) -> Self {
         // Filling turns no cell into a rim or a sink and removes none, so the roles computed on the ground are also
         // those on the filled surface.
-        let parts = land.cell_roles();
-        let filled = fill::fill_with_roles(land, &parts);
+        let roles = land.cell_roles();
+        let filled = fill::fill_with_roles(land, &roles);
         let surface = land.with_ground(&filled);
-        let mut directions = d8::route_steepest_descent(&surface, &parts);
-        drop(parts);
+        let mut directions = d8::route_steepest_descent(&surface, &roles);
+        drop(roles);
         flats::route_flats(&surface, &mut directions);
         Self { filled, directions, upstream_cells: OnceCell::new(), upstream_order: OnceCell::new() }
     }

@@ -220,7 +220,9 @@ pub fn accumulate_d_infinity(directions: &Directions, angles: &Field<f32>, weigh
                 None if part == 0 => {}
                 None => {
                     let value = format!("{} in row {}, column {}", angles[k], k / cols, k % cols);
-                    return Err(Error::invalid_value("angle", value, "an angle that points to a cell with data"));
+                    let allowed =
+                        "in radians counter-clockwise from the east and point to a neighbouring cell with data";
+                    return Err(Error::invalid_value("angle", value, allowed));
                 }
             }
         }
@@ -264,10 +266,10 @@ fn find_neighbour(directions: &Directions, k: usize, to: u8) -> Option<usize> {
     Some(i * cols + j)
 }
 
-fn check_same_size(name: &str, size: [usize; 2], wanted: [usize; 2]) -> Result<()> {
+fn check_same_size(name: &str, size: [usize; 2], expected: [usize; 2]) -> Result<()> {
     let [r, c] = size;
-    let allowed = || format!("{} × {} cells", wanted[0], wanted[1]);
-    if size == wanted { Ok(()) } else { Err(Error::invalid_value(name, format!("{r} × {c} cells"), allowed())) }
+    let allowed = || format!("{} × {} cells", expected[0], expected[1]);
+    if size == expected { Ok(()) } else { Err(Error::invalid_value(name, format!("{r} × {c} cells"), allowed())) }
 }
 
 #[cfg(test)]

@@ -88,13 +88,13 @@ impl<'a> Land<'a> {
     /// Returns the role of each cell. If water could not leave the land anywhere, the lowest cell becomes a sink. For
     /// example, this applies to a land with four closed edges and no sea.
     pub fn cell_roles(&self) -> Field<CellRole> {
-        let (mut parts, all_inside) = self.classify_cells();
+        let (mut roles, all_inside) = self.classify_cells();
         // Every cell next to missing data is a rim. If there is neither a rim nor a sink, the whole grid is one
         // closed land.
         if all_inside && let Some(k) = self.find_lowest_cell() {
-            parts[k] = CellRole::Sink;
+            roles[k] = CellRole::Sink;
         }
-        parts
+        roles
     }
 
     /// Returns the row-major index of the lowest cell, ties broken by hash; `None` if there are no cells.
@@ -108,16 +108,16 @@ impl<'a> Land<'a> {
     /// cells are [`CellRole::Inside`].
     pub fn classify_cells(&self) -> (Field<CellRole>, bool) {
         let cols = self.grid.cols();
-        let mut parts = Field::new(self.grid.size, CellRole::Inside);
-        let rows = parts.par_rows_mut().map_init(Vec::new, |near, (i, row)| self.classify_row(i, row, near));
+        let mut roles = Field::new(self.grid.size, CellRole::Inside);
+        let rows = roles.par_rows_mut().map_init(Vec::new, |near, (i, row)| self.classify_row(i, row, near));
         let mut all_inside = rows.reduce(|| true, |a, b| a & b);
         for &Cell { row: i, col: j } in self.outlets {
-            if i < parts.rows() && j < cols && parts[(i, j)] != CellRole::Void {
-                parts[(i, j)] = CellRole::Sink;
+            if i < roles.rows() && j < cols && roles[(i, j)] != CellRole::Void {
+                roles[(i, j)] = CellRole::Sink;
                 all_inside = false;
             }
         }
-        (parts, all_inside)
+        (roles, all_inside)
     }
 
     /// Returns true if cell (row, column) has data and is above sea level.
@@ -193,11 +193,11 @@ impl<'a> Land<'a> {
     /// Returns one of the neighbours of cell (i, j) whose bits are set (at least one must be), chosen by
     /// [`Land::break_tie`].
     pub(super) fn choose_neighbour(&self, i: usize, j: usize, neighbours: u8) -> u8 {
-        let mut left = neighbours;
+        let mut remaining = neighbours;
         for _ in 0..self.break_tie(i, j, neighbours.count_ones()) {
             // Clear the lowest bit that is set.
-            left &= left - 1;
+            remaining &= remaining - 1;
         }
-        left.trailing_zeros() as u8
+        remaining.trailing_zeros() as u8
     }
 }

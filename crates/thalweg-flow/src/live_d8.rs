@@ -13,7 +13,7 @@ const PIECE: usize = 16;
 pub(super) struct LiveD8 {
     grid: Grid,
     /// The role of each cell in flow routing.
-    pub parts: Field<CellRole>,
+    pub roles: Field<CellRole>,
     /// Directions of steepest descent; flat cells are [`PIT`].
     steepest: Directions,
     /// Directions as computed by [`d8::route_d8`].
@@ -23,11 +23,11 @@ pub(super) struct LiveD8 {
 impl LiveD8 {
     /// Computes all directions of a land.
     pub fn from_land(land: &Land<'_>) -> Self {
-        let parts = land.cell_roles();
-        let steepest = d8::route_steepest_descent(land, &parts);
+        let roles = land.cell_roles();
+        let steepest = d8::route_steepest_descent(land, &roles);
         let mut directions = steepest.clone();
         flats::route_flats(land, &mut directions);
-        Self { grid: land.grid.clone(), parts, steepest, directions }
+        Self { grid: land.grid.clone(), roles, steepest, directions }
     }
 
     /// Updates the directions for ground that differs from the previous one at most at cells that have `changed`. The
@@ -44,16 +44,16 @@ impl LiveD8 {
             *self = Self::from_land(land);
             return;
         }
-        let parts = land.cell_roles();
+        let roles = land.cell_roles();
         // A row also counts as changed if the sea rose or fell there, or an outlet was added or removed.
-        let has_changed = |i: usize| changed.row(i).contains(&true) || parts.row(i) != self.parts.row(i);
+        let has_changed = |i: usize| changed.row(i).contains(&true) || roles.row(i) != self.roles.row(i);
         let row_changed: Vec<bool> = (0..rows).into_par_iter().with_min_len(PIECE).map(has_changed).collect();
         let near = |i: usize, by: usize| i.saturating_sub(by)..(i + by + 1).min(rows);
         let lines = self.steepest.par_rows_mut().zip(self.directions.par_rows_mut()).with_min_len(PIECE);
         lines.filter(|((i, _), _)| row_changed[near(*i, 1)].contains(&true)).for_each_init(
             || SteepestDescent::new(land.grid.topology()),
             |descent, ((i, steepest), (_, directions))| {
-                descent.route_row(land, &parts, i, steepest);
+                descent.route_row(land, &roles, i, steepest);
                 for (direction, steepest) in directions.iter_mut().zip(steepest) {
                     // Cells of flats keep their direction here. The loop below resets the flats that may have changed.
                     *direction = if *steepest == PIT { *direction } else { *steepest };
@@ -68,17 +68,17 @@ impl LiveD8 {
                 }
                 // Two cells are enough: a flat's directions depend on its cells, their neighbours and whether those
                 // drain.
-                let beside = j.saturating_sub(2)..(j + 3).min(cols);
+                let columns = j.saturating_sub(2)..(j + 3).min(cols);
                 let mut rows = near(i, 2).filter(|r| row_changed[*r]);
                 if rows.any(|r| {
-                    changed.row(r)[beside.clone()].contains(&true)
-                        || parts.row(r)[beside.clone()] != self.parts.row(r)[beside.clone()]
+                    changed.row(r)[columns.clone()].contains(&true)
+                        || roles.row(r)[columns.clone()] != self.roles.row(r)[columns.clone()]
                 }) {
                     self.reset_flat(land, i * cols + j);
                 }
             }
         }
-        self.parts = parts;
+        self.roles = roles;
         flats::route_flats(land, &mut self.directions);
     }
 
@@ -130,7 +130,7 @@ mod tests {
                 let land = Land { grid: &grid, ground: &ground, nodata: nodata.as_ref(), outlets: &[] };
                 live.update_changed(&land, &changed);
                 assert_eq!(live.directions, d8::route_d8(&land), "case {case}, round {round}");
-                assert_eq!(live.parts, land.cell_roles());
+                assert_eq!(live.roles, land.cell_roles());
                 if round == 30 {
                     grid.sea_level = Some(Height(0));
                 }

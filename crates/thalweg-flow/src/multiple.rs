@@ -72,9 +72,9 @@ pub fn accumulate_multiple(
             let there = || weights.iter().zip(codes).filter(|(_, code)| **code != VOID).map(|(weight, _)| *weight);
             (there().min().unwrap_or(0), there().map(i128::from).sum::<i128>())
         });
-    let (least, sum) = pieces.reduce(|| (0, 0), |a, b| (a.0.min(b.0), a.1 + b.1));
-    if least < 0 {
-        return Err(Error::invalid_value("weight", least, "0 or more"));
+    let (smallest, sum) = pieces.reduce(|| (0, 0), |a, b| (a.0.min(b.0), a.1 + b.1));
+    if smallest < 0 {
+        return Err(Error::invalid_value("weight", smallest, "0 or more"));
     }
     // With this limit no partial sum overflows.
     if sum > i128::from(i64::MAX) {
@@ -232,14 +232,14 @@ fn accumulate_downstream(surface: &RoutedSurface<'_>, givers: &mut [u8], sums: &
             // The D8 receiver gets the part that the others leave, so that the parts sum to the amount.
             let mut rest = amount;
             if near[code] < here {
-                let parts = split_flow(here, &near, code, surface.exponent);
+                let shares = split_flow(here, &near, code, surface.exponent);
                 let scale = amount as f64;
                 for d in 0..8 {
                     if near[d] < here && d != code {
                         let n = at[d];
                         // Parts are rounded down, and the steepest neighbour's own share is at least an eighth, so the
                         // rest is never negative.
-                        let part = (parts[d] * scale) as i64;
+                        let part = (shares[d] * scale) as i64;
                         rest -= part;
                         sums[n] += part;
                         givers[n] = givers[n].wrapping_sub(1);

@@ -70,8 +70,8 @@ pub struct Outlets {
 /// assert!(filled.ground[(0, 1)] > filled.ground[(0, 2)]);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn open_outlets(land: &Land<'_>, pools: Option<&Field<Height>>, least: &LakeLimits) -> Result<Outlets> {
-    for (name, value, unit) in [("depth", least.depth, "m"), ("area", least.area, "m²")] {
+pub fn open_outlets(land: &Land<'_>, pools: Option<&Field<Height>>, limits: &LakeLimits) -> Result<Outlets> {
+    for (name, value, unit) in [("depth", limits.depth, "m"), ("area", limits.area, "m²")] {
         if value.is_nan() || value < 0.0 {
             return Err(Error::invalid_value(
                 format!("minimum {name} of a lake"),
@@ -89,8 +89,13 @@ pub fn open_outlets(land: &Land<'_>, pools: Option<&Field<Height>>, least: &Lake
         ));
     }
     let (surface, is_lake) = (land.ground.clone(), Field::new(size, false));
-    let mut waters =
-        LakeFinder { land, least: *least, stand_in: find_fallback_outlet(land, &land.cell_roles()), surface, is_lake };
+    let mut waters = LakeFinder {
+        land,
+        limits: *limits,
+        stand_in: find_fallback_outlet(land, &land.cell_roles()),
+        surface,
+        is_lake,
+    };
     if let Some(pools) = pools {
         waters.keep_existing_lakes(pools);
     }
@@ -156,7 +161,7 @@ fn enforce_fall(surface: &mut Field<Height>, directions: &Directions, is_lake: &
 /// The lakes found so far.
 struct LakeFinder<'a> {
     land: &'a Land<'a>,
-    least: LakeLimits,
+    limits: LakeLimits,
     /// The cell where water leaves a land that has no other outlet.
     stand_in: Option<usize>,
     /// The ground, or the water surface where there is a lake.
@@ -167,10 +172,10 @@ struct LakeFinder<'a> {
 impl LakeFinder<'_> {
     /// Turns existing waters of at least the size of a lake into lakes.
     fn keep_existing_lakes(&mut self, pools: &Field<Height>) {
-        let (land, parts) = (self.land, self.land.cell_roles());
+        let (land, roles) = (self.land, self.land.cell_roles());
         let ground = land.ground.as_slice();
         let stand_in = self.stand_in;
-        let is_land = |k: usize| matches!(parts[k], CellRole::Inside | CellRole::Rim) || stand_in == Some(k);
+        let is_land = |k: usize| matches!(roles[k], CellRole::Inside | CellRole::Rim) || stand_in == Some(k);
         let is_wet = |k: usize| pools[k].0 > 0 && is_land(k);
         let level = |k: usize| i64::from(ground[k].0) + i64::from(pools[k].0);
         let alike = |a: usize, b: usize| is_wet(b) && (level(a) - level(b)).abs() <= LEVEL_TOLERANCE_UNITS;
@@ -180,8 +185,8 @@ impl LakeFinder<'_> {
             let metres = depths().map(i64::from).sum::<i64>() as f64 / UNITS;
             // A cone has a third of the volume of a cylinder. The rule keeps a broad lake whose deepest cell is
             // shallower than the limit.
-            let cone = self.least.depth * self.least.area / 3.0;
-            let is_full = area >= self.least.area && metres * land.grid.cell_area() >= cone;
+            let cone = self.limits.depth * self.limits.area / 3.0;
+            let is_full = area >= self.limits.area && metres * land.grid.cell_area() >= cone;
             if is_full || self.is_lake(cells.len(), depths().max().unwrap_or(0)) {
                 for k in cells {
                     let k = *k as usize;
@@ -195,7 +200,7 @@ impl LakeFinder<'_> {
     /// Returns true if this number of cells with this greatest depth (in units) is a lake.
     fn is_lake(&self, cells: usize, deepest: i32) -> bool {
         let area = cells as f64 * self.land.grid.cell_area();
-        f64::from(deepest) >= self.least.depth * UNITS && area >= self.least.area && deepest > 0
+        f64::from(deepest) >= self.limits.depth * UNITS && area >= self.limits.area && deepest > 0
     }
 
     /// Fills depressions of the size of a lake. Numbers the others from 1 on, and returns the limits for breaching
@@ -261,13 +266,13 @@ fn visit_components(
     mut each: impl FnMut(&[u32]),
 ) {
     let [rows, cols] = topology.size;
-    let mut seen = vec![false; rows * cols];
+    let mut is_visited = vec![false; rows * cols];
     let mut cells: Vec<u32> = Vec::new();
-    for first in 0..seen.len() {
-        if seen[first] || !within(first) {
+    for first in 0..is_visited.len() {
+        if is_visited[first] || !within(first) {
             continue;
         }
-        seen[first] = true;
+        is_visited[first] = true;
         cells.clear();
         cells.push(first as u32);
         let mut next = 0;
@@ -276,8 +281,8 @@ fn visit_components(
             for (_, Cell { row: r, col: c }) in Neighbourhood::new(topology, [k / cols, k % cols]) {
                 // The comparison is with the first cell, not with the adjacent one, so that tolerances do not add up
                 // along a component.
-                if !seen[r * cols + c] && alike(first, r * cols + c) {
-                    seen[r * cols + c] = true;
+                if !is_visited[r * cols + c] && alike(first, r * cols + c) {
+                    is_visited[r * cols + c] = true;
                     cells.push((r * cols + c) as u32);
                 }
             }

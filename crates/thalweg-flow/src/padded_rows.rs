@@ -89,14 +89,14 @@ pub fn read_block<T: Copy + Default>(rows: &[Vec<T>; 3], [row, shift]: [usize; 2
 
 /// Reads a row's heights, with walls where there is no data. Ground is clamped below the wall, although it never
 /// reaches it.
-pub fn read_heights(ground: &Field<Height>, parts: &Field<CellRole>, i: usize, row: &mut [i32]) {
-    read_walled_heights(ground.row(i), parts.row(i), row);
+pub fn read_heights(ground: &Field<Height>, roles: &Field<CellRole>, i: usize, row: &mut [i32]) {
+    read_walled_heights(ground.row(i), roles.row(i), row);
 }
 
 /// The vectorised part of [`read_heights`].
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn read_walled_heights(ground: &[Height], parts: &[CellRole], row: &mut [i32]) {
-    for ((to, from), part) in row.iter_mut().zip(ground).zip(parts) {
+fn read_walled_heights(ground: &[Height], roles: &[CellRole], row: &mut [i32]) {
+    for ((to, from), part) in row.iter_mut().zip(ground).zip(roles) {
         // A mask of all ones or all zeros, to select without a branch.
         let void = -i32::from(*part == CellRole::Void);
         *to = (from.0.min(WALL - 1) & !void) | (WALL & void);

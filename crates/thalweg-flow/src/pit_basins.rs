@@ -48,7 +48,7 @@ impl PitBasins {
     /// Labels all cells, in `labels`, and finds the passes between basins.
     pub(super) fn from_land(
         land: &Land<'_>,
-        parts: &Field<CellRole>,
+        roles: &Field<CellRole>,
         labels: &mut [Height],
     ) -> (Self, Vec<Vec<BasinPass>>) {
         let (cols, topology) = (land.grid.cols(), land.grid.topology());
@@ -59,8 +59,8 @@ impl PitBasins {
         let roots: Vec<Vec<u32>> = bands
             .map(|(band, (labels, masks))| {
                 let start = band * band_len;
-                lower_neighbours(land, parts, start / cols, masks);
-                label_band(topology, start, &parts.as_slice()[start..start + labels.len()], masks, labels)
+                lower_neighbours(land, roles, start / cols, masks);
+                label_band(topology, start, &roles.as_slice()[start..start + labels.len()], masks, labels)
             })
             .collect();
         // The index of each band's first root in the list of all roots.
@@ -141,18 +141,18 @@ impl PitBasins {
 
 /// Computes which neighbours of each cell are lower, from row `row` on: bit k for neighbour k. No bits are set where
 /// there is no data.
-fn lower_neighbours(land: &Land<'_>, parts: &Field<CellRole>, row: usize, masks: &mut [u8]) {
+fn lower_neighbours(land: &Land<'_>, roles: &Field<CellRole>, row: usize, masks: &mut [u8]) {
     let (cols, topology) = (land.grid.cols(), land.grid.topology());
     let mut near = Near::new(topology, WALL);
     let mut lower = vec![0; round_up_to_blocks(cols)];
     for (r, masks) in masks.chunks_mut(cols).enumerate() {
         let i = row + r;
-        near.advance_to_row(i, r == 0, |i, row| read_heights(land.ground, parts, i, row));
+        near.advance_to_row(i, r == 0, |i, row| read_heights(land.ground, roles, i, row));
         mark_lower_neighbours(&near.rows, &mut lower);
         if topology.is_looped() {
             compare_across(topology, &near, i, &mut lower);
         }
-        for ((mask, lower), part) in masks.iter_mut().zip(&lower).zip(parts.row(i)) {
+        for ((mask, lower), part) in masks.iter_mut().zip(&lower).zip(roles.row(i)) {
             *mask = if *part == CellRole::Void { 0 } else { *lower };
         }
     }
@@ -202,10 +202,10 @@ fn compare_across(topology: Topology, near: &Near<i32>, i: usize, lower: &mut [u
 
 /// Labels the cells of a band with its roots. Returns the target of each root: a pit's own index, or that of a cell
 /// in another band.
-fn label_band(topology: Topology, start: usize, parts: &[CellRole], masks: &[u8], labels: &mut [Height]) -> Vec<u32> {
+fn label_band(topology: Topology, start: usize, roles: &[CellRole], masks: &[u8], labels: &mut [Height]) -> Vec<u32> {
     let mut roots = vec![0];
     let mut path = Vec::new();
-    for (cell, part) in labels.iter_mut().zip(parts) {
+    for (cell, part) in labels.iter_mut().zip(roles) {
         *cell = encode_label(if *part == CellRole::Inside { UNSET } else { 0 });
     }
     for k in 0..labels.len() {
@@ -292,9 +292,9 @@ const fn find_connected(mask: usize, some: usize) -> usize {
         // The set is a ring of eight bits, so each shift is paired with one that wraps around. 0x55 selects the
         // straight neighbours. Bits above the eighth are removed by the mask.
         let straight = group & 0x55;
-        let beside = group << 1 | group >> 7 | group >> 1 | group << 7;
+        let rotated = group << 1 | group >> 7 | group >> 1 | group << 7;
         let across = straight << 2 | straight >> 6 | straight >> 2 | straight << 6;
-        let more = (group | beside | across) & mask;
+        let more = (group | rotated | across) & mask;
         if more == group {
             return group;
         }

@@ -123,12 +123,13 @@ fn check_water(size: Size, hierarchy: &Hierarchy, water: &Field<i64>) -> Result<
     for (k, amount) in water.as_slice().iter().enumerate() {
         if *amount < 0 {
             let value = format!("{amount} in row {}, column {}", k / cols, k % cols);
-            return Err(Error::invalid_value("water", value, "0 or more units"));
+            return Err(Error::invalid_value("water (in cells × 1/65536 m)", value, "0 or more"));
         }
         total += i128::from(*amount);
     }
     if total > i128::from(i64::MAX) {
-        return Err(Error::invalid_value("water", format!("{total} units in all"), format!("up to {}", i64::MAX)));
+        let name = "water in all cells (in cells × 1/65536 m)";
+        return Err(Error::invalid_value(name, total, format!("at most {}", i64::MAX)));
     }
     Ok(())
 }
@@ -382,9 +383,8 @@ impl Slice {
         };
         let level = i128::from(self.bottom.0) + risen;
         if level > i128::from(Height::MAX.max(self.bottom).0) {
-            let value = format!("{} units in one closed basin", pool.volume);
-            let allowed = format!("a volume that its lake can hold below {}", Height::MAX);
-            return Err(Error::invalid_value("water", value, allowed));
+            let allowed = format!("a volume with which the lake stays below {}", Height::MAX);
+            return Err(Error::invalid_value("water in a closed basin (in cells × 1/65536 m)", pool.volume, allowed));
         }
         pool.volume = (i128::from(self.volume) + cells * risen - filled + remainder) as i64;
         pool.level = Height(level as i32);

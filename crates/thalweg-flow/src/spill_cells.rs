@@ -22,10 +22,10 @@ const ROWS: usize = 32;
 /// excludes most border cells.
 pub(super) fn list_sill_candidates(
     land: &Land<'_>,
-    parts: &Field<CellRole>,
+    roles: &Field<CellRole>,
     leaf: &Field<u32>,
 ) -> impl Iterator<Item = u32> {
-    let [rows, cols] = parts.size();
+    let [rows, cols] = roles.size();
     // Pack the height above the index, which is below 2³². Flipping the sign bit makes the unsigned numbers sort like
     // the signed heights.
     let entry = |k: usize| (u64::from(land.ground[k].0 as u32 ^ (1 << 31)) << 32) | k as u64;
@@ -38,14 +38,14 @@ pub(super) fn list_sill_candidates(
             let mut found = Vec::new();
             for i in band * ROWS..(band * ROWS + ROWS).min(rows) {
                 let fresh = i == band * ROWS;
-                near.advance_to_row(i, fresh, |i, row| read_heights(land.ground, parts, i, row));
+                near.advance_to_row(i, fresh, |i, row| read_heights(land.ground, roles, i, row));
                 labels.advance_to_row(i, fresh, |i, row| row.copy_from_slice(leaf.row(i)));
                 mark_sills(&near.rows, &labels.rows, &mut marks);
-                filter_marks(&mut marks, parts.row(i));
+                filter_marks(&mut marks, roles.row(i));
                 for (block, chunk) in marks.chunks(BLOCK).enumerate().filter(|(_, chunk)| **chunk != [0; BLOCK]) {
                     let cells = (block * BLOCK..cols).zip(chunk);
                     for (j, _) in cells.filter(|(_, mark)| **mark != 0) {
-                        if is_border(land, parts, leaf, [i, j]) {
+                        if is_border(land, roles, leaf, [i, j]) {
                             found.push(entry(i * cols + j));
                         }
                     }
@@ -71,25 +71,25 @@ pub(super) fn list_sill_candidates(
 }
 
 /// Returns true if water can flow over a cell into another basin, or out of the land.
-fn is_border(land: &Land<'_>, parts: &Field<CellRole>, leaf: &Field<u32>, [i, j]: [usize; 2]) -> bool {
+fn is_border(land: &Land<'_>, roles: &Field<CellRole>, leaf: &Field<u32>, [i, j]: [usize; 2]) -> bool {
     let (here, height) = (leaf[(i, j)], land.ground[(i, j)]);
-    match parts[(i, j)] {
+    match roles[(i, j)] {
         CellRole::Rim if here != OUTSIDE => true,
         // Cells next to the sea that are as low are sea as well.
         CellRole::Sink if !land.is_dry(i, j) => false,
         _ => land.neighbours(i, j).any(|(_, Cell { row: r, col: c })| {
-            leaf[(r, c)] != here && land.ground[(r, c)] <= height && parts[(r, c)] != CellRole::Void
+            leaf[(r, c)] != here && land.ground[(r, c)] <= height && roles[(r, c)] != CellRole::Void
         }),
     }
 }
 
 /// Keeps only the marks of cells that may be sills, depending on their role.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn filter_marks(marks: &mut [u8], parts: &[CellRole]) {
-    for (mark, part) in marks.iter_mut().zip(parts) {
+fn filter_marks(marks: &mut [u8], roles: &[CellRole]) {
+    for (mark, part) in marks.iter_mut().zip(roles) {
         // Where a cell lets water leave the land, any lower neighbour may spill there.
-        let wanted = if *part == CellRole::Inside { OTHER | DISCONNECTED } else { OTHER };
-        let may = (*mark & wanted == wanted) | (*part == CellRole::Rim);
+        let required = if *part == CellRole::Inside { OTHER | DISCONNECTED } else { OTHER };
+        let may = (*mark & required == required) | (*part == CellRole::Rim);
         *mark = u8::from(may & (*part != CellRole::Void));
     }
 }
@@ -106,10 +106,10 @@ fn mark_sills(near: &[Vec<i32>; 3], labels: &[Vec<u32>; 3], marks: &mut [u8]) {
         let (here, label) = (read_block(near, HERE, j), read_block(labels, HERE, j));
         let (mut lower, mut equal, mut other) = ([0i32; BLOCK], [0i32; BLOCK], [0i32; BLOCK]);
         for k in 0..8 {
-            let (height, beside) = (read_block(near, NEIGHBOURS[k], j), read_block(labels, NEIGHBOURS[k], j));
+            let (height, adjacent) = (read_block(near, NEIGHBOURS[k], j), read_block(labels, NEIGHBOURS[k], j));
             for x in 0..BLOCK {
                 lower[x] |= i32::from(height[x] < here[x]) << k;
-                let differs = i32::from(beside[x] != label[x]);
+                let differs = i32::from(adjacent[x] != label[x]);
                 equal[x] |= i32::from(height[x] == here[x]) & differs;
                 other[x] |= differs;
             }

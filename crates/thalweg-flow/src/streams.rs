@@ -18,7 +18,7 @@ pub fn min_stream_cells_u64(threshold: f64, cell_area: f64) -> u64 {
 }
 
 /// Returns the stream cells: land with data, above the sea, where the flow accumulation `gathered` is at least
-/// `least`. For example, with cells of 30 m, at least 1112 upstream cells are a drainage area of 1 km² or more.
+/// `threshold`. For example, with cells of 30 m, at least 1112 upstream cells are a drainage area of 1 km² or more.
 ///
 /// # Errors
 /// Returns an error if `gathered` does not have the land's size.
@@ -41,10 +41,10 @@ pub fn min_stream_cells_u64(threshold: f64, cell_area: f64) -> u64 {
 pub fn find_stream_cells<T: PartialOrd + Copy + Sync>(
     land: &Land<'_>,
     gathered: &Field<T>,
-    least: T,
+    threshold: T,
 ) -> Result<Field<bool>> {
     check_size("gathered", gathered, land.grid.size)?;
-    Ok(Field::from_fn(land.grid.size, |i, j| gathered[(i, j)] >= least && land.is_dry(i, j)))
+    Ok(Field::from_fn(land.grid.size, |i, j| gathered[(i, j)] >= threshold && land.is_dry(i, j)))
 }
 
 /// Computes the Strahler order of each stream cell, 0 elsewhere. The order is 1 at a source; at a confluence it is
@@ -300,7 +300,7 @@ pub fn compute_chi(
     check_size("areas", areas, directions.size())?;
     check_range("theta", theta, 0.0..=2.0)?;
     if !(reference > 0.0 && reference.is_finite()) {
-        return Err(Error::invalid_value("reference area", reference, "more than 0, finite"));
+        return Err(Error::invalid_value("reference area", reference, "a finite number above 0"));
     }
     // The integrand is computed once for each cell, because every donor of the cell reads it as well.
     let steepness = areas.map(|area| libm::pow(reference / area.max(f64::MIN_POSITIVE), theta));
@@ -476,8 +476,8 @@ mod tests {
             let land = land.with_ground(&filled);
             let directions = d8::route_d8(&land);
             let counts = accumulate::count_upstream_cells(&directions);
-            for least in [1, 4] {
-                let streams = find_stream_cells(&land, &counts, least).unwrap();
+            for threshold in [1, 4] {
+                let streams = find_stream_cells(&land, &counts, threshold).unwrap();
                 let (order, magnitude) = (
                     compute_strahler_orders(&directions, &streams).unwrap(),
                     compute_shreve_magnitudes(&directions, &streams).unwrap(),
@@ -486,7 +486,7 @@ mod tests {
                 for i in 0..grid.rows() {
                     for j in 0..grid.cols() {
                         let sunk = grid.sea_level.is_some_and(|sea| ground[(i, j)] <= sea);
-                        let is_stream = counts[(i, j)] >= least && directions[(i, j)] != VOID && !sunk;
+                        let is_stream = counts[(i, j)] >= threshold && directions[(i, j)] != VOID && !sunk;
                         assert_eq!(streams[(i, j)], is_stream);
                         if is_stream {
                             let (a, b, _) = naive(&directions, &streams, i, j);
@@ -510,10 +510,13 @@ mod tests {
         let surface = Field::from_vec([2, 3], heights.into()).unwrap();
         let areas = Field::from_vec([2, 3], vec![100.0, 100.0, 0.0, 200.0, 500.0, 100.0]).unwrap();
         let found = compute_ksn(&directions, &surface, &areas, 10.0, 0.5).unwrap();
-        let wanted = [6.0 / 2f64.sqrt(), 1.0, f64::NAN, 0.2 * 200f64.sqrt(), 0.0, 1.0];
-        for (found, wanted) in found.as_slice().iter().zip(wanted) {
+        let expected = [6.0 / 2f64.sqrt(), 1.0, f64::NAN, 0.2 * 200f64.sqrt(), 0.0, 1.0];
+        for (found, expected) in found.as_slice().iter().zip(expected) {
             // Two roundings, and a power that is accurate to a unit in the last place.
-            assert!(found.is_nan() == wanted.is_nan() && (found.is_nan() || (found - wanted).abs() < 1e-14), "{found}");
+            assert!(
+                found.is_nan() == expected.is_nan() && (found.is_nan() || (found - expected).abs() < 1e-14),
+                "{found}"
+            );
         }
         assert!(compute_ksn(&directions, &surface, &Field::new([3, 2], 1.0), 10.0, 0.5).is_err());
     }

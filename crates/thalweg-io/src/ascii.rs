@@ -40,7 +40,7 @@ pub(super) fn read_grid(bytes: &[u8]) -> Result<Raster, String> {
     let mut samples = Vec::with_capacity(cells);
     for word in words {
         if samples.len() == cells {
-            return Err(format!("is broken: more than {cells} numbers follow (ncols × nrows)"));
+            return Err(format!("is broken: more than {cells} numbers (ncols × nrows) follow its header"));
         }
         let number: f64 = word.parse().map_err(|_| {
             let (row, column) = (samples.len() / size[1], samples.len() % size[1]);
@@ -73,7 +73,10 @@ fn parse_georeference(head: &BTreeMap<String, f64>, rows: f64) -> Result<Option<
     let south = side("yllcorner", "yllcenter", height);
     let transform = [west, width, 0.0, south + rows * height, 0.0, -height];
     if transform.iter().any(|x| !x.is_finite()) || width <= 0.0 || height <= 0.0 {
-        return Err(format!("is broken: cells of {width} × {height} at {west}, {south}"));
+        return Err(format!(
+            "is broken: its cells are {width} × {height} at {west}, {south}; all four must be finite, and the cell's \
+             sides above 0"
+        ));
     }
     Ok(Some(Georeference { transform: Some(transform), pixel: PixelIs::Area, ..Georeference::default() }))
 }

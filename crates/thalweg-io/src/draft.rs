@@ -155,14 +155,14 @@ impl Draft {
             return Ok(());
         }
         let files = self.final_paths();
-        let told = |from: &Path| {
+        let list_files = |from: &Path| {
             let path = |file: &PathBuf| to_text(file.strip_prefix(from).unwrap_or(file));
             json!(files.iter().map(path).collect::<Vec<_>>())
         };
-        self.report["files"] = told(Path::new(""));
+        self.report["files"] = list_files(Path::new(""));
         for path in &self.reports {
             // A folder may be moved, so a report names the files in or below its folder relative to it.
-            self.report["files"] = told(parent_folder(path));
+            self.report["files"] = list_files(parent_folder(path));
             let place = self.staging.temporary_path(path)?;
             write_text(&place, &format!("{:#}\n", self.report))
                 .map_err(|error| self.staging.restore_error_path(error))?;

@@ -60,8 +60,13 @@ impl<'a> Bytes<'a> {
     /// Reads a zero-terminated text.
     fn read_text(&mut self) -> Result<&'a str, String> {
         let rest = &self.all[self.at..];
-        let length = rest.iter().take(256).position(|byte| *byte == 0).ok_or("has a name that does not end")?;
-        let text = std::str::from_utf8(&rest[..length]).map_err(|_| "has a name that is not text")?;
+        let length = rest
+            .iter()
+            .take(256)
+            .position(|byte| *byte == 0)
+            .ok_or("has a channel or attribute name without an end; it may be damaged")?;
+        let text = std::str::from_utf8(&rest[..length])
+            .map_err(|_| "has a channel or attribute name that is not UTF-8 text")?;
         self.at += length + 1;
         Ok(text)
     }
@@ -126,13 +131,13 @@ fn parse_channels(value: &mut Bytes<'_>) -> Result<Vec<Channel>, String> {
         let kind = value.read_u32()?;
         value.read_bytes(4)?; // the flag `pLinear` and three reserved bytes
         if [value.read_u32()?, value.read_u32()?] != [1, 1] {
-            return Err(format!("has fewer samples than pixels in the channel {name}"));
+            return Err(format!("has fewer samples than pixels in the channel {name}, which is not supported"));
         }
         let (bytes, whole) = match kind {
             0 => (4, true),
             1 => (2, false),
             2 => (4, false),
-            _ => return Err(format!("has samples of type {kind} in the channel {name}")),
+            _ => return Err(format!("has samples of type {kind} in the channel {name}; the type must be 0, 1 or 2")),
         };
         channels.push(Channel { name: name.to_string(), bytes, whole });
     }
@@ -149,11 +154,11 @@ pub(super) fn read_heights(bytes: &[u8]) -> Result<Raster, String> {
     let number = compression.ok_or("does not state its compression")?;
     let (name, block) = COMPRESSIONS.get(usize::from(number)).copied().unwrap_or(("", None));
     let Some(block) = block else {
-        let known = "none, ZIPS, ZIP";
-        return Err(format!("is compressed by {name} (number {number}), which is not supported; allowed is {known}"));
+        let known = "none, ZIPS or ZIP";
+        return Err(format!("is compressed by {name} (number {number}), which is not supported; save it with {known}"));
     };
     let of = CHANNELS.iter().find_map(|name| channels.iter().position(|channel| channel.name == *name)).unwrap_or(0);
-    let channel = channels.get(of).ok_or("has no channel")?;
+    let channel = channels.get(of).ok_or("has no channels")?;
     let pixel: usize = channels.iter().map(|channel| channel.bytes).sum();
     // Deflate compresses by a factor of 1032 at most.
     check_size([rows, cols], pixel as u64, bytes.len(), if number == 0 { 1 } else { 1100 })?;
@@ -169,7 +174,10 @@ pub(super) fn read_heights(bytes: &[u8]) -> Result<Raster, String> {
     }
     let mut seen = vec![false; starts.len()];
     for start in starts {
-        let at = usize::try_from(start).ok().filter(|at| *at < bytes.len()).ok_or("has a block beyond its end")?;
+        let at = usize::try_from(start)
+            .ok()
+            .filter(|at| *at < bytes.len())
+            .ok_or("is truncated: a block of rows is outside the file")?;
         let mut part = Bytes { all: bytes, at };
         let row = i64::from(part.read_u32()? as i32) - i64::from(first_row);
         let length = part.read_u32()? as usize;
@@ -177,7 +185,7 @@ pub(super) fn read_heights(bytes: &[u8]) -> Result<Raster, String> {
         let row = row.ok_or("has a block of rows outside its size")?;
         // There are as many positions as blocks. If no block occurs twice, every row is therefore read.
         if std::mem::replace(&mut seen[row / block], true) {
-            return Err("has a block of rows twice".to_string());
+            return Err("contains the same block of rows twice; it may be damaged".to_string());
         }
         let count = block.min(rows - row);
         let plain = decompress_block(part.read_bytes(length)?, count * cols * pixel, number)?;
@@ -262,7 +270,10 @@ fn half_to_f32(bits: u16) -> f32 {
 pub(super) fn write_heights(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
     let [rows, cols] = raster.size;
     let Samples::F32(values) = &raster.samples else { return Ok(()) }; // cannot happen: `check_sample` has rejected other types
-    let last = |n: usize| i32::try_from(n - 1).map_err(|_| io::Error::other("is too large for an EXR file"));
+    let last = |n: usize| {
+        i32::try_from(n - 1)
+            .map_err(|_| io::Error::other("the raster has more rows or columns than an EXR file can store"))
+    };
     let window: Vec<u8> = [0, 0, last(cols)?, last(rows)?].iter().flat_map(|n| n.to_le_bytes()).collect();
     let mut head = [&MAGIC[..], &VERSION.to_le_bytes()].concat();
     let mut put = |name: &str, kind: &str, value: &[u8]| {

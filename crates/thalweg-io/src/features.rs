@@ -292,7 +292,7 @@ fn write_features(path: &FilePath, features: &[Feature], kinds: &[Feature], grid
         _ => {
             return Err(Error::invalid_file(
                 path,
-                "does not have the extension of a format for features; known are .fgb, .geojson",
+                "does not have the extension of a format for features; use .fgb or .geojson",
             ));
         }
     }
@@ -723,6 +723,6 @@ mod tests {
             assert!(said.len() == 1 && said[0].contains("no EPSG code"), "{said:?}");
         }
         let error = save_reaches(folder.path().join("a.shp"), &two(), &grid).unwrap_err().to_string();
-        assert!(error.contains(".fgb, .geojson"), "{error}");
+        assert!(error.contains("use .fgb or .geojson"), "{error}");
     }
 }

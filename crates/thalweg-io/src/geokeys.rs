@@ -79,7 +79,7 @@ pub fn from_tags(tags: &Tags) -> Result<Option<Georeference>, String> {
     // half a pixel to the north-west.
     georeference.transform = corner.map(|t| shift_transform(t, georeference.pixel, -0.5));
     if georeference.transform.is_some_and(|t| t.iter().any(|x| !x.is_finite())) {
-        return Err("is broken: its transform holds numbers that are not finite".to_string());
+        return Err("is broken: its transform contains numbers that are not finite".to_string());
     }
     Ok((georeference != Georeference::default()).then_some(georeference))
 }
@@ -130,17 +130,17 @@ pub fn find_double(georeference: &Georeference, key: u16) -> Option<f64> {
     georeference.doubles.get(usize::from(entry[3])).copied()
 }
 
-/// Returns the texts of the keys selected by `wanted`, joined by spaces. If no key refers to the texts, all text is
-/// returned for the key of the model type.
-pub fn join_key_texts(georeference: &Georeference, wanted: impl Fn(u16) -> bool) -> String {
+/// Returns the texts of the keys selected by `is_selected`, joined by spaces. If no key refers to the texts, all text
+/// is returned for the key of the model type.
+pub fn join_key_texts(georeference: &Georeference, is_selected: impl Fn(u16) -> bool) -> String {
     let ascii = georeference.ascii.as_str();
     let texts: Vec<_> = iter_keys(georeference).filter(|entry| entry[1] == ASCII).collect();
     // Some files have texts that no key refers to.
     if texts.is_empty() {
-        return if wanted(key::MODEL_TYPE) { ascii.to_string() } else { String::new() };
+        return if is_selected(key::MODEL_TYPE) { ascii.to_string() } else { String::new() };
     }
     let part = |entry: &[u16; 4]| ascii.get(usize::from(entry[3])..usize::from(entry[3]) + usize::from(entry[2]));
-    let parts = texts.iter().filter(|entry| wanted(entry[0])).filter_map(|entry| part(entry));
+    let parts = texts.iter().filter(|entry| is_selected(entry[0])).filter_map(|entry| part(entry));
     // Each text of the tag ends with a vertical bar.
     parts.map(|text| text.trim_end_matches('|')).collect::<Vec<_>>().join(" ")
 }

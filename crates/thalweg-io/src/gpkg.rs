@@ -73,8 +73,7 @@ impl GeoPackage {
     /// Returns an error with the layer's name if `collection` is not such a collection, or if there is a layer of this
     /// name already.
     pub fn add_layer(&mut self, name: &str, collection: &Value) -> Result<()> {
-        let wrong =
-            |what: &str| Error::invalid_file(&self.path, format!("layer {}: {what}", names::format_short(name)));
+        let wrong = |what: &str| Error::invalid_file(&self.path, format!("layer {} {what}", names::format_short(name)));
         let features = collection["features"].as_array().ok_or_else(|| wrong("is not a collection of features"))?;
         let rows: Option<Vec<FeatureRow<'_>>> = features.iter().map(FeatureRow::from_feature).collect();
         let rows = rows.ok_or_else(|| wrong("has a feature that is not a point, line or area"))?;

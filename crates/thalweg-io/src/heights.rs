@@ -9,42 +9,43 @@ use serde::{Deserialize, Serialize};
 use super::layer::format_cell;
 use super::{Raster, SampleType, Sidecar, Unit};
 use thalweg_core::terrain::height::NO_HEIGHT;
-use thalweg_core::{Cell, Height};
+use thalweg_core::{Cell, Height, operation};
 
 /// The heights of the lowest and highest code of a file without a scale, in metres, if nothing else is known.
 pub const DEFAULT_HEIGHT: [f64; 2] = [0.0, 1000.0];
 
-/// Properties that the file itself does not specify, or that override it.
-///
-/// # Examples
-/// A PNG without a sidecar specifies neither heights nor the cell size.
-///
-/// ```
-/// use thalweg_io::{LoadOptions, MemoryFiles, Raster, Samples, load_terrain, write_raster};
-///
-/// let files = MemoryFiles::default();
-/// write_raster(files.path("dem.png"), &Raster::new([1, 2], Samples::U16(vec![0, 65_535])))?;
-/// let options = LoadOptions { height: Some([100.0, 300.0]), cell_size: Some(5.0), ..LoadOptions::default() };
-/// let terrain = load_terrain(files.path("dem.png"), &options)?.terrain;
-/// assert_eq!(terrain.ground_metres().as_slice(), [100.0, 300.0]);
-/// assert_eq!(terrain.grid.cell, 5.0);
-/// # Ok::<(), thalweg_core::Error>(())
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LoadOptions {
-    /// The metres of the lowest and the highest code of u8 and u16 samples (PNG, R16), or of 0 and 1 in a
-    /// floating-point file; ascending, −16 000 to 16 000. `None` uses the file and its sidecar, or [`DEFAULT_HEIGHT`]
-    /// if these do not specify them. For example, `[0.0, 800.0]` makes the code 65 535 of a 16-bit PNG 800 m.
-    pub height: Option<[f64; 2]>,
-    /// The side of a cell in metres, 0.001 to 100 000; overrides the file.
-    pub cell_size: Option<f64>,
-    /// Reads ±infinity as no data; otherwise it is an error.
-    pub infinite_is_nodata: bool,
-    /// Removes the terraces of heights that are stored in coarse steps ([`remove_terraces`](super::deterrace)).
-    pub deterrace: bool,
-    /// The unit of coordinates and heights; overrides the file. Degrees stay degrees.
-    pub unit: Option<Unit>,
+operation! {
+    /// Reads an elevation model from a file. The options give what the file itself does not specify, or override it.
+    ///
+    /// # Examples
+    /// A PNG without a sidecar specifies neither heights nor the cell size.
+    ///
+    /// ```
+    /// use thalweg_io::{LoadOptions, MemoryFiles, Raster, Samples, load_terrain, write_raster};
+    ///
+    /// let files = MemoryFiles::default();
+    /// write_raster(files.path("dem.png"), &Raster::new([1, 2], Samples::U16(vec![0, 65_535])))?;
+    /// let options = LoadOptions { height: Some([100.0, 300.0]), cell_size: Some(5.0), ..LoadOptions::default() };
+    /// let terrain = load_terrain(files.path("dem.png"), &options)?.terrain;
+    /// assert_eq!(terrain.ground_metres().as_slice(), [100.0, 300.0]);
+    /// assert_eq!(terrain.grid.cell, 5.0);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
+    pub struct LoadOptions, "open", derive(Serialize, Deserialize), serde(default) {
+        /// Heights that the lowest and the highest value of unsigned 8-bit or 16-bit samples represent. By default,
+        /// those that the file or its sidecar specifies, otherwise 0 and 1000. Floating-point samples are metres; if
+        /// this option is given, they must be from 0 to 1, and it gives the heights of 0 and 1.
+        height: Option<[f64; 2]> = None, within &["min", "max"], unit "m";
+        /// Side of a cell. By default, that of the file; if the file does not specify one, 10 m, with a warning.
+        cell_size: Option<f64> = None, within 0.001..=100_000.0, unit "m";
+        /// Reads infinite samples as no data instead of refusing them.
+        infinite_is_nodata: bool = false, within .., unit "1";
+        /// Removes the terraces of heights that are stored in coarse steps, such as 8-bit heights.
+        deterrace: bool = false, within .., unit "1";
+        /// Reads coordinates and heights in this unit, even if the file specifies another. A file in degrees is refused
+        /// in any case; project it first.
+        unit: Option<Unit> = None, within .., unit "1";
+    }
 }
 
 /// Values that many files use for no data without declaring it.
@@ -170,7 +171,7 @@ pub struct HeightReading {
     /// The requested metres of the lowest and highest code, or of 0 and 1; the field after it is the range of the
     /// sidecar.
     asked: Option<[f64; 2]>,
-    beside: Option<[f64; 2]>,
+    sidecar_range: Option<[f64; 2]>,
     /// True if the file itself specifies what its samples mean.
     scaled: bool,
     /// The factor and offset from sample to metres.
@@ -187,7 +188,7 @@ impl HeightReading {
             stand_in: None,
             infinite_is_nodata: options.infinite_is_nodata,
             asked: options.height,
-            beside: sidecar.map(|sidecar| [sidecar.minimum, sidecar.maximum]),
+            sidecar_range: sidecar.map(|sidecar| [sidecar.minimum, sidecar.maximum]),
             scaled: head.scaled,
             scale: head.scale,
         }
@@ -257,7 +258,10 @@ impl HeightReading {
         // Infinities are an error unless the options read them as no data.
         if let Some((cell, value)) = look.infinite.filter(|_| !self.infinite_is_nodata) {
             let place = format_cell(cell);
-            return Err(format!("has {value} at {place}; allow infinity as no data if that is its meaning"));
+            return Err(format!(
+                "has {value} at {place}; if infinity means no data, allow it (--infinite-is-nodata, or \
+                 infinite_is_nodata in Python)"
+            ));
         }
         // Then an undeclared value for no data is looked for.
         self.stand_in = look.find_undeclared_nodata();
@@ -266,7 +270,7 @@ impl HeightReading {
         let stand_ins: u64 = stand_ins.map(|usual| usual.cells).sum();
         if let Some(value) = self.stand_in {
             warnings.push(format!(
-                "has {value} in {stand_ins} cells, far from all other heights; they are read as no data"
+                "has the value {value}, far from all other heights, in {stand_ins} cells; they are read as no data"
             ));
         }
         if look.masked > 0 {
@@ -289,7 +293,7 @@ impl HeightReading {
                         .to_string(),
                 );
             }
-            let known = self.asked.or(self.beside);
+            let known = self.asked.or(self.sidecar_range);
             let [low, high] = known.unwrap_or(DEFAULT_HEIGHT);
             if known.is_none() {
                 warnings.push(format!(
@@ -378,7 +382,7 @@ impl HeightReading {
             None => Ok(()),
             Some(k) => {
                 let place = format_cell(Cell::new(start.row + k / cols, start.col + k % cols));
-                Err(format!("has {} m at {place}: allowed is -16000 to 16000 m", metres(k)))
+                Err(format!("has {} m at {place}; heights must be -16000 to 16000 m", metres(k)))
             }
         }
     }
@@ -456,9 +460,9 @@ mod tests {
             let Samples::F32(samples) = &mut raster.samples else { unreachable!() };
             samples[157 * 3 + 4] = 99_999.0;
             raster.mask = masked.then(|| vec![true; count]);
-            let told = reading.convert_piece(&raster, Cell::new(100, 200));
-            assert_eq!(told.is_ok(), masked);
-            assert!(masked || told.unwrap_err().contains("99999 m at row 103, column 204"));
+            let result = reading.convert_piece(&raster, Cell::new(100, 200));
+            assert_eq!(result.is_ok(), masked);
+            assert!(masked || result.unwrap_err().contains("99999 m at row 103, column 204"));
         }
     }
 }

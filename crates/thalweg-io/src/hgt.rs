@@ -28,7 +28,10 @@ pub(super) fn set_transform_from_name(raster: &mut Raster, path: &Path) {
         parse_tile_name(&name).map(|MapPoint { x, y }| [x - 0.5 * step, step, 0.0, y + 1.0 + 0.5 * step, 0.0, -step]);
     raster.georeference = Some(geokeys::wgs84_points(transform));
     if transform.is_none() {
-        raster.warnings.push(format!("its name `{name}` does not contain a latitude and longitude, such as `N34W118`"));
+        raster.warnings.push(format!(
+            "has the name `{name}`, which does not contain a latitude and longitude, such as `N34W118`; it is read \
+                 without a position"
+        ));
     }
 }
 

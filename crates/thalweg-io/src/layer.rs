@@ -51,7 +51,8 @@ pub fn load_layer_at_level(path: impl Into<FilePath>, coarsest: &Grid, spec: &La
     let times = rows / want_rows;
     if !times.is_power_of_two() || [want_rows * times, want_cols * times] != raster.size {
         let problem = format!(
-            "{} is {cols} × {rows} cells (columns × rows); allowed is {want_cols} × {want_rows}, and that times 2, 4, 8 and so on",
+            "is read from {}, which is {cols} × {rows} cells (columns × rows); it must be {want_cols} × \
+             {want_rows}, or that size times a power of 2",
             path.display()
         );
         return Err(Error::invalid_layer(spec.name, problem));
@@ -76,7 +77,8 @@ fn read_layer(path: &Path, raster: Raster, grid: &Grid, spec: &LayerSpec, mask: 
         return Err(Error::invalid_layer(
             spec.name,
             format!(
-                "{} is {cols} × {rows} cells (columns × rows); the terrain is {want_cols} × {want_rows}",
+                "is read from {}, which is {cols} × {rows} cells (columns × rows); the terrain is \
+                 {want_cols} × {want_rows}",
                 path.display()
             ),
         ));
@@ -112,17 +114,20 @@ fn convert_layer_cells(
         let value = (sample * factor + offset) / full;
         let problem = match spec.cells {
             _ if mask.is_some_and(|mask| mask[k]) => return Ok(0.0),
-            _ if raster.nodata == Some(sample) || raster.is_masked(k) => "no data",
-            _ if !value.is_finite() => "a number is required",
-            CellType::Count if value.fract() != 0.0 || !(0.0..=f64::from(u32::MAX)).contains(&value) => {
-                "a whole number of 0 or more is required"
+            _ if raster.nodata == Some(sample) || raster.is_masked(k) => {
+                "this is no data, and every cell needs a value"
             }
-            CellType::Height if Height::from_metres(value).is_err() => "allowed is -16000 to 16000 m",
-            CellType::Float if !(value as f32).is_finite() => "allowed is the range of a 32-bit float",
+            _ if !value.is_finite() => "it must be a finite number",
+            CellType::Count if value.fract() != 0.0 || !(0.0..=f64::from(u32::MAX)).contains(&value) => {
+                "it must be a whole number from 0 to 4294967295"
+            }
+            CellType::Height if Height::from_metres(value).is_err() => "it must be -16000 to 16000 m",
+            CellType::Float if !(value as f32).is_finite() => "it must be within the range of a 32-bit float",
             _ => return Ok(value),
         };
         let place = format_cell(Cell::new(start.row + k / cols, start.col + k % cols));
-        Err(Error::invalid_layer(spec.name, format!("{} has {sample} at {place}: {problem}", path.display())))
+        let problem = format!("is read from {}, which has {sample} at {place}; {problem}", path.display());
+        Err(Error::invalid_layer(spec.name, problem))
     });
     Ok(match spec.cells {
         CellType::Float => {

@@ -161,7 +161,8 @@ impl Format {
         let known = Self::EXTENSIONS.into_iter().find(|(known, _)| extension.eq_ignore_ascii_case(known));
         known.map(|(_, format)| format).ok_or_else(|| {
             let known = Self::EXTENSIONS.map(|(known, _)| format!(".{known}")).join(", ");
-            Error::invalid_file(path, format!("does not have the extension of a known format; known are {known}"))
+            let what = if path.is_dir() { "is a folder" } else { "does not have the extension of a known format" };
+            Error::invalid_file(path, format!("{what}; give a file with one of the extensions {known}"))
         })
     }
 
@@ -248,9 +249,9 @@ pub fn read_raster(path: impl Into<FilePath>) -> Result<Raster> {
     }
     // The file's bytes are freed before the mask is read, so both are never in memory together.
     drop(bytes);
-    let beside = path.with_suffix(".msk");
-    if let Some(bytes) = plain::read_if_exists(&beside, MAX_BYTES)? {
-        let mask = decode_mask(&bytes, raster.size).map_err(|error| error.into_file_error(&*beside))?;
+    let mask_file = path.with_suffix(".msk");
+    if let Some(bytes) = plain::read_if_exists(&mask_file, MAX_BYTES)? {
+        let mask = decode_mask(&bytes, raster.size).map_err(|error| error.into_file_error(&*mask_file))?;
         raster.mask_out(mask);
     }
     Ok(raster)
@@ -374,7 +375,7 @@ fn check_sample(format: Format, kind: SampleType) -> Result<()> {
         return Ok(());
     }
     let known: Vec<String> = known.iter().map(ToString::to_string).collect();
-    let known = if known.is_empty() { "none, because it is read-only".to_string() } else { known.join(", ") };
+    let known = if known.is_empty() { "absent, because the format is read-only".to_string() } else { known.join(", ") };
     Err(Error::invalid_value("sample type", kind, format!("{known} ({format})")))
 }
 
@@ -385,13 +386,15 @@ fn check_size(size: [u64; 2], sample_bytes: u64, bytes: usize, ratio: u64) -> Re
     let [rows, cols] = size;
     let cells = rows.checked_mul(cols).filter(|n| (1..=MAX_CELLS).contains(n));
     let Some(cells) = cells else {
-        return Err(format!("declares {cols} × {rows} cells (columns × rows); allowed is 1 to {MAX_CELLS} in all"));
+        return Err(format!(
+            "declares {cols} × {rows} cells (columns × rows); a file may have 1 to {MAX_CELLS} in all"
+        ));
     };
     let need = cells.saturating_mul(sample_bytes);
     if need > (bytes as u64).saturating_mul(ratio) {
         return Err(format!(
-            "declares {cols} × {rows} cells (columns × rows), {need} bytes, which its {bytes} bytes cannot contain: \
-             truncated or broken"
+            "declares {cols} × {rows} cells (columns × rows) of {need} bytes in all, more than its {bytes} bytes \
+             can contain: it is truncated or broken"
         ));
     }
     // In the worst case, memory holds the samples and two temporary copies of them, and heights and a mask, for which 6

@@ -47,8 +47,8 @@ impl MapTransform {
 pub(super) fn warn_unnamed_crs(path: &Path, grid: &Grid) -> Vec<String> {
     let unnamed =
         grid.georeference.as_ref().is_some_and(geokeys::has_crs) && MapTransform::from_grid(grid).epsg.is_none();
-    let warning =
-        "has no coordinate reference system, because that of the terrain has no EPSG code; the rasters keep it";
+    let warning = "is written without a coordinate reference system, because that of the terrain has no EPSG \
+         code; the rasters keep theirs";
     unnamed.then(|| format!("{} {warning}", path.display())).into_iter().collect()
 }
 

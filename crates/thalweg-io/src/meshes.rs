@@ -89,7 +89,10 @@ pub fn draft_mesh(path: &Path, scene: &MeshScene, options: &GlbOptions) -> Resul
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let kinds = MESH_ENDINGS.map(|ending| format!(".{ending}")).join(", ");
     let kind = MeshFile::from_extension(&ending).ok_or_else(|| {
-        Error::invalid_file(path, format!("does not have the extension of a format for meshes; known are {kinds}"))
+        Error::invalid_file(
+            path,
+            format!("does not have the extension of a format for meshes; the known extensions are {kinds}"),
+        )
     })?;
     // A scene that the format cannot store is rejected before any file is created.
     let levels = scene.parts.iter().map(|part| part.levels.len()).max().unwrap_or(0);
@@ -113,8 +116,8 @@ pub fn draft_mesh(path: &Path, scene: &MeshScene, options: &GlbOptions) -> Resul
         name.ok_or_else(|| {
             Error::invalid_file(
                 path,
-                "has a name that cannot be written in a text file, which an OBJ needs for its materials; choose \
-                 another name",
+                "has a name that is not valid UTF-8 or contains control characters, and an OBJ file must name its \
+                 material file; choose another name",
             )
         })
     };

@@ -33,7 +33,7 @@ pub(super) fn read_array(bytes: &[u8]) -> Result<Raster, String> {
         "u4" => SampleType::U32,
         "f4" => SampleType::F32,
         "f8" => SampleType::F64,
-        _ => return Err(format!("has samples of type `{descr}`; supported are u1, u2, u4, i2, i4, f4, f8")),
+        _ => return Err(format!("has samples of type `{descr}`; the type must be u1, u2, u4, i2, i4, f4 or f8")),
     };
     // Bytes after the last sample are ignored.
     let cells = check_size([rows, cols], kind.bytes() as u64, data.len(), 1)?;

@@ -41,7 +41,7 @@ pub fn check_plain(path: impl Into<FilePath>) -> Result<()> {
     let path = &path.into();
     // Writing renames a finished file over the old one, which would replace a device or a pipe.
     if !path.is_in_memory() && fs::metadata(path).is_ok_and(|old| !old.is_file()) {
-        return Err(Error::invalid_file(path, "is not a regular file; the name of one is required"));
+        return Err(Error::invalid_file(path, "is not a regular file; choose another file name"));
     }
     Ok(())
 }
@@ -53,7 +53,7 @@ pub fn check_plain(path: impl Into<FilePath>) -> Result<()> {
 /// a `height.tif` in it.
 pub fn make_folder(folder: impl Into<FilePath>) -> Result<()> {
     let folder = &folder.into();
-    disk::make_folders(folder).map_err(Error::io(folder, "make the folder"))?;
+    disk::make_folders(folder).map_err(Error::io(folder, "create the folder"))?;
     check_writable(folder.join("height.tif"))
 }
 
@@ -77,7 +77,8 @@ pub fn check_terrain(path: &Path, sample: Option<SampleType>) -> Result<()> {
     let format = Format::from_path(path)?;
     let known = format.writable_types();
     if known.is_empty() {
-        return Err(Error::unsupported(format_path(path), format!("cannot be written: {format} is only read")));
+        let problem = format!("cannot be written, because {format} files can only be read; write .tif");
+        return Err(Error::unsupported(format_path(path), problem));
     }
     if let Some(sample) = sample.filter(|sample| !known.contains(sample)) {
         return Err(Error::unsupported(

@@ -7,6 +7,7 @@ use super::{FilePath, write_atomically};
 use thalweg_core::{Error, Result, Terrain};
 use thalweg_models::process::forest::Forest;
 use thalweg_render::pictures::bands::ShadedMap;
+use thalweg_render::pictures::drawn_land::DrawnLand;
 use thalweg_render::pictures::picture::Picture;
 use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
 use thalweg_render::pictures::water::Water;
@@ -48,7 +49,7 @@ pub fn save_shaded(path: impl Into<FilePath>, mut map: ShadedMap<'_>) -> Result<
     met.map_or(written, Err)
 }
 
-/// Draws a shaded map of a terrain with its water and trees into a PNG. The water and trees of `options` are ignored.
+/// Draws a shaded map of a terrain with its water and trees into a PNG.
 ///
 /// # Errors
 /// Returns the errors of [`save_picture`], of [`draw_map`], and of [`Forest::read`] for the terrain's table of trees.
@@ -62,15 +63,13 @@ pub fn save_shaded(path: impl Into<FilePath>, mut map: ShadedMap<'_>) -> Result<
 /// use thalweg_render::pictures::shade::ShadeOptions;
 ///
 /// let files = MemoryFiles::default();
-/// save_map(files.path("map.png"), &Terrain::new(Grid::new([16, 24], 10.0)?), ShadeOptions::default())?;
+/// save_map(files.path("map.png"), &Terrain::new(Grid::new([16, 24], 10.0)?), &ShadeOptions::default())?;
 /// let png = files.get("map.png").unwrap();
 /// assert_eq!(Picture::decode_png(Cursor::new(&*png)).unwrap().size(), [16, 24]);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn save_map(path: impl Into<FilePath>, terrain: &Terrain, options: ShadeOptions<'_>) -> Result<()> {
+pub fn save_map(path: impl Into<FilePath>, terrain: &Terrain, options: &ShadeOptions) -> Result<()> {
     let forest = Forest::read(terrain)?;
-    save_picture(
-        path,
-        &draw_map(terrain, &ShadeOptions { water: Water::from_terrain(terrain), trees: forest.trees(), ..options })?,
-    )
+    let land = DrawnLand { water: Water::from_terrain(terrain), trees: forest.trees(), ..terrain.into() };
+    save_picture(path, &draw_map(land, options)?)
 }

@@ -46,7 +46,7 @@ pub(super) fn read_image(bytes: &[u8]) -> Result<Raster, String> {
         raster.warnings.push("has an alpha channel, which is ignored".to_string());
     }
     if levels < 8 {
-        raster.warnings.push(format!("has only {levels} bits"));
+        raster.warnings.push(format!("stores only {levels} bits per sample, so its heights form coarse terraces"));
     }
     Ok(raster)
 }
@@ -59,7 +59,9 @@ fn check_palette(info: &Info<'_>) -> Result<(), String> {
     let bytes = info.palette.as_ref().map_or(0, |palette| palette.len());
     // The palette may have fewer entries than the bit depth allows; pixels beyond it are black.
     if bytes == 0 || !bytes.is_multiple_of(3) || bytes > 3 * 256 {
-        return Err(format!("cannot be decoded: its palette has {bytes} bytes; allowed is 3 to 768, three per colour"));
+        return Err(format!(
+            "cannot be decoded: its palette has {bytes} bytes; it must have 3 to 768, three per colour"
+        ));
     }
     Ok(())
 }

@@ -209,7 +209,8 @@ impl Samples {
         };
         // Memory is reserved with a check, so a lack of memory becomes an error.
         each!(&mut samples, v => {
-            v.try_reserve_exact(n).map_err(|_| format!("needs memory for {n} samples of {} bytes", kind.bytes()))?;
+            v.try_reserve_exact(n)
+                .map_err(|_| format!("has {n} samples of {} bytes, which do not fit in memory", kind.bytes()))?;
             v.resize(n, Default::default());
         });
         Ok(samples)

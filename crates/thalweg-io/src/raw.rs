@@ -26,8 +26,8 @@ pub(super) fn read_samples(bytes: &[u8], kind: SampleType, sidecar: Option<&Side
         }
     };
     // The bytes must be exactly those of the size, because a headerless file has no other sign of a wrong size.
-    let told = check_size(size.map(|n| n as u64), kind.bytes() as u64, bytes.len(), 1)?;
-    if told != count {
+    let cell_count = check_size(size.map(|n| n as u64), kind.bytes() as u64, bytes.len(), 1)?;
+    if cell_count != count {
         return Err(format!("has {count} samples; its sidecar states {} × {} (columns × rows)", size[1], size[0]));
     }
     let samples = Samples::from_bytes(kind, bytes, sidecar.is_some_and(|s| s.byte_order == ByteOrder::Big));

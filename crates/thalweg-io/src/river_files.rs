@@ -50,7 +50,8 @@ pub fn max_document_bytes(grid: &Grid) -> u64 {
 /// and one width per point; if reaches are impossible: more than 2 cells outside the terrain, beyond ±20 000 m, wider
 /// than the terrain, or more than it has space for.
 pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<RiverReach>, String> {
-    let document: Document<ReachFeature> = parse_json(text, "is not a reach as `rivers` writes it")?;
+    let document: Document<ReachFeature> =
+        parse_json(text, "is not a GeoJSON file of reaches as `thalweg rivers` writes it")?;
     let place = MapTransform::from_grid(grid);
     let written =
         document.features.into_iter().map(|river| river.properties.into_reach(&river.geometry.coordinates, &place));
@@ -65,11 +66,12 @@ pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<RiverReach>, String
 /// # Errors
 /// Returns an error if the document is not a list of lakes, or if a level is beyond ±20 000 m.
 pub fn parse_lakes(text: &[u8]) -> Result<Vec<Lake>, String> {
-    let document: Document<LakeFeature> = parse_json(text, "is not a lake as `rivers` writes it")?;
+    let document: Document<LakeFeature> =
+        parse_json(text, "is not a GeoJSON file of lakes as `thalweg rivers` writes it")?;
     let lakes = document.features.into_iter().map(|feature| {
         let LakeProperties { id, level_m: level, runoff } = feature.properties;
         if level.abs() > LEVELS {
-            return Err(format!("lake {id} has its level at {level} m; allowed is -{LEVELS} to {LEVELS}"));
+            return Err(format!("lake {id} has its level at {level} m; it must be -{LEVELS} to {LEVELS} m"));
         }
         Ok(Lake { id, level, runoff: Some(runoff), ..Lake::default() })
     });
@@ -92,9 +94,9 @@ pub struct NetworkHeader {
 /// # Errors
 /// Returns an error if the bytes are not such a file, or if there are more than 10 000 mouths.
 pub fn parse_about(text: &[u8]) -> Result<NetworkHeader, String> {
-    let about: NetworkHeader = parse_json(text, "is not a description of a network as `rivers` writes it")?;
+    let about: NetworkHeader = parse_json(text, "is not a description of a network as `thalweg rivers` writes it")?;
     if about.mouths.len() > MOUTHS {
-        return Err(format!("has {} mouths; allowed is up to {MOUTHS}", about.mouths.len()));
+        return Err(format!("has {} mouths; at most {MOUTHS} are allowed", about.mouths.len()));
     }
     Ok(about)
 }
@@ -145,12 +147,12 @@ impl<'de> Deserialize<'de> for Coordinates {
         impl<'de> Visitor<'de> for CoordinatesVisitor {
             type Value = Coordinates;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a point, two numbers or more")
+                f.write_str("a point of two or more numbers")
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<Coordinates, A::Error> {
                 let mut next = |at| {
                     let number = numbers.next_element::<f64>()?;
-                    number.ok_or_else(|| serde::de::Error::invalid_length(at, &"a point, two numbers or more"))
+                    number.ok_or_else(|| serde::de::Error::invalid_length(at, &"a point of two or more numbers"))
                 };
                 let point = Coordinates(MapPoint::new(next(0)?, next(1)?));
                 while numbers.next_element::<IgnoredAny>()?.is_some() {}
@@ -194,8 +196,8 @@ impl ReachProperties {
             let id = self.id;
             let [surfaces, beds, widths] = counts;
             return Err(format!(
-                "reach {id} has {} points, {surfaces} surfaces, {beds} beds and {widths} widths; equal numbers are \
-                 required, at least two",
+                "reach {id} has {} points, {surfaces} surfaces, {beds} beds and {widths} widths; it must \
+                 have two or more points, and one surface, bed and width for each",
                 line.len()
             ));
         }
@@ -203,7 +205,8 @@ impl ReachProperties {
         let snapped = |place: Cell<f64>| place.map(|x| (x * SNAP).round() / SNAP);
         let end = ReachEnd::from_name(&self.ends).ok_or_else(|| {
             let (id, word) = (self.id, plain::clip_text(&self.ends));
-            format!("reach {id} ends in `{word}`; allowed are {}", ReachEnd::ALL.map(ReachEnd::as_str).join(", "))
+            let known = ReachEnd::ALL.map(ReachEnd::as_str).join(", ");
+            format!("reach {id} ends in `{word}`; the end must be one of {known}")
         })?;
         Ok(RiverReach {
             id: self.id,
@@ -231,21 +234,25 @@ fn check_plausible(reach: &RiverReach, grid: &Grid) -> Result<(), String> {
         if !inside(0) || !inside(1) {
             let (Cell { row: i, col: j }, [rows, cols]) = (place, grid.size);
             return Err(format!(
-                "reach {id} leaves the terrain at vertex {at}: row {i:.1}, column {j:.1} of {rows} × {cols} (rows × columns)"
+                "reach {id} leaves the terrain at vertex {at} (row {i:.1}, column {j:.1}); the terrain is {rows} × \
+                 {cols} cells (rows × columns)"
             ));
         }
     }
     let wrong = |levels: &[f64]| levels.iter().position(|level| level.abs() > LEVELS);
     for (name, levels) in [("surface", &reach.surface), ("bed", &reach.bed)] {
         if let Some(at) = wrong(levels) {
-            return Err(format!("reach {id} has its {name} at {} m at vertex {at}; allowed is ±{LEVELS}", levels[at]));
+            let level = levels[at];
+            return Err(format!(
+                "reach {id} has its {name} at {level} m at vertex {at}; it must be -{LEVELS} to {LEVELS} m"
+            ));
         }
     }
     // No river is wider than half of the terrain's perimeter.
     let most = (grid.rows() + grid.cols()) as f64 * grid.cell;
     if let Some(at) = reach.width.iter().position(|width| !(0.0..=most).contains(width)) {
         return Err(format!(
-            "reach {id} is {} m wide at vertex {at}; allowed is 0 to {most} on this terrain",
+            "reach {id} is {} m wide at vertex {at}; the width must be 0 to {most} m on this terrain",
             reach.width[at]
         ));
     }
@@ -263,12 +270,13 @@ fn check_crowding(reaches: &[RiverReach], grid: &Grid) -> Result<(), String> {
         wide += reach.width.iter().map(|width| width / grid.cell + 1.0).sum::<f64>();
     }
     // The limits are proportional to the number of cells; the constants allow for small terrains.
-    for (what, found, most) in
-        [("long", long, 4.0 * cells + 1e5), ("wide, vertex by vertex,", wide, 16.0 * cells + 1e6)]
-    {
+    for (what, found, most) in [
+        ("long in all", long, 4.0 * cells + 1e5),
+        ("wide in all, summed over their vertices", wide, 16.0 * cells + 1e6),
+    ] {
         if found > most {
             return Err(format!(
-                "has reaches that are {found:.0} cells {what} in all; allowed is {most:.0} on this terrain"
+                "has reaches that are {found:.0} cells {what}; at most {most:.0} are allowed on this terrain"
             ));
         }
     }
@@ -349,11 +357,11 @@ mod tests {
             (good(), json!({"widths_m": [-1.0, 1.0]}), "-1 m wide at vertex 0"),
             (good(), json!({"beds_m": [0.0, -1e9]}), "bed at -1000000000 m"),
             (good(), json!({"beds_m": [0.0]}), "1 beds"),
-            (good(), json!({"id": 5_000_000_000u64}), "is not a reach"),
-            (good(), json!({"ends": 5}), "is not a reach"),
+            (good(), json!({"id": 5_000_000_000u64}), "is not a GeoJSON file of reaches"),
+            (good(), json!({"ends": 5}), "is not a GeoJSON file of reaches"),
             (good(), json!({"ends": "ditch"}), "ends in `ditch`"),
-            (json!([[15.0], [1.0, 2.0]]), json!({}), "is not a reach"),
-            (json!([15.0, 2.0]), json!({}), "is not a reach"),
+            (json!([[15.0], [1.0, 2.0]]), json!({}), "is not a GeoJSON file of reaches"),
+            (json!([15.0, 2.0]), json!({}), "is not a GeoJSON file of reaches"),
             (json!([]), json!({}), "0 points"),
         ] {
             let message = refusal(line, change);

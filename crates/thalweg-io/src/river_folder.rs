@@ -11,6 +11,7 @@ use super::rivers::save_network;
 use super::{Draft, MapPixels, Saved, output, save_picture, save_world_file, write_atomically};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Error, Field, Height, Result, Size, Terrain};
+use thalweg_render::pictures::drawn_land::DrawnLand;
 use thalweg_render::pictures::picture::{Picture, size_within};
 use thalweg_render::pictures::rivers::draw_lines;
 use thalweg_render::pictures::shade::{SCREEN, ShadeOptions, draw_map};
@@ -166,7 +167,7 @@ pub fn river_map(terrain: &Terrain, network: &Network) -> Result<Picture> {
     for [rows, cols] in [network.size, network.lake.size()] {
         let [want_rows, want_cols] = terrain.grid.size;
         if [rows, cols] != [want_rows, want_cols] {
-            let allowed = format!("{want_rows} × {want_cols} (the terrain)");
+            let allowed = format!("{want_rows} × {want_cols} (rows × columns), the size of the terrain");
             return Err(Error::invalid_value("network", format!("{rows} × {cols} cells"), allowed));
         }
     }
@@ -189,8 +190,8 @@ pub fn river_map(terrain: &Terrain, network: &Network) -> Result<Picture> {
         level.map_or(Height::ZERO, |level| Height(level.0.saturating_sub(drawn.ground[(i, j)].0)).max(Height::ZERO))
     });
     let water = Water { pools: Some(&lakes), ..Water::default() };
-    let options = ShadeOptions { water, max_size: Some(SCREEN), ..ShadeOptions::default() };
-    let mut map = draw_map(&drawn, &options)?;
+    let land = DrawnLand { water, ..(&drawn).into() };
+    let mut map = draw_map(land, &ShadeOptions { max_size: Some(SCREEN), ..ShadeOptions::default() })?;
     let pixels = [0, 1].map(|k| map.size()[k] as f64 / drawn.grid.size[k] as f64);
     let place = |at: Cell<f64>| Cell::from_axes(|k| (((at[k] - 0.5) / step[k] + 0.5) * pixels[k]) as f32);
     let metres = network.cell * step[1] / pixels[1];
@@ -247,7 +248,7 @@ mod tests {
         let (_, mut network, _) = valley([30, 17]);
         let (terrain, ..) = valley([29, 17]);
         let said = river_map(&terrain, &network).err().unwrap().to_string();
-        assert_eq!(said, "network = 30 × 17 cells: allowed is 29 × 17 (the terrain)");
+        assert_eq!(said, "network = 30 × 17 cells: must be 29 × 17 (rows × columns), the size of the terrain");
         network.size = [29, 17];
         assert!(river_map(&terrain, &network).is_err());
     }

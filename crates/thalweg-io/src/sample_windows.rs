@@ -11,7 +11,7 @@ impl Samples {
     /// # Errors
     /// Returns an error if there is not enough memory.
     pub fn filled(kind: SampleType, n: usize, value: f64) -> Result<Self> {
-        let mut samples = Self::zeros(kind, n).map_err(|problem| Error::invalid_value("samples", n, problem))?;
+        let mut samples = Self::zeros(kind, n).map_err(|_| samples_too_large(kind, n))?;
         each!(&mut samples, v => v.fill(Nearest::nearest(value)));
         Ok(samples)
     }
@@ -48,8 +48,8 @@ impl Samples {
     /// or does not fit into memory.
     pub fn copy_window(&self, size: Size, window: CellRect) -> Result<Self> {
         check_window_bounds(size, window)?;
-        let mut cut = Self::zeros(self.kind(), window.size()[0] * window.size()[1])
-            .map_err(|problem| Error::invalid_value("window", window.size()[0] * window.size()[1], problem))?;
+        let count = window.size()[0] * window.size()[1];
+        let mut cut = Self::zeros(self.kind(), count).map_err(|_| samples_too_large(self.kind(), count))?;
         cut.paste(window.size(), CellRect::new([0, 0], window.size()), self, size, window.start)?;
         Ok(cut)
     }
@@ -103,6 +103,15 @@ pub fn check_window_bounds(size: Size, window: CellRect) -> Result<()> {
     let Cell { row: i, col: j } = window.start;
     let value = format!("{} × {} cells from row {i}, column {j}", window.size()[0], window.size()[1]);
     Err(Error::invalid_value("window", value, format!("a window inside {} × {} (rows × columns)", size[0], size[1])))
+}
+
+/// Makes the error for `count` samples for which there is no memory.
+fn samples_too_large(kind: SampleType, count: usize) -> Error {
+    Error::TooLarge {
+        what: format!("{count} samples"),
+        need: format!("{} bytes of memory", count.saturating_mul(kind.bytes())),
+        have: "fewer".to_string(),
+    }
 }
 
 #[cfg(test)]

@@ -143,7 +143,10 @@ fn save_counts(path: &FilePath, terrain: &Terrain, name: &str, counts: &Field<u3
     let is_missing = |k: usize| mask.is_some_and(|mask| mask[k]);
     let most = (0..counts.len()).filter(|k| !is_missing(*k)).map(|k| counts[k]).max();
     if mask.is_some() && most == Some(u32::MAX) {
-        return Err(Error::invalid_layer(name, format!("has {}, the code for no data in a file", u32::MAX)));
+        return Err(Error::invalid_layer(
+            name,
+            format!("contains {}, the value that marks no data in a file", u32::MAX),
+        ));
     }
     // The highest code of the type is reserved for no data, so 8 bits suffice for counts below 255.
     let is_small = most.is_none_or(|most| most < u32::from(u8::MAX));
@@ -209,7 +212,7 @@ impl RasterValues<'_> {
         let kind = options.sample.or(format.writable_types().first().copied()).unwrap_or(SampleType::I16);
         check_sample(format, kind)?;
         let Some(range) = self.range else {
-            return Err(Error::invalid_file(path, "is not written: no cell has data"));
+            return Err(Error::invalid_file(path, "is not written, because no cell has data"));
         };
         let mut warnings = Vec::new();
         // Floating-point types store the values themselves; unsigned types of 8 and 16 bits store codes, which a
@@ -224,7 +227,7 @@ impl RasterValues<'_> {
                 return Err(Error::invalid_value(
                     "sample type",
                     kind,
-                    "f32, f64, u16, u8 (whole metres lose the slopes)",
+                    "f32, f64, u16 or u8, because whole metres lose the slopes",
                 ));
             }
         };
@@ -271,8 +274,8 @@ impl RasterValues<'_> {
         warnings: &mut Vec<String>,
     ) -> f64 {
         // Rounded to 32 bits, a height may become equal to a value that it differed from.
-        let held = |v: f64| if kind == SampleType::F32 { f64::from(v as f32) } else { v };
-        let taken = |v: f64| (held(low)..=held(high)).contains(&held(v));
+        let rounded = |v: f64| if kind == SampleType::F32 { f64::from(v as f32) } else { v };
+        let taken = |v: f64| (rounded(low)..=rounded(high)).contains(&rounded(v));
         let free = NODATA.into_iter().find(|v| !taken(*v)).unwrap_or(f64::NAN);
         match asked {
             Some(value) if !taken(value) => value,
@@ -389,7 +392,7 @@ mod tests {
         let path = folder.path().join("a.tif");
         let counts = Cells::Count(Field::from_fn([1, 4], |_, j| if j == 1 { u32::MAX } else { 7 }));
         let said = save_layer(&path, &holed(), "marks", &counts).unwrap_err().to_string();
-        assert!(said.contains("has 4294967295") && !path.exists(), "{said}");
+        assert!(said.contains("contains 4294967295") && !path.exists(), "{said}");
         save_layer(&path, &Terrain { nodata: None, ..holed() }, "marks", &counts).unwrap();
         assert_eq!(read_raster(&path).unwrap().samples.get(1), f64::from(u32::MAX));
     }

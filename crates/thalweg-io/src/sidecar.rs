@@ -208,12 +208,12 @@ impl Sidecar {
         let range = [sidecar.minimum, sidecar.maximum];
         if range.iter().any(|x| !x.is_finite()) || range[0] > range[1] {
             return Err(refuse(format!(
-                "has the minimum {} and the maximum {}: allowed are finite numbers in rising order",
+                "has the minimum {} and the maximum {}; they must be finite numbers in rising order",
                 range[0], range[1]
             )));
         }
         if !(1e-3..=1e5).contains(&sidecar.cell_size) {
-            return Err(refuse(format!("has cell_size = {} m: allowed is 0.001 to 100000", sidecar.cell_size)));
+            return Err(refuse(format!("has cell_size = {} m: must be 0.001 to 100000", sidecar.cell_size)));
         }
         Ok(sidecar)
     }

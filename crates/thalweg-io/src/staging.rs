@@ -198,7 +198,9 @@ pub fn check_unclaimed(dir: impl Into<FilePath>, report: &str, names: &[String])
         let named = list_world_files(&dir.join(other), always);
         if let Some(name) = names.iter().find(|name| named.contains(*name)) {
             // A file that two reports list would be removed by the run that replaces either of them.
-            let problem = format!("already contains {name}, which {other} lists; choose another folder");
+            let problem = format!(
+                "already contains {name}, which belongs to another result (see {other}); choose another folder"
+            );
             return Err(Error::invalid_file(dir, problem));
         }
     }

@@ -118,7 +118,7 @@ pub fn convert_to_terrain(
     if options.deterrace {
         match step {
             Some(step) => deterrace::remove_terraces(&mut ground, nodata.as_ref(), step),
-            None => warnings.push("has no terraces to smooth".to_string()),
+            None => warnings.push("has no terraces, so `deterrace` changes nothing".to_string()),
         }
     }
     let terrain = Terrain { nodata, ..Terrain::from_ground(grid, ground)? };
@@ -211,7 +211,9 @@ pub fn determine_cell_size(
         (Err(problem), None) => return Err(refuse(problem)),
     };
     if georeference.transform.is_none() && options.cell_size.is_none() {
-        return Err(refuse("does not state a cell size; give it in metres".into()));
+        return Err(refuse(
+            "does not state a cell size; give it in metres (--cell-size, or cell_size in Python)".into(),
+        ));
     }
     let (mut warnings, mut overridden) = (Vec::new(), Vec::new());
     let cell =
@@ -260,7 +262,9 @@ fn cell_size(
     if let Some(cell) = options.cell_size.or(sidecar.map(|s| s.cell_size)) {
         return Ok(cell);
     }
-    warnings.push(format!("does not state a cell size; {DEFAULT_CELL} m is used (give the cell size to change it)"));
+    warnings.push(format!(
+        "does not state a cell size; {DEFAULT_CELL} m is used (to change it, give --cell-size, or cell_size in Python)"
+    ));
     Ok(DEFAULT_CELL)
 }
 

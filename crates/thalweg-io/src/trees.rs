@@ -58,7 +58,7 @@ pub fn save_trees(path: impl Into<FilePath>, trees: &[Tree], terrain: &Terrain) 
         _ => {
             return Err(Error::invalid_file(
                 path,
-                "does not have the extension of a format for points; known are .csv, .geojson",
+                "does not have the extension of a format for points; use .csv or .geojson",
             ));
         }
     };
@@ -162,7 +162,7 @@ pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<T
     let column = |name: &str| head.iter().position(|known| known == name);
     let needed = |name: &str| {
         let problem = format!(
-            "is not a table of trees: its first line has no column `{name}`; required are x, y, kind, height_m"
+            "is not a table of trees: its first line has no column `{name}`; x, y, kind and height_m are required"
         );
         column(name).ok_or_else(|| Error::invalid_file(path, problem))
     };
@@ -173,7 +173,7 @@ pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<T
     while let Some(count) = next(&mut table, &mut cells, path)? {
         let wrong = |what: &str, at: usize, allowed: &str| {
             let value = names::format_short(cells.get(at).unwrap_or_default());
-            Error::invalid_file(path, format!("line {count}: {what} `{value}`; allowed is {allowed}"))
+            Error::invalid_file(path, format!("line {count}: {what} is `{value}`; it must be {allowed}"))
         };
         let number = |what: &str, at: usize| {
             let value = cells.get(at).and_then(|text| text.parse::<f64>().ok()).filter(|value| value.is_finite());
@@ -184,7 +184,7 @@ pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<T
             let value = cells.get(at).and_then(|text| text.parse::<u64>().ok()).filter(|n| *n < 1 << 62);
             value.ok_or_else(|| wrong(what, at, "a whole number"))
         };
-        let known = || KINDS.map(|kind| kind.name).join(", ");
+        let known = || format!("one of {}", KINDS.map(|kind| kind.name).join(", "));
         let named = cells.get(kind).and_then(forest::find_kind).ok_or_else(|| wrong("kind", kind, &known()))?;
         let tall = number("height_m", height)?;
         let point = MapPoint::new(number("x", x)?, number("y", y)?);
@@ -322,10 +322,11 @@ mod tests {
         assert!(refusal("").contains("no column `x`"));
         assert!(refusal("x,y,kind\n").contains("no column `height_m`"));
         assert!(
-            refusal("x,y,kind,height_m\n1,-2,palm,3\n").contains("line 2: kind `palm`; allowed is conifer, broadleaf")
+            refusal("x,y,kind,height_m\n1,-2,palm,3\n")
+                .contains("line 2: kind is `palm`; it must be one of conifer, broadleaf")
         );
-        assert!(refusal("x,y,kind,height_m\n1,-2,reed,3\n1,b,reed,3\n").contains("line 3: y `b`"));
-        assert!(refusal("x,y,kind,height_m\n1,-2,reed\n").contains("line 2: height_m ``"));
+        assert!(refusal("x,y,kind,height_m\n1,-2,reed,3\n1,b,reed,3\n").contains("line 3: y is `b`"));
+        assert!(refusal("x,y,kind,height_m\n1,-2,reed\n").contains("line 2: height_m is ``"));
         assert!(refusal("x,y,kind,height_m\n1,-2,reed,NaN\n").contains("a number"));
         assert!(refusal("id,x,y,kind,height_m\n-1,1,-2,reed,2\n").contains("a whole number"));
         assert!(refusal(&"x,".repeat(5000)).contains("more than 4096 bytes"));
@@ -334,10 +335,10 @@ mod tests {
         std::fs::write(&path, "height_m,kind,y,x\r\n2.4,reed,-15.5,7\r\n\r\n").unwrap();
         let (trees, _) = load_trees(&path, &land(None).grid).unwrap();
         assert_eq!((trees.len(), trees[0].cell, trees[0].kind().name), (1, Cell::new(1, 0), "reed"));
-        assert!(refusal("\r\n \r\nx,y,kind,height_m\r\n\r\n1,-2,palm,3\r\n").contains("line 5: kind `palm`"));
+        assert!(refusal("\r\n \r\nx,y,kind,height_m\r\n\r\n1,-2,palm,3\r\n").contains("line 5: kind is `palm`"));
         // As saved by a spreadsheet: quoted cells and a byte order mark at the beginning.
         let text = "\u{feff}\"x\",\"y\",\"kind\",\"height_m\",\"note\"\r\n7,-15.5,\"reed\",\"2.4\",\"a, b\"\r\n1,-2,palm,3,\r\n";
-        assert!(refusal(text).contains("line 3: kind `palm`"));
+        assert!(refusal(text).contains("line 3: kind is `palm`"));
         std::fs::write(&path, text.replace("palm", "reed")).unwrap();
         let (trees, _) = load_trees(&path, &land(None).grid).unwrap();
         assert_eq!((trees.len(), trees[0].cell, trees[0].number, trees[1].number), (2, Cell::new(1, 0), 0, 1));

@@ -23,7 +23,8 @@ pub fn zip_files(files: &[(PathBuf, Arc<[u8]>)]) -> Result<Vec<u8>> {
     memory::check_memory("an archive", bytes)?;
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, bytes) in files {
-        let name = archive_name(path).ok_or_else(|| Error::invalid_file(path, "is a path out of the archive"))?;
+        let name = archive_name(path)
+            .ok_or_else(|| Error::invalid_file(path, "leads out of the archive; use a relative path without .."))?;
         let is_packed = path.extension().is_some_and(|ending| PACKED.iter().any(|packed| ending == *packed));
         let method = if is_packed { CompressionMethod::Stored } else { CompressionMethod::Deflated };
         let options = SimpleFileOptions::default().compression_method(method);

@@ -199,8 +199,8 @@ mod tests {
                 for &j in lines.iter().filter(|j| odd(**j) != odd(i)) {
                     let column = (i.checked_sub(step).map(|n| z[n][j]), z.get(i + step).map(|row| row[j]));
                     let row = (j.checked_sub(step).map(|w| z[i][w]), z[i].get(j + step).copied());
-                    let (ends, beside) = if odd(j) { (row, column) } else { (column, row) };
-                    let all = [ends.0, ends.1, beside.0, beside.1];
+                    let (ends, sides) = if odd(j) { (row, column) } else { (column, row) };
+                    let all = [ends.0, ends.1, sides.0, sides.1];
                     let used = if lattice.rule == LatticeRule::Midpoint { &all[..2] } else { &all[..] };
                     let [two, more] = [&used[..2], &used[2..]].map(|part| part.iter().flatten().sum::<f32>());
                     z[i][j] = (two + more) / used.iter().flatten().count() as f32 + shift(i, j);

@@ -36,7 +36,8 @@ macro_rules! numbers {
                     return Ok(Self::$name(array));
                 })*
                 let kind = array.getattr("dtype").map_or_else(|_| array.get_type().to_string(), |dtype| dtype.to_string());
-                Err(PyTypeError::new_err(format!("an array of {kind}: allowed are two-dimensional arrays of numbers")))
+                let problem = format!("an array of {kind} is not supported; give a two-dimensional array of numbers");
+                Err(PyTypeError::new_err(problem))
             }
 
             fn size(&self) -> [usize; 2] {

@@ -7,7 +7,7 @@ use thalweg_core::Error;
 use thalweg_core::declare::operation::{Arity, OptionKind, OptionSpec, WorkForm, options_for};
 use thalweg_core::declare::params::{Param, ParamKind, Value};
 use thalweg_core::terrain::LayerSpec;
-use thalweg_export::export_operations;
+use thalweg_export::find_operation;
 use thalweg_models::model::{Family, Model};
 use thalweg_models::rocks::ROCKS;
 use thalweg_sim::presets::PRESETS;
@@ -21,6 +21,8 @@ pub enum PythonValue {
     Whole(u32),
     Switch(bool),
     Word(&'static str),
+    Sizes((u64, u64)),
+    Pair((f64, f64)),
 }
 
 pub fn value_to_python(value: Value) -> PythonValue {
@@ -131,6 +133,7 @@ fn python_type(option: &OptionSpec) -> String {
     let one = match option.kind {
         OptionKind::Switch => "bool".to_string(),
         OptionKind::Number { .. } => "float".to_string(),
+        OptionKind::NumberOr { word, .. } => format!("float or \"{word}\""),
         OptionKind::Count { .. } => "int".to_string(),
         OptionKind::OneOf(numbers) => numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" or "),
         OptionKind::Choice(words) => words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(", "),
@@ -162,6 +165,14 @@ fn convert_default(option: &OptionSpec) -> Option<PythonValue> {
         (Json::String(default), OptionKind::Choice(words)) => {
             words.iter().find(|(word, _)| word == default).map(|(word, _)| PythonValue::Word(word))
         }
+        (Json::Array(numbers), OptionKind::Size) => match numbers.as_slice() {
+            [rows, cols] => rows.as_u64().zip(cols.as_u64()).map(PythonValue::Sizes),
+            _ => None,
+        },
+        (Json::Array(numbers), OptionKind::Numbers(_)) => match numbers.as_slice() {
+            [first, second] => first.as_f64().zip(second.as_f64()).map(PythonValue::Pair),
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -169,13 +180,10 @@ fn convert_default(option: &OptionSpec) -> Option<PythonValue> {
 /// Returns the declaration of the operation `name`, with the options that have an effect with arrays, or with a store.
 #[pyfunction]
 pub fn operation(name: &str, in_store: bool) -> PyResult<OperationPage> {
-    let operations = export_operations();
-    let found = operations.iter().find(|operation| operation.name() == name);
-    let unknown = || to_python_error(Error::unknown_name("operation", name, operations.iter().map(|one| one.name())));
-    let operation = found.ok_or_else(unknown)?;
+    let operation = find_operation(name).map_err(to_python_error)?;
     // Some options have no effect on arrays in memory, others none in a store, so each function offers its own.
     let form = if in_store { WorkForm::Store } else { WorkForm::Arrays };
-    let options = options_for(&**operation, form).into_iter().map(|option| DeclaredOption {
+    let options = options_for(&*operation, form).into_iter().map(|option| DeclaredOption {
         name: option.name,
         meaning: option.meaning,
         unit: option.unit,

@@ -1,12 +1,17 @@
-//! `export`: writes a terrain as files for another program.
+//! `export` and `mesh`: write a terrain as files for another program.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use thalweg_core::declare::operation::{Operation as _, WorkForm};
 use thalweg_export::export::{Export, ExportOptions, ExportTarget, TARGETS};
+use thalweg_export::mesh_file::{MeshFileOptions, write_mesh};
 use thalweg_io::LoadOptions;
+use thalweg_models::process::forest::Forest;
+use thalweg_models::rocks::Rock;
+use thalweg_render::products::textures::{GroundCover, TextureRules};
 
 use crate::error::to_python_error;
 use crate::land::Terrain;
@@ -65,4 +70,22 @@ pub fn export(
     let done = run_on_pool(py, || export.finish())?;
     said.extend(done.warnings);
     Ok((done.manifest.to_string(), said))
+}
+
+/// Writes a terrain as a mesh; returns the files and warnings. `options` are those of the operation `mesh`.
+#[pyfunction]
+pub fn mesh(
+    py: Python<'_>,
+    terrain: &Terrain,
+    path: PathBuf,
+    options: &Bound<'_, PyDict>,
+) -> PyResult<(Vec<PathBuf>, Vec<String>)> {
+    let (ground, options) = (&terrain.0, parse_operation::<MeshFileOptions>(options)?);
+    options.check_form(WorkForm::Arrays, |option| option.name.to_string()).map_err(to_python_error)?;
+    let report = run_on_pool(py, || {
+        let forest = Forest::read(ground)?;
+        let cover = || GroundCover::from_terrain(ground, &TextureRules::default(), Rock::usual());
+        write_mesh(&path, ground, forest.trees(), cover, &options, &[])
+    })?;
+    Ok((report.files, report.warnings))
 }

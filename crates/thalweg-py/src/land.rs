@@ -16,7 +16,7 @@ use thalweg_models::models::Models;
 use crate::array::{self, array_size, build_terrain, heights_to_array, to_layer_cells};
 use crate::error::{make_map_error, to_python_error};
 use crate::pool::run_on_pool;
-use crate::recipe::{edges_to_words, parse_edges};
+use crate::recipe::{edges_to_words, parse_edges, parse_operation};
 
 /// An immutable terrain: heights, layers, tables and georeference.
 #[pyclass(frozen, module = "thalweg._core")]
@@ -79,22 +79,17 @@ pub fn cell_of(
     })
 }
 
-/// Reads a terrain from a file or a folder, and returns it with warnings.
+/// Reads a terrain from a file or a folder, and returns it with warnings; `options` are those of the operation `open`.
 #[pyfunction]
-#[pyo3(signature = (path, *, height=None, cell_size=None, infinite_is_nodata=false, deterrace=false, unit=None, edges=None, sea_level=None))]
-#[allow(clippy::too_many_arguments)] // keywords of Python's open()
+#[pyo3(signature = (path, options, *, edges=None, sea_level=None))]
 pub fn load(
     py: Python<'_>,
     path: PathBuf,
-    height: Option<[f64; 2]>,
-    cell_size: Option<f64>,
-    infinite_is_nodata: bool,
-    deterrace: bool,
-    unit: Option<&str>,
+    options: &Bound<'_, PyDict>,
     edges: Option<&Bound<'_, PyAny>>,
     sea_level: Option<f64>,
 ) -> PyResult<(Terrain, Vec<String>)> {
-    let options = LoadOptions { height, cell_size, infinite_is_nodata, deterrace, unit: parse_unit(unit)? };
+    let options = parse_operation::<LoadOptions>(options)?;
     let edges = edges.map(parse_edges).transpose()?;
     // A folder is a world that the program wrote, with its layers; a file has heights alone.
     let (mut terrain, warnings) = run_on_pool(py, || match path.is_dir() {
@@ -137,7 +132,7 @@ pub fn insert_layer(
         let new = build_terrain(values, terrain.grid.clone(), None)?;
         // The mask of no-data cells is fixed when the terrain is created, so new heights have to agree with it.
         if new.ground.size() != terrain.grid.size || new.nodata.is_some() && new.nodata != nodata {
-            return Err(make_map_error("height", "must have data in exactly the cells in which the terrain has data"));
+            return Err(make_map_error("height", "must have data in exactly the same cells as the terrain"));
         }
         terrain.ground = new.ground;
         return Ok(());

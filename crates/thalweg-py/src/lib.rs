@@ -29,7 +29,7 @@ mod _core {
     #[pymodule_export]
     use crate::declared::{models, operation, preset_names, rocks, unknown_keyword};
     #[pymodule_export]
-    use crate::export::{export, export_targets};
+    use crate::export::{export, export_targets, mesh};
     #[pymodule_export]
     use crate::flow::{
         accumulate, basins, breach, chi, d8, dinf, fill, hierarchy, ksn, looped, multiple, orders, outlet_distance,

@@ -5,18 +5,22 @@ use std::path::PathBuf;
 
 use numpy::{PyArray1, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use thalweg_core::Error;
+use thalweg_core::declare::operation::{Operation as _, WorkForm};
 use thalweg_io::write_atomically;
-use thalweg_render::pictures::light::Sun;
+use thalweg_models::rocks::Rock;
+use thalweg_render::pictures::drawn_land::DrawnLand;
 use thalweg_render::pictures::perspective::{self, ViewOptions};
 use thalweg_render::pictures::picture::Picture;
-use thalweg_render::pictures::ramps::Ramp;
 use thalweg_render::pictures::shade::{self as shading, ShadeOptions};
 use thalweg_render::pictures::water::Water;
+use thalweg_render::products::textures::{GroundCover, TextureRules};
 
 use crate::error::to_python_error;
 use crate::land::Terrain;
 use crate::pool::run_on_pool;
+use crate::recipe::parse_operation;
 
 type Pixels<'py> = Bound<'py, PyArray3<u8>>;
 
@@ -37,75 +41,43 @@ fn save_picture<'py>(py: Python<'py>, picture: Picture, path: Option<PathBuf>) -
     PyArray1::from_vec(py, flat).reshape(size)
 }
 
-fn parse_ramp(name: Option<&str>) -> PyResult<&'static Ramp> {
-    name.map_or(Ok(Ramp::land()), Ramp::find).map_err(to_python_error)
-}
-
-fn parse_sun(sun: Option<[f64; 2]>) -> Sun {
-    sun.map_or_else(Sun::default, |[azimuth, altitude]| Sun { azimuth, altitude })
-}
-
-/// Draws a terrain in perspective.
+/// Draws a terrain in perspective; `options` are those of the operation `view`.
 #[pyfunction]
-#[pyo3(signature = (terrain, path=None, *, size=None, azimuth=None, elevation=None, zoom=None, exaggeration=None, ramp=None, sun=None, title=None))]
-#[allow(clippy::too_many_arguments)] // keywords of Python
+#[pyo3(signature = (terrain, path, options))]
 pub fn view<'py>(
     py: Python<'py>,
     terrain: &Terrain,
     path: Option<PathBuf>,
-    size: Option<[usize; 2]>,
-    azimuth: Option<f64>,
-    elevation: Option<f64>,
-    zoom: Option<f64>,
-    exaggeration: Option<f64>,
-    ramp: Option<&str>,
-    sun: Option<[f64; 2]>,
-    title: Option<&str>,
+    options: &Bound<'py, PyDict>,
 ) -> PyResult<Pixels<'py>> {
-    let ground = &terrain.0;
-    let usual = ViewOptions::default();
-    let options = ViewOptions {
-        size: size.unwrap_or(usual.size),
-        azimuth: azimuth.unwrap_or(usual.azimuth),
-        elevation: elevation.unwrap_or(usual.elevation),
-        zoom: zoom.unwrap_or(usual.zoom),
-        exaggeration,
-        ramp: parse_ramp(ramp)?,
-        sun: parse_sun(sun),
-        water: Water::from_terrain(ground),
-        title,
-        ..usual
-    };
-    let picture = run_on_pool(py, || perspective::draw_view(ground, &options))?;
+    let (ground, options) = (&terrain.0, parse_operation::<ViewOptions>(options)?);
+    options.check_form(WorkForm::Arrays, |option| option.name.to_string()).map_err(to_python_error)?;
+    let picture = run_on_pool(py, || {
+        options.check()?;
+        // Natural colours are computed per sample of the view, which may be finer than the cells.
+        let cover = || {
+            let cover = GroundCover::from_terrain(ground, &TextureRules::default(), Rock::usual())?;
+            Ok(cover.resized(options.sample_size(ground.grid.size))?.from_air())
+        };
+        let natural = options.natural.then(cover).transpose()?;
+        let land =
+            DrawnLand { water: Water::from_terrain(ground), natural: natural.as_ref(), ..DrawnLand::from(&**ground) };
+        perspective::draw_view(land, &options)
+    })?;
     save_picture(py, picture, path)
 }
 
-/// Draws a terrain as a shaded map.
+/// Draws a terrain as a shaded map; `options` are those of the operation `shade`.
 #[pyfunction]
-#[pyo3(signature = (terrain, path=None, *, max_size=None, exaggeration=None, ramp=None, sun=None, scale_bar=false, legend=false))]
-#[allow(clippy::too_many_arguments)] // keywords of Python
+#[pyo3(signature = (terrain, path, options))]
 pub fn shade<'py>(
     py: Python<'py>,
     terrain: &Terrain,
     path: Option<PathBuf>,
-    max_size: Option<usize>,
-    exaggeration: Option<f64>,
-    ramp: Option<&str>,
-    sun: Option<[f64; 2]>,
-    scale_bar: bool,
-    legend: bool,
+    options: &Bound<'py, PyDict>,
 ) -> PyResult<Pixels<'py>> {
-    let ground = &terrain.0;
-    let options = ShadeOptions {
-        ramp: parse_ramp(ramp)?,
-        sun: parse_sun(sun),
-        exaggeration,
-        water: Water::from_terrain(ground),
-        scale_bar,
-        legend,
-        max_size,
-        ..ShadeOptions::default()
-    };
-    let picture = run_on_pool(py, || shading::draw_map(ground, &options))?;
+    let (ground, options) = (&terrain.0, parse_operation::<ShadeOptions>(options)?);
+    let land = DrawnLand { water: Water::from_terrain(ground), ..DrawnLand::from(&**ground) };
+    let picture = run_on_pool(py, || shading::draw_map(land, &options))?;
     save_picture(py, picture, path)
 }

@@ -58,7 +58,10 @@ fn ensure_pool() -> PyResult<Arc<ThreadPool>> {
     memory::check_thread_memory(count).map_err(to_python_error)?;
     let named = |n: usize| format!("thalweg {n}");
     let made = ThreadPoolBuilder::new().num_threads(count).thread_name(named).build();
-    let made = Arc::new(made.map_err(|error| PyRuntimeError::new_err(format!("cannot start threads: {error}")))?);
+    let made = made.map_err(|error| {
+        PyRuntimeError::new_err(format!("the threads cannot be started: {error}; use fewer with set_threads"))
+    });
+    let made = Arc::new(made?);
     own.pool = Some(Arc::clone(&made));
     Ok(made)
 }
@@ -71,7 +74,7 @@ pub fn set_threads(count: Option<usize>) -> PyResult<()> {
         return Err(to_python_error(Error::invalid_value(
             "threads",
             count,
-            format!("1 to {MAX_THREADS}, whole, or None for all cores"),
+            format!("a whole number from 1 to {MAX_THREADS}, or None for all cores"),
         )));
     }
     let mut own = lock_despite_poison(&POOL);
@@ -139,7 +142,7 @@ pub fn work_watched<T: Send>(
     match (done, signal) {
         (_, Some(signal)) => Err(signal),
         (Some(done), None) => done.map_err(|panic| panic_to_error(&*panic))?.map_err(to_python_error),
-        (None, None) => Err(panic_to_error(&"the work ended without a result")),
+        (None, None) => Err(panic_to_error(&"the computation ended without a result")),
     }
 }
 

@@ -109,7 +109,7 @@ fn to_toml_value(value: &Bound<'_, PyAny>) -> PyResult<toml::Value> {
             // Paths, and other objects that have a path.
             let path: PathBuf = value.extract().map_err(|_| {
                 PyTypeError::new_err(format!(
-                    "a recipe may contain numbers, strings, booleans, lists and dicts; {text} is a {}",
+                    "{text} has the type {}; a recipe may contain only numbers, strings, booleans, lists and dicts",
                     value.get_type()
                 ))
             })?;

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use thalweg_core::{Edge, Error};
 use thalweg_export::survey::DrainOptions;
-use thalweg_io::{LoadOptions, Unit};
+use thalweg_io::LoadOptions;
 use thalweg_sim::recipe::{LayerOrigin, LayerSource};
 use thalweg_store::{Access, ApplyJob, BuildJob, DrainJob, Job, Outcome, Plan, Store, Task, VerifyLevel};
 
@@ -17,7 +17,7 @@ use crate::recipe::{Recipe, parse_operation};
 /// Writes the plan of an elevation model's drainage, and returns its hash; `options` are those of the operation
 /// `drain`.
 #[pyfunction]
-#[pyo3(signature = (source, store, plan, tile, options, *, closed=false, sea_level=None, height=None, cell_size=None, metres=false))]
+#[pyo3(signature = (source, store, plan, tile, load, options, *, closed=false, sea_level=None))]
 #[allow(clippy::too_many_arguments)] // keywords of Python
 pub fn plan_drain(
     py: Python<'_>,
@@ -25,16 +25,13 @@ pub fn plan_drain(
     store: PathBuf,
     plan: PathBuf,
     tile: usize,
+    load: &Bound<'_, PyDict>,
     options: &Bound<'_, PyDict>,
     closed: bool,
     sea_level: Option<f64>,
-    height: Option<[f64; 2]>,
-    cell_size: Option<f64>,
-    metres: bool,
 ) -> PyResult<String> {
-    let options: DrainOptions = parse_operation(options)?;
+    let (load, options): (LoadOptions, DrainOptions) = (parse_operation(load)?, parse_operation(options)?);
     run_on_pool(py, || {
-        let load = LoadOptions { height, cell_size, unit: metres.then_some(Unit::Metre), ..LoadOptions::default() };
         let edges = [if closed { Edge::Closed } else { Edge::Open }; 4];
         let job = DrainJob { edges, sea_level, ..DrainJob::new(&source, load, options)? };
         write_plan(Job::Drain(job), &store, &plan, tile)
@@ -60,7 +57,7 @@ pub fn plan_build(
 
 /// Writes the plan of a recipe of one model over an elevation model, with layers from files, and returns its hash.
 #[pyfunction]
-#[pyo3(signature = (recipe, source, store, plan, tile, *, layers=BTreeMap::new(), height=None, cell_size=None, metres=false))]
+#[pyo3(signature = (recipe, source, store, plan, tile, load, *, layers=BTreeMap::new()))]
 #[allow(clippy::too_many_arguments)] // keywords of Python
 pub fn plan_apply(
     py: Python<'_>,
@@ -69,13 +66,11 @@ pub fn plan_apply(
     store: PathBuf,
     plan: PathBuf,
     tile: usize,
+    load: &Bound<'_, PyDict>,
     layers: BTreeMap<String, PathBuf>,
-    height: Option<[f64; 2]>,
-    cell_size: Option<f64>,
-    metres: bool,
 ) -> PyResult<String> {
+    let load: LoadOptions = parse_operation(load)?;
     run_on_pool(py, || {
-        let load = LoadOptions { height, cell_size, unit: metres.then_some(Unit::Metre), ..LoadOptions::default() };
         let mut recipe = recipe.recipe.clone();
         for stage in &mut recipe.stages {
             let about = stage.model.about();

@@ -57,6 +57,8 @@ pub(super) struct DepositionTerrain<'a> {
     pub flags: &'a PaddedPlane<u8>,
     pub receivers: &'a PaddedPlane<u8>,
     pub area: &'a PaddedPlane<f32>,
+    /// Receivers of all cells: the tree whose order deposits preserve.
+    pub codes: &'a PaddedPlane<u8>,
 }
 
 /// The target elevation of a cell that should be higher.
@@ -78,24 +80,25 @@ struct FanCone {
 }
 
 /// Builds fans on the cells of the first of `parts`, in sweeps on the other parts, each one cell smaller; raises
-/// `drop` to the slopes that the fans have. Streams are searched for in `beyond`, [`REACH`] cells around the first
+/// `max_falls` to the slopes that the fans have. Streams are searched for in `beyond`, [`REACH`] cells around the first
 /// part.
 pub(super) fn deposit_fans(
     rules: &Rules,
     width: f32,
     known: &DepositionTerrain<'_>,
-    codes: &PaddedPlane<u8>,
-    (parts, beyond): (&[PlanePart], &PlanePart),
-    (ground, drop): (&mut PaddedPlane<i32>, &mut PaddedPlane<f32>),
+    parts: &[PlanePart],
+    beyond: &PlanePart,
+    ground: &mut PaddedPlane<i32>,
+    max_falls: &mut PaddedPlane<f32>,
 ) {
     let Some(part) = parts.first() else { return };
-    let mut wants = Vec::new();
+    let mut targets = Vec::new();
     for at in list_river_cells(known, beyond) {
-        if let Some((cone, way)) = find_fan(rules, width, known, at) {
-            cone.add_targets(known.flags, (part, &way), ground, drop, &mut wants);
+        if let Some((cone, path)) = find_fan(rules, width, known, at) {
+            cone.add_targets(known.flags, part, &path, ground, max_falls, &mut targets);
         }
     }
-    raise_target_cells(wants, 1, parts, known, codes, ground);
+    raise_target_cells(targets, 1, parts, known, ground);
 }
 
 /// Returns the river cells of a part, except those where rivers end.
@@ -110,33 +113,32 @@ pub(super) fn list_river_cells(known: &DepositionTerrain<'_>, part: &PlanePart) 
 /// `fall` units (1 or more) below the lowest cell that drains into it, and a stream's to that far below all adjacent
 /// cells except its receiver, as they were before the sweep.
 pub(super) fn raise_target_cells(
-    mut wants: Vec<CellTarget>,
+    mut targets: Vec<CellTarget>,
     fall: i32,
     parts: &[PlanePart],
     known: &DepositionTerrain<'_>,
-    codes: &PaddedPlane<u8>,
     ground: &mut PaddedPlane<i32>,
 ) {
     // Of several targets for a cell the highest counts.
-    wants.sort_unstable_by(|a: &CellTarget, b| a.cell.cmp(&b.cell).then(b.height.cmp(&a.height)));
-    wants.dedup_by_key(|want| want.cell);
-    let mut risen = Vec::with_capacity(wants.len());
+    targets.sort_unstable_by(|a: &CellTarget, b| a.cell.cmp(&b.cell).then(b.height.cmp(&a.height)));
+    targets.dedup_by_key(|target| target.cell);
+    let mut risen = Vec::with_capacity(targets.len());
     for part in &parts[1..] {
         risen.clear();
-        let inside = |want: &&CellTarget| part.rows.contains(&want.cell[0]) && part.cols.contains(&want.cell[1]);
-        for CellTarget { cell: [i, j], height } in wants.iter().filter(inside) {
+        let inside = |target: &&CellTarget| part.rows.contains(&target.cell[0]) && part.cols.contains(&target.cell[1]);
+        for CellTarget { cell: [i, j], height } in targets.iter().filter(inside) {
             let is_river = known.flags.value_at(*i, *j) & RIVER != 0;
-            let mut most = *height;
+            let mut upper_bound = *height;
             for direction in D8::ALL {
                 let [di, dj] = direction.offset();
                 let (r, c) = (i.wrapping_add_signed(di), j.wrapping_add_signed(dj));
-                let drains_here = codes.value_at(r, c) == direction.opposite().code();
-                if drains_here || is_river && codes.value_at(*i, *j) != direction.code() {
-                    most = most.min(ground.value_at(r, c).wrapping_sub(fall));
+                let drains_here = known.codes.value_at(r, c) == direction.opposite().code();
+                if drains_here || is_river && known.codes.value_at(*i, *j) != direction.code() {
+                    upper_bound = upper_bound.min(ground.value_at(r, c).wrapping_sub(fall));
                 }
             }
             // All cells are raised after the sweep, so none reads what another one has written.
-            risen.push(([*i, *j], most.max(ground.value_at(*i, *j))));
+            risen.push(([*i, *j], upper_bound.max(ground.value_at(*i, *j))));
         }
         risen.iter().for_each(|([i, j], height)| ground.set(*i, *j, *height));
     }
@@ -156,7 +158,7 @@ fn find_fan(
         return None;
     }
     let (mut at, mut run) = (head, 0.0f32);
-    let mut way = Vec::new();
+    let mut path = Vec::new();
     for _ in 0..MAX_FAN_PATH_CELLS {
         let direction = D8::from_code(known.receivers.value_at(at[0], at[1]))?;
         let [di, dj] = direction.offset();
@@ -172,9 +174,9 @@ fn find_fan(
             // The path must be as long as the fan, and the path from the next cell downstream must be shorter, so
             // that only one cell is the head.
             let half = rules.floor * river.sqrt() / width;
-            let wanted = longest.min(MAX_FAN_LENGTH_HALF_WIDTHS * half);
+            let fan_length = longest.min(MAX_FAN_LENGTH_HALF_WIDTHS * half);
             let first = first_step(known, head);
-            let fits = (FANS[0]..FANS[1]).contains(&wanted) && run >= wanted && run - first < wanted;
+            let fits = (FANS[0]..FANS[1]).contains(&fan_length) && run >= fan_length && run - first < fan_length;
             let [down, across] = [0, 1].map(|axis| head[axis].abs_diff(next[axis]) as f32);
             let length = (down * down + across * across).sqrt();
             if !fits || length < 2.0 {
@@ -186,12 +188,12 @@ fn find_fan(
             let fall = (top - foot - depth(river)) / length;
             let slope = fall / (width * UNITS_F32);
             let cone = FanCone { head, top, fall, length, bank: depth(area) };
-            return (SLOPES[0]..SLOPES[1]).contains(&slope).then_some((cone, way));
+            return (SLOPES[0]..SLOPES[1]).contains(&slope).then_some((cone, path));
         }
         if run > FANS[1] + 1.0 {
             return None;
         }
-        way.push(next);
+        path.push(next);
         at = next;
     }
     None
@@ -207,10 +209,11 @@ impl FanCone {
     fn add_targets(
         &self,
         flags: &PaddedPlane<u8>,
-        (part, way): (&PlanePart, &[[usize; 2]]),
+        part: &PlanePart,
+        path: &[[usize; 2]],
         ground: &PaddedPlane<i32>,
-        drop: &mut PaddedPlane<f32>,
-        wants: &mut Vec<CellTarget>,
+        max_falls: &mut PaddedPlane<f32>,
+        targets: &mut Vec<CellTarget>,
     ) {
         let [i, j] = self.head;
         for r in
@@ -222,16 +225,19 @@ impl FanCone {
                 let (down, across) = (r.abs_diff(i) as f32, c.abs_diff(j) as f32);
                 let distance = (down * down + across * across).sqrt();
                 // The path has at most six cells, so a linear search is enough.
-                let is_way = way.contains(&[r, c]);
-                if distance > self.length || (r, c) == (i, j) || flags.value_at(r, c) & (RIVER | SEA) != 0 && !is_way {
+                let is_on_path = path.contains(&[r, c]);
+                if distance > self.length
+                    || (r, c) == (i, j)
+                    || flags.value_at(r, c) & (RIVER | SEA) != 0 && !is_on_path
+                {
                     continue;
                 }
                 // The stream's bed stays below the surface of its fan by the depth of its channel.
-                let bank = if is_way { 0.0 } else { self.bank };
+                let bank = if is_on_path { 0.0 } else { self.bank };
                 let height = (self.top - self.fall * distance + bank) as i32;
                 if height > ground.value_at(r, c) {
-                    wants.push(CellTarget { cell: [r, c], height });
-                    drop.set(r, c, drop.value_at(r, c).max(SLIDE_STEEPNESS_FACTOR * self.fall + self.bank));
+                    targets.push(CellTarget { cell: [r, c], height });
+                    max_falls.set(r, c, max_falls.value_at(r, c).max(SLIDE_STEEPNESS_FACTOR * self.fall + self.bank));
                 }
             }
         }

@@ -22,8 +22,8 @@ impl CarvedPlanes {
                     let (i, j) = (r + usize::from(child >> 1), c + usize::from(child & 1));
                     let flags = self.flags.value_at(i, j);
                     if flags & (RIVER | SEA) == 0 {
-                        let least = if flags & FREE == 0 { node.bed.saturating_add(1) } else { i32::MIN };
-                        self.ground.set(i, j, self.ground.value_at(i, j).max(least).max(banks.value_at(i, j)));
+                        let lowest = if flags & FREE == 0 { node.bed.saturating_add(1) } else { i32::MIN };
+                        self.ground.set(i, j, self.ground.value_at(i, j).max(lowest).max(banks.value_at(i, j)));
                     }
                 }
             }
@@ -42,33 +42,33 @@ impl CarvedPlanes {
         }
     }
 
-    /// Computes the least elevation of each cell of a part above adjacent guarded rivers and lakes; `least` where
+    /// Computes the least elevation of each cell of a part above adjacent guarded rivers and lakes; `lowest` where
     /// there are none.
-    fn compute_bank_levels(&self, part: &PlanePart, least: i32, out: &mut PaddedPlane<i32>) {
+    fn compute_bank_levels(&self, part: &PlanePart, lowest: i32, out: &mut PaddedPlane<i32>) {
         for i in part.rows.clone() {
             let (near, flags) = (self.ground.neighbour_rows(i, &part.cols), self.flags.neighbour_rows(i, &part.cols));
-            compute_bank_row(near, flags, [least, self.clear], out.span_mut(i, &part.cols));
+            compute_bank_row(near, flags, lowest, self.clear, out.span_mut(i, &part.cols));
         }
     }
 }
 
 /// Returns the least elevation of a cell adjacent to one at `near`: one unit above a guarded river, `clear` (1 or
-/// more) above a lake.
+/// more) above a lake; `lowest` otherwise.
 #[inline(always)]
-pub(super) fn min_bank_level(near: i32, flags: u8, clear: i32, least: i32) -> i32 {
+pub(super) fn min_bank_level(near: i32, flags: u8, clear: i32, lowest: i32) -> i32 {
     let over = near.wrapping_add(if flags & LAKE != 0 { clear } else { 1 });
-    if flags & (GUARDED | LAKE) != 0 { over } else { least }
+    if flags & (GUARDED | LAKE) != 0 { over } else { lowest }
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn compute_bank_row(near: [&[i32]; 8], flags: [&[u8]; 8], [least, clear]: [i32; 2], out: &mut [i32]) {
+fn compute_bank_row(near: [&[i32]; 8], flags: [&[u8]; 8], lowest: i32, clear: i32, out: &mut [i32]) {
     for x in (0..out.len()).step_by(LANES) {
-        let mut banks = [least; LANES];
+        let mut banks = [lowest; LANES];
         for k in 0..8 {
             let (near, flags) = (read_lanes::<_, LANES>(near[k], x), read_lanes::<_, LANES>(flags[k], x));
             for l in 0..LANES {
                 // Computing both cases and choosing without a branch lets the compiler vectorise the loop.
-                banks[l] = banks[l].max(min_bank_level(near[l], flags[l], clear, least));
+                banks[l] = banks[l].max(min_bank_level(near[l], flags[l], clear, lowest));
             }
         }
         write_lanes(out, x, &banks);

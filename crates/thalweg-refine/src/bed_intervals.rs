@@ -26,7 +26,7 @@ pub(super) fn compute_lowest_bed(z: i32, [receiver, on]: [i32; 2], is_river: boo
 
 /// Returns a river's bed in rock of this softness: lower in soft rock and higher in hard rock, within its interval.
 /// The river has a step (a knickpoint) where the rock changes.
-pub(super) fn compute_knickpoint_bed(bed: i32, [least, highest]: [i32; 2], softness: f32) -> i32 {
-    let (end, share) = if softness > 1.0 { (least, 1.0 - 1.0 / softness) } else { (highest.max(bed), 1.0 - softness) };
-    bed.wrapping_add(cast::floor_to_int(end.wrapping_sub(bed) as f32 * (0.5 * share))).clamp(least, highest.max(bed))
+pub(super) fn compute_knickpoint_bed(bed: i32, [lowest, highest]: [i32; 2], softness: f32) -> i32 {
+    let (end, share) = if softness > 1.0 { (lowest, 1.0 - 1.0 / softness) } else { (highest.max(bed), 1.0 - softness) };
+    bed.wrapping_add(cast::floor_to_int(end.wrapping_sub(bed) as f32 * (0.5 * share))).clamp(lowest, highest.max(bed))
 }

@@ -20,11 +20,12 @@ pub(super) const SWEEPS: i64 = 1;
 /// change from `before` to `now` around them. Planes begin with a whole block; `world` contains the rows and columns
 /// that belong to the world.
 pub(super) fn find_targets(
-    (before, now): (&PaddedPlane<i32>, &PaddedPlane<i32>),
+    before: &PaddedPlane<i32>,
+    now: &PaddedPlane<i32>,
     flags: &PaddedPlane<u8>,
     part: &PlanePart,
     world: &PlanePart,
-    wanted: &mut PaddedPlane<i32>,
+    targets: &mut PaddedPlane<i32>,
 ) {
     // Row or column 1 is the first behind the padding.
     let block = |x: usize| (x - 1) / 2;
@@ -55,16 +56,16 @@ pub(super) fn find_targets(
     // The change of a cell is interpolated between blocks, so that no edges of blocks show.
     let mut between = vec![0.0f32; cols.len()];
     for i in part.rows.clone() {
-        let [own, beside] = places(i, [top, bottom]).map(|b| &means[(b - rows.start) * cols.len()..][..cols.len()]);
-        for ((out, own), beside) in between.iter_mut().zip(own).zip(beside) {
-            *out = 0.75 * own + 0.25 * beside;
+        let [own, adjacent] = places(i, [top, bottom]).map(|b| &means[(b - rows.start) * cols.len()..][..cols.len()]);
+        for ((out, own), adjacent) in between.iter_mut().zip(own).zip(adjacent) {
+            *out = 0.75 * own + 0.25 * adjacent;
         }
         let known = now.span(i, &part.cols).iter().zip(flags.span(i, &part.cols));
-        for ((j, wanted), (here, flags)) in part.cols.clone().zip(wanted.span_mut(i, &part.cols)).zip(known) {
-            let [own, beside] = places(j, [left, right]).map(|b| between[b - cols.start]);
+        for ((j, target), (here, flags)) in part.cols.clone().zip(targets.span_mut(i, &part.cols)).zip(known) {
+            let [own, adjacent] = places(j, [left, right]).map(|b| between[b - cols.start]);
             // 2²⁸ units (4096 m) at most are subtracted, so the difference does not overflow.
-            let back = cast::floor_to_int((0.75 * own + 0.25 * beside).clamp(-268_435_456.0, 268_435_456.0));
-            *wanted = if flags & (RIVER | SEA) != 0 { *here } else { here.wrapping_sub(back) };
+            let back = cast::floor_to_int((0.75 * own + 0.25 * adjacent).clamp(-268_435_456.0, 268_435_456.0));
+            *target = if flags & (RIVER | SEA) != 0 { *here } else { here.wrapping_sub(back) };
         }
     }
 }

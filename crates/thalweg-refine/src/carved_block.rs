@@ -50,17 +50,17 @@ impl CarvedBlock {
     pub fn enter_donor_paths(&mut self, nodes: &Nodes, cell: Cell<i64>, node: &Node, sea: i32) {
         let Self { heights, flags, codes, areas } = self;
         for (direction, donor) in nodes.donors(cell).filter(|(_, donor)| donor.is_course()) {
-            let way = NodePath::from_nodes(donor, node);
+            let path = NodePath::from_nodes(donor, node);
             debug_assert_eq!(donor.code, direction.opposite().code());
-            let child = usize::from(way.entry);
+            let child = usize::from(path.entry);
             areas[child] = areas[child].max(donor.area);
             match node.kind {
                 NodeKind::Sea => (heights[child], flags[child], codes[child]) = (sea, SEA, OUT),
                 NodeKind::Lake => (heights[child], flags[child]) = (node.level, SEA | LAKE),
                 NodeKind::River | NodeKind::Hill => {
-                    let height = way.heights[1];
+                    let height = path.heights[1];
                     heights[child] = if flags[child] & RIVER == 0 { height } else { heights[child].min(height) };
-                    (flags[child], codes[child]) = (RIVER, direction_within_block(way.entry, node.child));
+                    (flags[child], codes[child]) = (RIVER, direction_within_block(path.entry, node.child));
                 }
             }
         }
@@ -78,7 +78,7 @@ impl CarvedBlock {
                     (flags[usize::from(child)], codes[usize::from(child)]) = (FREE, OUT);
                 }
             }
-            let way = next(cell, node.code).and_then(|to| nodes.get(to)).map(|to| NodePath::from_nodes(node, to));
+            let path = next(cell, node.code).and_then(|to| nodes.get(to)).map(|to| NodePath::from_nodes(node, to));
             let flag = match node.kind {
                 NodeKind::River => RIVER,
                 NodeKind::Lake => SEA | LAKE,
@@ -87,16 +87,16 @@ impl CarvedBlock {
             // The node is set after the entries, because its bed counts where a path enters at the same child.
             (heights[own], flags[own]) = (node.bed, flag);
             codes[own] = OUT;
-            if let Some(way) = way {
-                let on = direction_to_receiver(node.code, way.exit, way.entry);
-                codes[own] = if way.exit == node.child { on } else { direction_within_block(node.child, way.exit) };
-                let exit = usize::from(way.exit);
+            if let Some(path) = path {
+                let on = direction_to_receiver(node.code, path.exit, path.entry);
+                codes[own] = if path.exit == node.child { on } else { direction_within_block(node.child, path.exit) };
+                let exit = usize::from(path.exit);
                 mouth = exit;
                 if node.is_course() && exit != own {
                     // Another donor may already have entered at the exit. The larger drainage area keeps areas
                     // increasing downstream (I2).
                     let area = areas[exit].max(node.area);
-                    (heights[exit], flags[exit], codes[exit], areas[exit]) = (way.heights[0], flag, on, area);
+                    (heights[exit], flags[exit], codes[exit], areas[exit]) = (path.heights[0], flag, on, area);
                 }
             }
             if node.is_course() {

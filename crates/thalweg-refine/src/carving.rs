@@ -7,31 +7,46 @@ use crate::paths::CarvedPlanes;
 use crate::plane::{NOWHERE, PaddedPlane, PlanePart, WALL};
 use crate::refinement::Refinement;
 use crate::rock::RockBeds;
-use crate::sand::Cover;
+use crate::sand::{Cover, CoverInputs};
 use crate::{beds, smooth};
 use thalweg_core::Height;
 use thalweg_core::terrain::height::UNITS_F32;
 use thalweg_noise::gradient::mix_bits;
 
+/// The smooth terrain with noise, before flow paths are carved into it.
+struct NoisyTerrain {
+    ground: PaddedPlane<i32>,
+    slope: PaddedPlane<f32>,
+    /// The slope at which uplift and incision balance.
+    balance: PaddedPlane<f32>,
+    sand: Option<Cover>,
+}
+
+/// The terrain before erosion.
+pub(super) struct CarvedTerrain {
+    pub carved: CarvedPlanes,
+    /// Slope of the smooth terrain, and the slope at which uplift and incision balance.
+    pub slope: PaddedPlane<f32>,
+    pub balance: PaddedPlane<f32>,
+    /// The elevation before carving, used for the bed under water; empty if there can be no water.
+    pub raw: PaddedPlane<i32>,
+    pub sand: Option<Cover>,
+}
+
 impl Refinement<'_> {
-    /// Computes the smooth terrain with noise, and carves the flow paths of rivers and hills into it. Returns it with
-    /// its slopes and the slopes in balance, the elevation before carving (used for the bed under water), and the
-    /// sand.
-    pub fn carve_paths(
-        &mut self,
-        rock: Option<&RockBeds<'_>>,
-    ) -> (CarvedPlanes, [PaddedPlane<f32>; 2], PaddedPlane<i32>, Option<Cover>) {
-        let (ground, slopes, sand) = self.smooth_with_noise();
+    /// Computes the smooth terrain with noise, and carves the flow paths of rivers and hills into it.
+    pub fn carve_paths(&mut self, rock: Option<&RockBeds<'_>>) -> CarvedTerrain {
+        let NoisyTerrain { ground, slope, balance, sand } = self.smooth_with_noise();
         // The elevation before carving becomes the bed under water.
         let (sea, lakes) = (self.frame.sea.is_some(), self.coarse.lakes.is_some());
         let raw = if sea || lakes { ground.clone() } else { PaddedPlane::new([0, 0], 0) };
         let carved = self.carve_ground(ground, rock);
         self.record_operator(Operator::Paths, &carved.ground);
-        (carved, slopes, raw, sand)
+        CarvedTerrain { carved, slope, balance, raw, sand }
     }
 
-    /// Computes the smooth terrain with noise. Returns it with its slopes and the slopes in balance, and the sand.
-    fn smooth_with_noise(&mut self) -> (PaddedPlane<i32>, [PaddedPlane<f32>; 2], Option<Cover>) {
+    /// Computes the smooth terrain with noise.
+    fn smooth_with_noise(&mut self) -> NoisyTerrain {
         let (world, fine) = (self.frame.world_rect(self.level - 1), self.all.to_finer_level());
         let mut ground = PaddedPlane::new(self.size, WALL);
         let mut slope = PaddedPlane::new(self.size, 0.0);
@@ -50,8 +65,17 @@ impl Refinement<'_> {
         self.record_operator(Operator::Smooth, &ground);
         let whole = PlanePart::from_rect(fine, self.origin);
         // Sand has no noise: its share reduces the slope to which the amplitude of the noise is proportional.
-        let sand = self.rules.sand.zip(self.coarse.loose.as_ref()).map(|(sand, loose)| {
-            Cover::from_window((self.coarse, loose), world, self.all, self.origin, (sand, self.width, &ground))
+        let sand = self.rules.sand.zip(self.coarse.loose.as_ref()).map(|(sand, sediment)| {
+            Cover::from_window(&CoverInputs {
+                window: self.coarse,
+                sediment,
+                world,
+                all: self.all,
+                origin: self.origin,
+                sand,
+                width: self.width,
+                smooth: &ground,
+            })
         });
         if let Some(sand) = &sand {
             sand.scale_by_bare_share(&mut slope, &whole);
@@ -63,7 +87,7 @@ impl Refinement<'_> {
             smooth::add_noise(ground.span_mut(i, &whole.cols), slope.span(i, &whole.cols), row, col, amplitude, seed);
         }
         self.record_operator(Operator::Noise, &ground);
-        (ground, [slope, balance], sand)
+        NoisyTerrain { ground, slope, balance, sand }
     }
 
     /// Carves the flow paths of rivers and hills into the terrain.
@@ -71,8 +95,10 @@ impl Refinement<'_> {
         let world = self.frame.world_rect(self.level - 1);
         let maker = NodeBuilder::new(
             self.coarse,
-            (self.frame, self.rules),
-            (&ground, self.origin),
+            self.frame,
+            self.rules,
+            &ground,
+            self.origin,
             rock,
             [mix_bits(self.seed ^ 0x6e6f_6465), self.meanders],
         );
@@ -98,14 +124,14 @@ impl Refinement<'_> {
 
     /// Incises rivers' beds, deeper the larger the river, so that no river rises on its way; not below the sea.
     pub fn incise_beds(&self, carved: &mut CarvedPlanes, cells: &PlanePart) {
-        let least = self.sea.saturating_add(1);
+        let lowest = self.sea.saturating_add(1);
         for i in cells.rows.clone() {
             for j in cells.cols.clone() {
                 let area = carved.area.value_at(i, j);
                 if area > 0.0 && carved.flags.value_at(i, j) & RIVER != 0 {
                     let height = carved.ground.value_at(i, j);
                     // A cell that is already as low as the sea keeps its elevation.
-                    let lower = height.saturating_sub(beds::incision_depth(area, self.width)).max(least.min(height));
+                    let lower = height.saturating_sub(beds::incision_depth(area, self.width)).max(lowest.min(height));
                     carved.ground.set(i, j, lower.max(Height::MIN.0));
                 }
             }

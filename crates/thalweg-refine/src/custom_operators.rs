@@ -95,18 +95,18 @@ pub trait RefinementOperator: Debug + Send + Sync {
         patch.surface_elevation(cell)
     }
 
-    /// Computes the target elevations of the cells of a rectangle into `wanted`, row by row. By default it calls
+    /// Computes the target elevations of the cells of a rectangle into `targets`, row by row. By default it calls
     /// [`RefinementOperator::target_elevation`] for each cell; an operator that moves material from cell to cell may
     /// compute all of them at once. The same condition holds: a cell's target is a function of the terrain within its
     /// reach, whatever the rectangle.
-    fn fill_target_elevations(&self, patch: &OperatorPatch<'_>, cells: CellRect<i64>, wanted: &mut Field<Height>) {
+    fn fill_target_elevations(&self, patch: &OperatorPatch<'_>, cells: CellRect<i64>, targets: &mut Field<Height>) {
         for i in cells.start[0]..cells.end[0] {
-            let row = wanted.row_mut((i - cells.start[0]) as usize);
-            for (j, wanted) in (cells.start[1]..cells.end[1]).zip(row) {
+            let row = targets.row_mut((i - cells.start[0]) as usize);
+            for (j, target) in (cells.start[1]..cells.end[1]).zip(row) {
                 let cell = Cell::new(i, j);
                 // Targets of cells that keep their elevation would be ignored, so they are not computed.
                 if !patch.is_fixed_cell(cell) {
-                    *wanted = self.target_elevation(patch, cell);
+                    *target = self.target_elevation(patch, cell);
                 }
             }
         }
@@ -194,26 +194,26 @@ impl RefinementOperators {
             let outer = place.part_with_margin(margin + 2 * sweeps - 1);
             let reach = join.reach(place.level, place.width);
             let patch = OperatorPatch { place, ground: now, known, reach, shore: OnceLock::new() };
-            let mut wanted = now.clone();
+            let mut targets = now.clone();
             let cells = place.world_rect(&outer);
             // An operator that leaves a cell out keeps its elevation.
-            let mut wish =
+            let mut proposed =
                 Field::from_fn(cells.size(), |i, j| Height(now.value_at(outer.rows.start + i, outer.cols.start + j)));
-            join.fill_target_elevations(&patch, cells, &mut wish);
+            join.fill_target_elevations(&patch, cells, &mut proposed);
             for (k, i) in outer.rows.clone().enumerate() {
-                for (wish, j) in wish.row(k).iter().zip(outer.cols.clone()) {
+                for (proposed, j) in proposed.row(k).iter().zip(outer.cols.clone()) {
                     if !known.is_fixed(i, j) {
-                        wanted.set(i, j, wish.0.clamp(Height::MIN.0, Height::MAX.0));
+                        targets.set(i, j, proposed.0.clamp(Height::MIN.0, Height::MAX.0));
                     }
                 }
             }
             // A sweep reads one cell for the donors and then one for the receivers, so it needs two cells around its
             // result.
-            for left in (0..sweeps).rev() {
-                let [outer, inner] = [1, 0].map(|by| place.part_with_margin(margin + 2 * left + by));
-                uplift::raise_to_targets(now, &wanted, known.codes, &outer, next);
+            for remaining_sweeps in (0..sweeps).rev() {
+                let [outer, inner] = [1, 0].map(|by| place.part_with_margin(margin + 2 * remaining_sweeps + by));
+                uplift::raise_to_targets(now, &targets, known.codes, &outer, next);
                 std::mem::swap(now, next);
-                diffusion::lower_to_targets(now, (&wanted, known.floor), known.codes, &inner, next);
+                diffusion::lower_to_targets(now, &targets, known.floor, known.codes, &inner, next);
                 std::mem::swap(now, next);
             }
         }
@@ -242,16 +242,16 @@ pub(super) struct PlanePlacement {
     /// The sea level; `None` if there is no sea.
     pub sea: Option<Height>,
     pub key: RandomKey,
-    /// All cells of the level, and the wanted ones.
+    /// All cells of the level, and those that are computed.
     pub world: CellRect<i64>,
-    pub wanted: CellRect<i64>,
+    pub target_rect: CellRect<i64>,
     /// The world cell of the planes' first cell.
     pub origin: Cell<i64>,
 }
 
 impl PlanePlacement {
     fn part_with_margin(&self, beyond: i64) -> PlanePart {
-        PlanePart::from_rect(self.wanted.grow_within(beyond, self.world), self.origin)
+        PlanePart::from_rect(self.target_rect.grow_within(beyond, self.world), self.origin)
     }
 
     /// Returns the world cells of a part.

@@ -20,8 +20,15 @@ pub(super) fn fill_concavities(
 ) {
     let cols = &part.cols;
     for i in part.rows.clone() {
-        let here = (from.span(i, cols), flags.span(i, cols), codes.span(i, cols));
-        fill_row(here, from.neighbour_rows(i, cols), codes.neighbour_rows(i, cols), creep, to.span_mut(i, cols));
+        fill_row(
+            from.span(i, cols),
+            flags.span(i, cols),
+            codes.span(i, cols),
+            from.neighbour_rows(i, cols),
+            codes.neighbour_rows(i, cols),
+            creep,
+            to.span_mut(i, cols),
+        );
     }
 }
 
@@ -29,7 +36,8 @@ pub(super) fn fill_concavities(
 /// `floor`.
 pub(super) fn erode_crests(
     from: &PaddedPlane<i32>,
-    (flags, floor): (&PaddedPlane<u8>, &PaddedPlane<i32>),
+    flags: &PaddedPlane<u8>,
+    floor: &PaddedPlane<i32>,
     codes: &PaddedPlane<u8>,
     creep: f32,
     part: &PlanePart,
@@ -37,38 +45,53 @@ pub(super) fn erode_crests(
 ) {
     let cols = &part.cols;
     for i in part.rows.clone() {
-        let here = (from.span(i, cols), flags.span(i, cols), codes.span(i, cols), floor.span(i, cols));
-        erode_row(here, from.neighbour_rows(i, cols), creep, to.span_mut(i, cols));
+        erode_row(
+            from.span(i, cols),
+            flags.span(i, cols),
+            codes.span(i, cols),
+            floor.span(i, cols),
+            from.neighbour_rows(i, cols),
+            creep,
+            to.span_mut(i, cols),
+        );
     }
 }
 
-/// Lowers cells to their target, at most to one unit above their receiver before the sweep, and not below `floor`.
+/// Lowers cells to their elevation in `targets`, at most to one unit above their receiver before the sweep, and not
+/// below `floor`.
 pub(super) fn lower_to_targets(
     from: &PaddedPlane<i32>,
-    (wanted, floor): (&PaddedPlane<i32>, &PaddedPlane<i32>),
+    targets: &PaddedPlane<i32>,
+    floor: &PaddedPlane<i32>,
     codes: &PaddedPlane<u8>,
     part: &PlanePart,
     to: &mut PaddedPlane<i32>,
 ) {
     let cols = &part.cols;
     for i in part.rows.clone() {
-        let here = (from.span(i, cols), wanted.span(i, cols), codes.span(i, cols), floor.span(i, cols));
-        lower_row(here, from.neighbour_rows(i, cols), to.span_mut(i, cols));
+        lower_row(
+            from.span(i, cols),
+            targets.span(i, cols),
+            codes.span(i, cols),
+            floor.span(i, cols),
+            from.neighbour_rows(i, cols),
+            to.span_mut(i, cols),
+        );
     }
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn lower_row((here, wanted, own, floor): (&[i32], &[i32], &[u8], &[i32]), near: [&[i32]; 8], out: &mut [i32]) {
+fn lower_row(here: &[i32], targets: &[i32], own: &[u8], floor: &[i32], near: [&[i32]; 8], out: &mut [i32]) {
     for x in (0..out.len()).step_by(LANES) {
-        let (here, wanted, own) =
-            (read_lanes::<_, LANES>(here, x), read_lanes::<_, LANES>(wanted, x), read_lanes::<_, LANES>(own, x));
+        let (here, targets, own) =
+            (read_lanes::<_, LANES>(here, x), read_lanes::<_, LANES>(targets, x), read_lanes::<_, LANES>(own, x));
         let floor = read_lanes::<_, LANES>(floor, x);
         let mut heights = receiver_heights(&here, &near, &own, x);
         for l in 0..LANES {
-            let least = heights[l].wrapping_add(1).max(floor[l]);
+            let lower_bound = heights[l].wrapping_add(1).max(floor[l]);
             // A cell without a receiver, for example an outlet at the edge, keeps its elevation.
-            let sinks = wanted[l] < here[l] && own[l] != OUT;
-            heights[l] = if sinks { wanted[l].max(least).min(here[l]) } else { here[l] };
+            let sinks = targets[l] < here[l] && own[l] != OUT;
+            heights[l] = if sinks { targets[l].max(lower_bound).min(here[l]) } else { here[l] };
         }
         write_lanes(out, x, &heights);
     }
@@ -95,51 +118,40 @@ fn compute_curvature(here: &[i32; LANES], near: &[&[i32]; 8], x: usize) -> [f32;
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn fill_row(
-    (here, flags, own): (&[i32], &[u8], &[u8]),
-    near: [&[i32]; 8],
-    codes: [&[u8]; 8],
-    creep: f32,
-    out: &mut [i32],
-) {
+fn fill_row(here: &[i32], flags: &[u8], own: &[u8], near: [&[i32]; 8], codes: [&[u8]; 8], creep: f32, out: &mut [i32]) {
     for x in (0..out.len()).step_by(LANES) {
         let (here, flags, own) =
             (read_lanes::<_, LANES>(here, x), read_lanes::<_, LANES>(flags, x), read_lanes::<_, LANES>(own, x));
-        let bends = compute_curvature(&here, &near, x);
+        let curvatures = compute_curvature(&here, &near, x);
         let mut heights = lowest_donor_heights(&near, &codes, x);
         for l in 0..LANES {
             // Rounding down lets no cell rise by more than its share of the curvature.
-            let up = cast::floor_to_int((bends[l] * creep).max(0.0));
-            let held = flags[l] & (RIVER | SEA) != 0 || own[l] == OUT;
+            let up = cast::floor_to_int((curvatures[l] * creep).max(0.0));
+            let keeps_elevation = flags[l] & (RIVER | SEA) != 0 || own[l] == OUT;
             // The donors' elevations before the sweep are the limit. In this half donors can only rise, so the order
             // remains.
             let height = here[l].wrapping_add(up).min(heights[l].wrapping_sub(1)).max(here[l]);
-            heights[l] = if held { here[l] } else { height };
+            heights[l] = if keeps_elevation { here[l] } else { height };
         }
         write_lanes(out, x, &heights);
     }
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn erode_row(
-    (here, flags, own, floor): (&[i32], &[u8], &[u8], &[i32]),
-    near: [&[i32]; 8],
-    creep: f32,
-    out: &mut [i32],
-) {
+fn erode_row(here: &[i32], flags: &[u8], own: &[u8], floor: &[i32], near: [&[i32]; 8], creep: f32, out: &mut [i32]) {
     for x in (0..out.len()).step_by(LANES) {
         let (here, flags, own) =
             (read_lanes::<_, LANES>(here, x), read_lanes::<_, LANES>(flags, x), read_lanes::<_, LANES>(own, x));
         let floor = read_lanes::<_, LANES>(floor, x);
-        let bends = compute_curvature(&here, &near, x);
+        let curvatures = compute_curvature(&here, &near, x);
         let mut heights = receiver_heights(&here, &near, &own, x);
         for l in 0..LANES {
-            let down = cast::floor_to_int((bends[l] * creep).min(0.0));
-            let held = flags[l] & (RIVER | SEA) != 0 || own[l] == OUT;
-            let least = heights[l].wrapping_add(1).max(floor[l]);
+            let down = cast::floor_to_int((curvatures[l] * creep).min(0.0));
+            let keeps_elevation = flags[l] & (RIVER | SEA) != 0 || own[l] == OUT;
+            let lower_bound = heights[l].wrapping_add(1).max(floor[l]);
             // The receiver's elevation before the sweep is the limit. In this half receivers can only sink.
-            let height = here[l].wrapping_add(down).max(least).min(here[l]);
-            heights[l] = if held { here[l] } else { height };
+            let height = here[l].wrapping_add(down).max(lower_bound).min(here[l]);
+            heights[l] = if keeps_elevation { here[l] } else { height };
         }
         write_lanes(out, x, &heights);
     }

@@ -106,12 +106,12 @@ impl<'a> DomainWarp<'a> {
                 continue;
             }
             let [high, low] = [k, next].map(|k| i64::from(filled[k].0));
-            let way = [0, 1].map(|axis| to[axis] - from[axis]);
+            let offset = [0, 1].map(|axis| to[axis] - from[axis]);
             // Steps of at most half a cell, so that no cell of the line is skipped.
-            let steps = (2.0 * way[0].abs().max(way[1].abs())) as i64 + 1;
+            let steps = (2.0 * offset[0].abs().max(offset[1].abs())) as i64 + 1;
             for step in 0..=steps {
                 let share = step as f32 / steps as f32;
-                let [i, j] = [0, 1].map(|axis| (from[axis] + share * way[axis] + 0.5) as usize);
+                let [i, j] = [0, 1].map(|axis| (from[axis] + share * offset[axis] + 0.5) as usize);
                 // Whole numbers give the same height on every machine. The first and the last step have exactly the two
                 // cells' heights.
                 let height = high + (low - high) * step / steps;
@@ -127,11 +127,11 @@ fn sample_bicubic(ground: &Field<Height>, cell: [usize; 2], shift: [f32; 2]) -> 
     let size = ground.size();
     // The position is rounded to 64ths of a cell, so that the spline's weights are whole numbers.
     let place = [0, 1].map(|axis| {
-        let parts = (shift[axis] * PARTS as f32) as i64 + cell[axis] as i64 * PARTS;
-        parts.clamp(0, (size[axis] as i64 - 1) * PARTS)
+        let subcells = (shift[axis] * PARTS as f32) as i64 + cell[axis] as i64 * PARTS;
+        subcells.clamp(0, (size[axis] as i64 - 1) * PARTS)
     });
-    let first = place.map(|parts| parts.div_euclid(PARTS));
-    let [down, right] = place.map(|parts| spline_weights(parts.rem_euclid(PARTS)));
+    let first = place.map(|subcells| subcells.div_euclid(PARTS));
+    let [down, right] = place.map(|subcells| spline_weights(subcells.rem_euclid(PARTS)));
     let at = |di: i64, dj: i64| {
         let [i, j] =
             [[first[0] + di, 0], [first[1] + dj, 1]].map(|[x, axis]| x.clamp(0, size[axis as usize] as i64 - 1));

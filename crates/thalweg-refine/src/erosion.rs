@@ -8,6 +8,7 @@ use crate::plane::{NOWHERE, PaddedPlane, PlanePart, WALL};
 use crate::refinement::Refinement;
 use crate::rock::RockBeds;
 use crate::sand::Cover;
+use crate::uplift_targets::UpliftTargets;
 use crate::{
     alluvial_fans, block_means, diffusion, floors, incision, limit, overbank_deposition, receivers, sand, uplift,
 };
@@ -24,7 +25,8 @@ impl Refinement<'_> {
     pub fn erode_terrain(
         &mut self,
         carved: &CarvedPlanes,
-        [slope, balance]: [PaddedPlane<f32>; 2],
+        slope: PaddedPlane<f32>,
+        balance: PaddedPlane<f32>,
         rock: Option<&RockBeds<'_>>,
         sand: Option<&Cover>,
     ) -> (PaddedPlane<i32>, PaddedPlane<u8>) {
@@ -34,71 +36,96 @@ impl Refinement<'_> {
         let mut codes = PaddedPlane::new(self.size, NOWHERE);
         // Each use has a tag of four ASCII letters (here `rece`), so that its random numbers are independent of all
         // others.
-        let draw = |of: u32| (self.origin, mix_bits(self.seed ^ of));
-        let kept = (flags, &carved.receivers);
+        let seed = self.seed;
+        let draw_seed = |tag: u32| mix_bits(seed ^ tag);
         receivers::compute_receivers(
             &carved.ground,
-            kept,
-            draw(0x7265_6365),
+            flags,
+            &carved.receivers,
+            self.origin,
+            draw_seed(0x7265_6365),
             &self.part_with_margin(margins.receivers),
             &mut codes,
         );
         let mut floor = PaddedPlane::new(self.size, i32::MIN);
         carved.compute_incision_floors(&self.part_with_margin(margins.cut), self.sea, &mut floor);
-        let (mut wanted, mut left) = self.find_targets(carved, &balance, &codes, rock);
+        let mut targets = self.find_targets(carved, &balance, &codes, rock);
         if let Some(sand) = sand {
-            sand.damp_uplift_and_incision(&carved.ground, &self.part_with_margin(margins.rise), &mut wanted, &mut left);
+            sand.damp_uplift_and_incision(&carved.ground, &self.part_with_margin(margins.rise), &mut targets);
         }
-        std::mem::drop(balance);
+        let UpliftTargets { elevations, remaining_shares } = targets;
+        drop(balance);
         // The steepest stable fall of each cell, for the slides at the end.
-        let mut drop = PaddedPlane::new(self.size, 0.0);
-        let parts = (&self.part_with_margin(margins.slide), &self.part_with_margin(margins.slide + floors::REACH));
-        let ground = (&carved.ground, flags, &carved.receivers);
-        floors::compute_steepest_slopes(self.rules, self.width, ground, (&carved.area, &slope), parts, &mut drop);
+        let mut max_falls = PaddedPlane::new(self.size, 0.0);
+        let terrain = floors::FloorTerrain {
+            ground: &carved.ground,
+            flags,
+            receivers: &carved.receivers,
+            area: &carved.area,
+            slope: &slope,
+        };
+        floors::compute_steepest_slopes(
+            self.rules,
+            self.width,
+            &terrain,
+            &self.part_with_margin(margins.slide),
+            &self.part_with_margin(margins.slide + floors::REACH),
+            &mut max_falls,
+        );
         if let Some(sand) = sand {
-            sand.limit_to_repose(&mut drop, &self.part_with_margin(margins.slide));
+            sand.limit_to_repose(&mut max_falls, &self.part_with_margin(margins.slide));
         }
         let mut now = carved.ground.clone();
         let mut next = PaddedPlane::new(self.size, WALL);
-        self.apply_uplift(wanted, &codes, (&mut now, &mut next));
-        self.apply_incision((&left, &floor), &codes, (&mut now, &mut next));
-        self.restore_block_means(carved, (&codes, &floor), (&mut now, &mut next));
-        self.diffuse_hillslopes((flags, &floor), &codes, (&mut now, &mut next));
-        self.return_sand(sand, (flags, &floor), &codes, (&mut now, &mut next));
-        self.deposit_sediment(carved, &codes, (&mut now, &mut drop));
-        self.slide_slopes(rock, (flags, &codes), &mut drop, (&mut now, &mut next));
+        self.apply_uplift(elevations, &codes, &mut now, &mut next);
+        self.apply_incision(&remaining_shares, &floor, &codes, &mut now, &mut next);
+        self.restore_block_means(carved, &codes, &floor, &mut now, &mut next);
+        self.diffuse_hillslopes(flags, &floor, &codes, &mut now, &mut next);
+        self.return_sand(sand, flags, &floor, &codes, &mut now, &mut next);
+        self.deposit_sediment(carved, &codes, &mut now, &mut max_falls);
+        self.slide_slopes(rock, flags, &codes, &mut max_falls, &mut now, &mut next);
         if self.rules.joins.is_active(self.level, self.frame.cell_width(self.level)) {
-            codes = self.apply_custom_operators(flags, codes, (&floor, sand), (&mut now, &mut next));
+            codes = self.apply_custom_operators(flags, codes, &floor, sand, &mut now, &mut next);
         }
         self.record_operator(Operator::Custom, &now);
         let mut finished = PaddedPlane::new(self.size, NOWHERE);
-        let draw = (self.origin, mix_bits(self.seed ^ 0x7472_6565));
-        receivers::compute_receivers(&now, (flags, &codes), draw, &self.part_with_margin(margins.tree), &mut finished);
+        receivers::compute_receivers(
+            &now,
+            flags,
+            &codes,
+            self.origin,
+            draw_seed(0x7472_6565),
+            &self.part_with_margin(margins.tree),
+            &mut finished,
+        );
         (now, finished)
     }
 
     /// Applies one step of uplift: cells rise to their targets.
     fn apply_uplift(
         &mut self,
-        wanted: PaddedPlane<i32>,
+        targets: PaddedPlane<i32>,
         codes: &PaddedPlane<u8>,
-        (now, next): (&mut PaddedPlane<i32>, &mut PaddedPlane<i32>),
+        now: &mut PaddedPlane<i32>,
+        next: &mut PaddedPlane<i32>,
     ) {
         let margins = self.margins;
         for sweep in 1..=i64::from(self.rules.rise_sweeps) {
-            uplift::raise_to_targets(now, &wanted, codes, &self.part_with_margin(margins.rise - sweep), next);
+            uplift::raise_to_targets(now, &targets, codes, &self.part_with_margin(margins.rise - sweep), next);
             std::mem::swap(now, next);
         }
-        std::mem::drop(wanted);
+        drop(targets);
         self.record_operator(Operator::Uplift, now);
     }
 
     /// Applies implicit incision against the uplift.
     fn apply_incision(
         &mut self,
-        (left, floor): (&PaddedPlane<f32>, &PaddedPlane<i32>),
+        remaining_shares: &PaddedPlane<f32>,
+        floor: &PaddedPlane<i32>,
         codes: &PaddedPlane<u8>,
-        (now, next): (&mut PaddedPlane<i32>, &mut PaddedPlane<i32>),
+        now: &mut PaddedPlane<i32>,
+        next: &mut PaddedPlane<i32>,
     ) {
         let margins = self.margins;
         // Incision starts from the raised terrain in every sweep, so more sweeps only carry it further upstream.
@@ -106,7 +133,9 @@ impl Refinement<'_> {
         for sweep in 1..=i64::from(self.rules.cut_sweeps) {
             incision::sweep_incision(
                 now,
-                (&before, left, floor),
+                &before,
+                remaining_shares,
+                floor,
                 codes,
                 &self.part_with_margin(margins.cut - sweep),
                 next,
@@ -120,40 +149,45 @@ impl Refinement<'_> {
     fn restore_block_means(
         &mut self,
         carved: &CarvedPlanes,
-        (codes, floor): (&PaddedPlane<u8>, &PaddedPlane<i32>),
-        (now, next): (&mut PaddedPlane<i32>, &mut PaddedPlane<i32>),
+        codes: &PaddedPlane<u8>,
+        floor: &PaddedPlane<i32>,
+        now: &mut PaddedPlane<i32>,
+        next: &mut PaddedPlane<i32>,
     ) {
         let (margins, flags) = (self.margins, &carved.flags);
-        let mut wanted = PaddedPlane::new(self.size, 0);
+        let mut targets = PaddedPlane::new(self.size, 0);
         // Most of what both did to the means of coarse cells is taken back.
         let world = PlanePart::from_rect(self.all.to_finer_level(), self.origin);
         block_means::find_targets(
-            (&carved.ground, now),
+            &carved.ground,
+            now,
             flags,
             &self.part_with_margin(margins.hold - block_means::REACH),
             &world,
-            &mut wanted,
+            &mut targets,
         );
         for sweep in 1..=block_means::SWEEPS {
             let part = self.part_with_margin(margins.hold - block_means::REACH - sweep);
-            uplift::raise_to_targets(now, &wanted, codes, &part, next);
+            uplift::raise_to_targets(now, &targets, codes, &part, next);
             std::mem::swap(now, next);
         }
         for sweep in 1..=block_means::SWEEPS {
             let part = self.part_with_margin(margins.creep + block_means::SWEEPS - sweep);
-            diffusion::lower_to_targets(now, (&wanted, floor), codes, &part, next);
+            diffusion::lower_to_targets(now, &targets, floor, codes, &part, next);
             std::mem::swap(now, next);
         }
-        std::mem::drop(wanted);
+        drop(targets);
         self.record_operator(Operator::Means, now);
     }
 
     /// Applies hillslope diffusion.
     fn diffuse_hillslopes(
         &mut self,
-        (flags, floor): (&PaddedPlane<u8>, &PaddedPlane<i32>),
+        flags: &PaddedPlane<u8>,
+        floor: &PaddedPlane<i32>,
         codes: &PaddedPlane<u8>,
-        (now, next): (&mut PaddedPlane<i32>, &mut PaddedPlane<i32>),
+        now: &mut PaddedPlane<i32>,
+        next: &mut PaddedPlane<i32>,
     ) {
         let margins = self.margins;
         // Hillslope diffusion in two passes: one only raises and the other only lowers, so each preserves the order
@@ -162,7 +196,7 @@ impl Refinement<'_> {
         if creep > 0.0 {
             diffusion::fill_concavities(now, flags, codes, creep, &self.part_with_margin(margins.creep - 1), next);
             std::mem::swap(now, next);
-            diffusion::erode_crests(now, (flags, floor), codes, creep, &self.part_with_margin(margins.creep - 2), next);
+            diffusion::erode_crests(now, flags, floor, codes, creep, &self.part_with_margin(margins.creep - 2), next);
             std::mem::swap(now, next);
         }
         self.record_operator(Operator::Diffusion, now);
@@ -172,22 +206,24 @@ impl Refinement<'_> {
     fn return_sand(
         &mut self,
         sand: Option<&Cover>,
-        (flags, floor): (&PaddedPlane<u8>, &PaddedPlane<i32>),
+        flags: &PaddedPlane<u8>,
+        floor: &PaddedPlane<i32>,
         codes: &PaddedPlane<u8>,
-        (now, next): (&mut PaddedPlane<i32>, &mut PaddedPlane<i32>),
+        now: &mut PaddedPlane<i32>,
+        next: &mut PaddedPlane<i32>,
     ) {
         let margins = self.margins;
         if let Some(sand) = sand {
-            let mut wanted = PaddedPlane::new(self.size, 0);
-            sand.find_targets(now, (flags, codes), &self.part_with_margin(margins.sand), &mut wanted);
+            let mut targets = PaddedPlane::new(self.size, 0);
+            sand.find_targets(now, flags, codes, &self.part_with_margin(margins.sand), &mut targets);
             for sweep in 1..=sand::SWEEPS {
                 let part = self.part_with_margin(margins.sand - sweep);
-                uplift::raise_to_targets(now, &wanted, codes, &part, next);
+                uplift::raise_to_targets(now, &targets, codes, &part, next);
                 std::mem::swap(now, next);
             }
             for sweep in 1..=sand::SWEEPS {
                 let part = self.part_with_margin(margins.fans + sand::SWEEPS - sweep);
-                diffusion::lower_to_targets(now, (&wanted, floor), codes, &part, next);
+                diffusion::lower_to_targets(now, &targets, floor, codes, &part, next);
                 std::mem::swap(now, next);
             }
         }
@@ -199,27 +235,29 @@ impl Refinement<'_> {
         &mut self,
         carved: &CarvedPlanes,
         codes: &PaddedPlane<u8>,
-        (now, drop): (&mut PaddedPlane<i32>, &mut PaddedPlane<f32>),
+        now: &mut PaddedPlane<i32>,
+        max_falls: &mut PaddedPlane<f32>,
     ) {
         let (margins, flags) = (self.margins, &carved.flags);
-        // Alluvial fans, then overbank deposits. Both raise `drop` to their own slopes, so that they do not slide
+        // Alluvial fans, then overbank deposits. Both raise `max_falls` to their own slopes, so that they do not slide
         // again.
         let known = alluvial_fans::DepositionTerrain {
             beds: &carved.ground,
             flags,
             receivers: &carved.receivers,
             area: &carved.area,
+            codes,
         };
         // Each sweep works on one cell less on each side than the one before.
         let parts = [0, 1, 2, 3, 4].map(|sweep| self.part_with_margin(margins.fans - sweep));
         let beyond = self.part_with_margin(margins.fans + alluvial_fans::REACH);
-        alluvial_fans::deposit_fans(self.rules, self.width, &known, codes, (&parts, &beyond), (now, drop));
+        alluvial_fans::deposit_fans(self.rules, self.width, &known, &parts, &beyond, now, max_falls);
         self.record_operator(Operator::Fans, now);
         if self.is_flooded {
             let parts: Vec<PlanePart> =
                 (0..=overbank_deposition::SWEEPS).map(|sweep| self.part_with_margin(margins.floods - sweep)).collect();
             let beyond = self.part_with_margin(margins.floods + overbank_deposition::REACH);
-            overbank_deposition::deposit_floods(self.rules, self.width, &known, codes, (&parts, &beyond), (now, drop));
+            overbank_deposition::deposit_floods(self.rules, self.width, &known, &parts, &beyond, now, max_falls);
         }
         self.record_operator(Operator::Floods, now);
     }
@@ -228,51 +266,63 @@ impl Refinement<'_> {
     fn slide_slopes(
         &mut self,
         rock: Option<&RockBeds<'_>>,
-        (flags, codes): (&PaddedPlane<u8>, &PaddedPlane<u8>),
-        drop: &mut PaddedPlane<f32>,
-        (now, next): (&mut PaddedPlane<i32>, &mut PaddedPlane<i32>),
+        flags: &PaddedPlane<u8>,
+        codes: &PaddedPlane<u8>,
+        max_falls: &mut PaddedPlane<f32>,
+        now: &mut PaddedPlane<i32>,
+        next: &mut PaddedPlane<i32>,
     ) {
         let margins = self.margins;
-        let least = [self.sea.saturating_add(1), self.clear];
         let mut active = Active::new(self.size);
         // Slides. A cell that sinks may reach another bed of rock, so the limits are looked up again every few sweeps.
         // The limits without beds are kept, because each look-up scales them anew.
-        let even = rock.map(|_| drop.clone());
+        let even = rock.map(|_| max_falls.clone());
         for sweep in 1..=i64::from(self.rules.limit_sweeps) {
             if let (Some(rock), Some(even)) = (rock, even.as_ref().filter(|_| sweep % BEDS == 1)) {
                 floors::scale_by_beds(
                     rock,
-                    (even, self.width * UNITS_F32 * self.rules.limit),
+                    even,
+                    self.width * UNITS_F32 * self.rules.limit,
                     now,
                     &self.part_with_margin(margins.slide - sweep),
-                    drop,
+                    max_falls,
                 );
                 active.mark_all_active();
             }
             let part = self.part_with_margin(margins.slide - sweep);
-            limit::sweep_slides(now, (flags, drop), (codes, least), &part, &mut active, next);
+            let limits = limit::SlideLimits {
+                flags,
+                codes,
+                max_falls,
+                min_land_elevation: self.sea.saturating_add(1),
+                lake_clearance: self.clear,
+            };
+            limit::sweep_slides(now, &limits, &part, &mut active, next);
             std::mem::swap(now, next);
         }
         self.record_operator(Operator::Slides, now);
     }
 
-    /// Lets joined operators change the terrain after the slides. Returns the receivers of the terrain before that
+    /// Lets custom operators change the terrain after the slides. Returns the receivers of the terrain before that
     /// change.
     fn apply_custom_operators(
         &self,
         flags: &PaddedPlane<u8>,
         codes: PaddedPlane<u8>,
-        (floor, sand): (&PaddedPlane<i32>, Option<&Cover>),
-        (now, next): (&mut PaddedPlane<i32>, &mut PaddedPlane<i32>),
+        floor: &PaddedPlane<i32>,
+        sand: Option<&Cover>,
+        now: &mut PaddedPlane<i32>,
+        next: &mut PaddedPlane<i32>,
     ) -> PaddedPlane<u8> {
         // Slopes that slid are above the cell that limited them, which need not be the cell to which they drained
         // before.
         let mut order = PaddedPlane::new(self.size, NOWHERE);
-        let draw = (self.origin, mix_bits(self.seed ^ 0x6a6f_696e));
         receivers::compute_receivers(
             now,
-            (flags, &codes),
-            draw,
+            flags,
+            &codes,
+            self.origin,
+            mix_bits(self.seed ^ 0x6a6f_696e),
             &self.part_with_margin(self.margins.join - 1),
             &mut order,
         );
@@ -282,7 +332,7 @@ impl Refinement<'_> {
             sea: self.frame.sea,
             key: self.key,
             world: self.frame.world_rect(self.level),
-            wanted: self.wanted,
+            target_rect: self.target_rect,
             origin: self.origin,
         };
         let known = PlaneConstraints { flags, codes: &order, floor, sand: sand.map(|sand| &sand.thick) };

@@ -42,8 +42,8 @@ impl CarvedPlanes {
                 let at = |child: u8| (r + usize::from(child >> 1), c + usize::from(child & 1));
                 // Entries of the marked donors' paths, then the exit of this cell's own path.
                 for (_, donor) in nodes.donors(cell).filter(|(_, donor)| donor.carved) {
-                    let way = NodePath::from_nodes(donor, node);
-                    let (i, j) = at(way.entry);
+                    let path = NodePath::from_nodes(donor, node);
+                    let (i, j) = at(path.entry);
                     if node.is_water() {
                         let lake = node.kind == NodeKind::Lake;
                         self.ground.set(i, j, node.bed);
@@ -54,16 +54,16 @@ impl CarvedPlanes {
                         }
                     } else if self.flags.value_at(i, j) & SEA == 0 {
                         // Carving only lowers, so paths that share a cell may be carved in any order.
-                        self.ground.set(i, j, self.ground.value_at(i, j).min(way.heights[1]));
+                        self.ground.set(i, j, self.ground.value_at(i, j).min(path.heights[1]));
                     }
                 }
                 if let Some(to) = next(cell, node.code).and_then(|to| nodes.get(to)).filter(|_| node.carved) {
-                    let way = NodePath::from_nodes(node, to);
-                    if way.exit != node.child {
-                        let (i, j) = at(way.exit);
+                    let path = NodePath::from_nodes(node, to);
+                    if path.exit != node.child {
+                        let (i, j) = at(path.exit);
                         if self.flags.value_at(i, j) & SEA == 0 {
-                            self.ground.set(i, j, self.ground.value_at(i, j).min(way.heights[0]));
-                            self.receivers.set(i, j, direction_to_receiver(node.code, way.exit, way.entry));
+                            self.ground.set(i, j, self.ground.value_at(i, j).min(path.heights[0]));
+                            self.receivers.set(i, j, direction_to_receiver(node.code, path.exit, path.entry));
                         }
                     }
                 }

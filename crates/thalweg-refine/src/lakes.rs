@@ -34,10 +34,10 @@ pub(super) fn find_lakes(
     let size = ground.size();
     let (filled, counts) = (filled.as_slice(), cells.as_slice());
     let is_wet = |k: usize| filled[k] > ground.as_slice()[k];
-    let (mut id, mut seen) = (Field::new(size, 0u32), vec![false; filled.len()]);
+    let (mut id, mut is_visited) = (Field::new(size, 0u32), vec![false; filled.len()]);
     let mut found = Vec::new();
     for first in (0..filled.len()).filter(|k| is_wet(*k)) {
-        if std::mem::replace(&mut seen[first], true) {
+        if std::mem::replace(&mut is_visited[first], true) {
             continue;
         }
         // All connected cells under water form one depression.
@@ -46,7 +46,7 @@ pub(super) fn find_lakes(
         while let Some(k) = cells.get(at).copied() {
             at += 1;
             for n in neighbour_cells(size, k).filter(|n| is_wet(*n)) {
-                if !std::mem::replace(&mut seen[n], true) {
+                if !std::mem::replace(&mut is_visited[n], true) {
                     cells.push(n);
                 }
             }
@@ -93,13 +93,13 @@ pub(super) fn find_lakes(
 /// Redirects a lake's cells to one of them, by the fewest steps.
 fn redirect_to_exit(exit: usize, size: [usize; 2], inside: &mut dyn FnMut(usize) -> bool, directions: &mut Field<u8>) {
     let cols = size[1];
-    let mut done = BTreeSet::from([exit]);
+    let mut visited_cells = BTreeSet::from([exit]);
     // A breadth-first search from the exit gives every cell a path of the fewest steps.
     let mut queue = VecDeque::from([exit]);
     while let Some(k) = queue.pop_front() {
         for (direction, Cell { row: i, col: j }) in Neighbourhood::new(size, [k / cols, k % cols]) {
             let n = i * cols + j;
-            if inside(n) && done.insert(n) {
+            if inside(n) && visited_cells.insert(n) {
                 directions.as_mut_slice()[n] = direction.opposite().code();
                 queue.push_back(n);
             }
@@ -114,15 +114,15 @@ pub(super) fn find_outflow_cells(
     filled: &Field<Height>,
     directions: &Field<u8>,
 ) -> BTreeSet<(usize, u32)> {
-    let mut ways = BTreeSet::new();
+    let mut outflow_cells = BTreeSet::new();
     for (lake, number) in found.iter().zip(1..) {
         let mut at = Some(lake.outlet);
         while let Some(k) = at.filter(|k| filled.as_slice()[*k].0 >= lake.level) {
-            ways.insert((k, number));
+            outflow_cells.insert((k, number));
             at = find_receiver(k, directions.as_slice()[k], filled.cols());
         }
     }
-    ways
+    outflow_cells
 }
 
 /// Returns the neighbours of a cell.

@@ -82,14 +82,20 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Records the change from the elevations `seen` to the elevations `now`, and sets `seen` to `now`.
-    pub(super) fn record_change(&mut self, operator: Operator, seen: &mut [Height], now: impl Iterator<Item = i32>) {
-        for (seen, now) in seen.iter_mut().zip(now) {
+    /// Records the change from the elevations `recorded_elevations` to the elevations `now`, and sets
+    /// `recorded_elevations` to `now`.
+    pub(super) fn record_change(
+        &mut self,
+        operator: Operator,
+        recorded_elevations: &mut [Height],
+        now: impl Iterator<Item = i32>,
+    ) {
+        for (recorded, now) in recorded_elevations.iter_mut().zip(now) {
             // Sums have 128 bits, so 2²⁸ cells of any change cannot overflow them.
-            let change = i128::from(now) - i128::from(seen.0);
+            let change = i128::from(now) - i128::from(recorded.0);
             let side = if change > 0 { &mut self.given } else { &mut self.taken };
             side[operator as usize] += change.abs();
-            seen.0 = now;
+            recorded.0 = now;
         }
     }
 

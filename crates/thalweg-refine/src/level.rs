@@ -7,7 +7,7 @@ use crate::{Frame, LocalWindow, Rules, check_window};
 use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{CellRect, Error, Result};
 
-/// Returns the cells of level `level` − 1 from which the cells `wanted` of `level` (1 or more) are computed:
+/// Returns the cells of level `level` − 1 from which the cells `target_rect` of `level` (1 or more) are computed:
 /// [`refine_window`] needs these and no others. Each rectangle is in world cells of its own level.
 ///
 /// # Examples
@@ -23,20 +23,20 @@ use thalweg_core::{CellRect, Error, Result};
 /// assert!(needed.rows() < 1000 && needed.cols() < 1000);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn needed_window(frame: &Frame, rules: &Rules, level: u32, wanted: CellRect<i64>) -> CellRect<i64> {
+pub fn needed_window(frame: &Frame, rules: &Rules, level: u32, target_rect: CellRect<i64>) -> CellRect<i64> {
     let margins = Margins::from_rules(rules, level, frame.cell_width(level));
-    let blocks = wanted.grow_within(margins.carved, frame.world_rect(level)).to_coarser_level();
+    let blocks = target_rect.grow_within(margins.carved, frame.world_rect(level)).to_coarser_level();
     blocks.grow_within(COARSE_MARGIN_CELLS, frame.world_rect(level.saturating_sub(1)))
 }
 
-/// Computes cells of half the width: the next level's `wanted` cells, in world cells of that level.
+/// Computes cells of half the width: the next level's `target_rect` cells, in world cells of that level.
 ///
 /// The result is a function of the world's cells alone: a cell has the same bits in whatever window it is computed.
 /// `coarse` must contain the cells that [`needed_window`] returns; further cells have no effect. `key` is the
 /// world's; the level is mixed in.
 ///
 /// # Errors
-/// Returns an error if `wanted` is empty, outside the world or of more than
+/// Returns an error if `target_rect` is empty, outside the world or of more than
 /// [`MAX_WINDOW_CELLS`](crate::MAX_WINDOW_CELLS), its margins included; if the level is too fine ([`Frame::check`]), or
 /// the rules are out of range ([`Rules::check`]); if a joined operator reads farther than
 /// [`MAX_REACH_CELLS`](crate::MAX_REACH_CELLS), or does not have 1 to [`MAX_SWEEPS`](crate::MAX_SWEEPS) sweeps; if a
@@ -65,9 +65,9 @@ pub fn refine_window(
     rules: &Rules,
     key: RandomKey,
     coarse: &LocalWindow,
-    wanted: CellRect<i64>,
+    target_rect: CellRect<i64>,
 ) -> Result<LocalWindow> {
-    Ok(Refinement::new(frame, rules, key, coarse, wanted)?.run())
+    Ok(Refinement::new(frame, rules, key, coarse, target_rect)?.run())
 }
 
 /// Like [`refine_window`], and also returns what each operator added to and removed from the wanted cells, in units of
@@ -80,16 +80,16 @@ pub fn refine_with_ledger(
     rules: &Rules,
     key: RandomKey,
     coarse: &LocalWindow,
-    wanted: CellRect<i64>,
+    target_rect: CellRect<i64>,
 ) -> Result<(LocalWindow, Ledger)> {
-    let mut work = Refinement::new(frame, rules, key, coarse, wanted)?;
+    let mut work = Refinement::new(frame, rules, key, coarse, target_rect)?;
     work.ledger = Some(Ledger::default());
     let window = work.run();
     Ok((window, work.ledger.unwrap_or_default()))
 }
 
 /// Computes a rectangle of any level from level 0: each level's window from the one before, as large as the next one
-/// needs. `wanted` is in world cells of `level`.
+/// needs. `target_rect` is in world cells of `level`.
 ///
 /// # Errors
 /// Returns the errors of [`refine_window`]; also returns an error if a window that is needed in between has more than
@@ -117,18 +117,18 @@ pub fn refine_tile(
     key: RandomKey,
     whole: &LocalWindow,
     level: u32,
-    wanted: CellRect<i64>,
+    target_rect: CellRect<i64>,
 ) -> Result<LocalWindow> {
     rules.check()?;
     frame.check(level)?;
-    check_window(wanted, frame.world_rect(level))?;
+    check_window(target_rect, frame.world_rect(level))?;
     if whole.level != 0 || whole.rect != frame.world_rect(0) {
-        let told = format!("level {} of {} × {} cells", whole.level, whole.size()[0], whole.size()[1]);
-        return Err(Error::invalid_value("level 0", told, "the whole level 0"));
+        let present = format!("level {} of {} × {} cells", whole.level, whole.size()[0], whole.size()[1]);
+        return Err(Error::invalid_value("level 0", present, "level 0 with all of its cells"));
     }
     // Determine the windows from the finest level back to the coarsest, because each level's window follows from the
     // next finer one.
-    let mut windows = vec![wanted];
+    let mut windows = vec![target_rect];
     for finer in (1..=level).rev() {
         let coarse = needed_window(frame, rules, finer, windows[windows.len() - 1]);
         check_window(coarse, frame.world_rect(finer - 1))?;
@@ -139,5 +139,5 @@ pub fn refine_tile(
     for window in windows.into_iter().rev().skip(1) {
         now = Some(refine_window(frame, rules, key, now.as_ref().unwrap_or(whole), window)?);
     }
-    now.map_or_else(|| whole.crop(wanted), Ok)
+    now.map_or_else(|| whole.crop(target_rect), Ok)
 }

@@ -150,11 +150,11 @@ impl Tilted<'_> {
     ) -> std::result::Result<Field<Height>, Vec<u32>> {
         let cols = self.filled.cols();
         let lake = |k: usize| id.as_slice()[k].checked_sub(1).map(|number| number as usize);
-        let ways = find_outflow_cells(found, self.filled, self.directions);
+        let outflow_cells = find_outflow_cells(found, self.filled, self.directions);
         let mut surface = self.filled.clone();
         let mut levels: Vec<i32> = found.iter().map(|lake| lake.level).collect();
-        let least = LAKE_CATCHMENT as f32 * 4.0 * (self.frame.cell * self.frame.cell) as f32;
-        let clear = |k: usize| beds::incision_clearance(self.frame, 0, self.area.as_slice()[k].max(least));
+        let min_area = LAKE_CATCHMENT as f32 * 4.0 * (self.frame.cell * self.frame.cell) as f32;
+        let clear = |k: usize| beds::incision_clearance(self.frame, 0, self.area.as_slice()[k].max(min_area));
         // A lake that rises may raise land next to it and the outlets of other lakes, so the surface is computed until
         // no lake rises.
         let mut rising = Vec::new();
@@ -176,15 +176,15 @@ impl Tilted<'_> {
                 }
                 if let Some(next) = next {
                     // A cell that drains into a lake is kept above its level by all that finer levels incise.
-                    let least = match lake(next) {
+                    let lowest = match lake(next) {
                         Some(number) => levels[number].saturating_add(clear(k)),
                         None => surface.as_slice()[next].0.saturating_add(MIN_TILT_UNITS),
                     };
-                    height = height.max(least);
+                    height = height.max(lowest);
                 }
                 if !found.is_empty() {
                     for number in neighbour_cells(self.filled.size(), k).filter_map(lake) {
-                        if !ways.contains(&(k, number as u32 + 1)) {
+                        if !outflow_cells.contains(&(k, number as u32 + 1)) {
                             height = height.max(levels[number].saturating_add(clear(k)));
                         }
                     }

@@ -39,9 +39,9 @@ impl NodeBuilder<'_> {
         donor.into_iter().chain(receiver).for_each(add);
         // The vector from the donor to the receiver, rotated by a right angle.
         let step = |direction: Option<D8>, axis: usize| direction.map_or(0.0, |to| to.offset()[axis] as f32);
-        let way = [0, 1].map(|axis| step(receiver, axis) - step(donor, axis));
-        let length = (way[0] * way[0] + way[1] * way[1]).sqrt().max(1.0);
-        let across = [-way[1] * (wander / length), way[0] * (wander / length)];
+        let flow_vector = [0, 1].map(|axis| step(receiver, axis) - step(donor, axis));
+        let length = (flow_vector[0] * flow_vector[0] + flow_vector[1] * flow_vector[1]).sqrt().max(1.0);
+        let across = [-flow_vector[1] * (wander / length), flow_vector[0] * (wander / length)];
         // The random part is at most 0.16 · 2.2 = 0.35. It decides where donor and receiver are on opposite sides.
         let side = |axis: usize| u8::from(target[axis] + across[axis] + 0.16 * shift[axis] >= 0.0);
         2 * side(0) + side(1)

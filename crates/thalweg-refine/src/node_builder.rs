@@ -61,8 +61,10 @@ impl<'a> NodeBuilder<'a> {
     /// Prepares the computation for a window, on the smooth `ground` whose first fine cell is `origin`.
     pub fn new(
         window: &'a LocalWindow,
-        (frame, rules): (&'a Frame, &'a Rules),
-        (ground, origin): (&'a PaddedPlane<i32>, Cell<i64>),
+        frame: &'a Frame,
+        rules: &'a Rules,
+        ground: &'a PaddedPlane<i32>,
+        origin: Cell<i64>,
         rock: Option<&'a RockBeds<'a>>,
         [seed, meanders]: [u32; 2],
     ) -> Self {
@@ -159,7 +161,7 @@ impl<'a> NodeBuilder<'a> {
         node.kind = if river { NodeKind::River } else { NodeKind::Hill };
         let on = self.fall_to_receiver(at, next(cell, code));
         let around = self.survey_neighbours(cell, [z, on], &mut node);
-        let mut least = self.lowest_bed_allowed(z, next(cell, code), river);
+        let mut lowest = self.lowest_bed_allowed(z, next(cell, code), river);
         let to = next(cell, code).and_then(|to| self.window_position(to));
         if node.level >= z {
             // The cell is a lake's outlet.
@@ -173,15 +175,15 @@ impl<'a> NodeBuilder<'a> {
             } else {
                 self.clear
             };
-            least = least.max(around.over.saturating_add(clear).min(z));
+            lowest = lowest.max(around.over.saturating_add(clear).min(z));
             if let Some((_, level)) = to.and_then(|to| window.lake(to)) {
                 node.mouth = level.0.saturating_add(clear).min(z);
             }
         }
         // Level terrain leaves no unit between the two: then they are equal, and only the tree tells where water
         // flows.
-        let least = least.max(self.sea.saturating_add(1));
-        let highest = around.highest.max(least);
+        let lowest = lowest.max(self.sea.saturating_add(1));
+        let highest = around.highest.max(lowest);
         if code == OUT && self.frame.is_rim(window.level, cell) {
             // The cell drains over the open rim.
             node.rim = self.children_on_rim(cell);
@@ -194,13 +196,13 @@ impl<'a> NodeBuilder<'a> {
         }
         node.child = self.choose_child(cell, &node, around.main, on);
         // The interval decides, not the terrain: this is how the order of beds is preserved (invariant I1).
-        node.bed = raw[usize::from(node.child)].clamp(least, highest);
+        node.bed = raw[usize::from(node.child)].clamp(lowest, highest);
         node.guarded = area >= self.guard && i64::from(on) < (self.unit * STEEP) >> 8;
         // The softness of the rock moves a river's bed within its interval.
         if let Some(rock) = self.rock.filter(|_| river && to.is_some()) {
             let [i, j] = [first[0] + usize::from(node.child >> 1), first[1] + usize::from(node.child & 1)];
             node.bed =
-                compute_knickpoint_bed(node.bed, [least, highest.min(z.max(least))], rock.softness(i, j, node.bed));
+                compute_knickpoint_bed(node.bed, [lowest, highest.min(z.max(lowest))], rock.softness(i, j, node.bed));
         }
         Some(node)
     }
@@ -223,8 +225,8 @@ impl<'a> NodeBuilder<'a> {
         None
     }
 
-    /// Collects what the neighbours of a cell of land tell about its node, and sets the node's adjacent lake and its
-    /// level. The cell's surface is at `z` and falls by `on` to its receiver.
+    /// Collects the constraints that the neighbours of a cell of land impose on its node, and sets the node's adjacent
+    /// lake and its level. The cell's surface is at `z` and falls by `on` to its receiver.
     fn survey_neighbours(&self, cell: Cell<i64>, [z, on]: [i32; 2], node: &mut Node) -> Surroundings {
         let window = self.window;
         // From the upstream neighbours: the highest bed allowed, and the river with the largest drainage area. From
@@ -233,8 +235,7 @@ impl<'a> NodeBuilder<'a> {
         let mut main: Option<(f32, D8)> = None;
         let (mut coast, mut over) = (false, i32::MIN);
         for direction in D8::ALL {
-            let beside = direction.adjacent_cell(cell);
-            let Some(from) = self.window_position(beside) else { continue };
+            let Some(from) = self.window_position(direction.adjacent_cell(cell)) else { continue };
             if let Some((lake, level)) = window.lake(from) {
                 node.lake = if node.level == i32::MIN || node.lake == lake { lake } else { 0 };
                 node.level = node.level.max(level.0);
@@ -251,7 +252,7 @@ impl<'a> NodeBuilder<'a> {
             // Leave room between the two beds for the cells of the flow path, where units allow it.
             highest = highest.min(bed.saturating_sub(((bed - z) >> 1).clamp(1, MIN_BED_DIFFERENCE)));
             // Of equal tributaries the first in order of direction codes counts as the main one.
-            let more = main.is_none_or(|(most, _)| window.area[from] > most);
+            let more = main.is_none_or(|(largest, _)| window.area[from] > largest);
             if river && more {
                 main = Some((window.area[from], direction));
             }

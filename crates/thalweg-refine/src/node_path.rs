@@ -57,7 +57,7 @@ impl NodePath {
         // along the path.
         let [high, low] = [from.bed, to.bed].map(i64::from);
         let straight = |cells: i64| low + (high - low) * cells / (before + 1 + after);
-        let at = |height: i32, most: i64| i64::from(height).clamp(low, most);
+        let at = |height: i32, highest: i64| i64::from(height).clamp(low, highest);
         let mut ground = at(from.raw[usize::from(exit)], high);
         if from.is_water() {
             ground = high;

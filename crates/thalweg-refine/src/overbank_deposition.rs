@@ -66,17 +66,19 @@ struct FloodingRiver {
 }
 
 /// Deposits floods on the cells of `parts`: the first is the whole, and each other one is that of a sweep. Raises
-/// `drop` to the slopes that banks have. Rivers are searched for in `beyond`, [`REACH`] cells around the first part.
+/// `max_falls` to the slopes that banks have. Rivers are searched for in `beyond`, [`REACH`] cells around the first
+/// part.
 pub(super) fn deposit_floods(
     rules: &Rules,
     width: f32,
     known: &DepositionTerrain<'_>,
-    codes: &PaddedPlane<u8>,
-    (parts, beyond): (&[PlanePart], &PlanePart),
-    (ground, drop): (&mut PaddedPlane<i32>, &mut PaddedPlane<f32>),
+    parts: &[PlanePart],
+    beyond: &PlanePart,
+    ground: &mut PaddedPlane<i32>,
+    max_falls: &mut PaddedPlane<f32>,
 ) {
     let Some(part) = parts.first() else { return };
-    let mut wants = Vec::new();
+    let mut targets = Vec::new();
     let mut stack = Vec::new();
     // The order of the rivers does not matter: for each cell, the highest target and the steepest limit count.
     for at in list_river_cells(known, beyond) {
@@ -85,34 +87,33 @@ pub(super) fn deposit_floods(
             let half = floor_half_width(rules, width, area);
             let bank = DEPTH * exp2(GROWTH * log2((area * 1e-6).max(1e-30))) * UNITS_F32;
             let river = FloodingRiver { at, area, bed: known.beds.value_at(at[0], at[1]) as f32, bank, half };
-            river.trace_flood(width, known, codes, beyond, &mut stack, |[i, j], height, distance| {
+            river.trace_flood(width, known, beyond, &mut stack, |[i, j], height, distance| {
                 let inside = part.rows.contains(&i) && part.cols.contains(&j);
                 if inside && height as i32 > ground.value_at(i, j) {
-                    wants.push(CellTarget { cell: [i, j], height: height as i32 });
-                    drop.set(
+                    targets.push(CellTarget { cell: [i, j], height: height as i32 });
+                    max_falls.set(
                         i,
                         j,
-                        drop.value_at(i, j).max(BANK_STEEPNESS_FACTOR * (height - river.bed) / distance.max(1.0)),
+                        max_falls.value_at(i, j).max(BANK_STEEPNESS_FACTOR * (height - river.bed) / distance.max(1.0)),
                     );
                 }
             });
         }
     }
     let fall = (SLOPE * width * UNITS_F32).max(1.0) as i32;
-    raise_target_cells(wants, fall, parts, known, codes, ground);
+    raise_target_cells(targets, fall, parts, known, ground);
 }
 
 impl FloodingRiver {
-    /// Traces the flood up the tree, and calls `lay` for each cell with the elevation that floods build up there, and
-    /// the distance from the river in cells.
+    /// Traces the flood up the tree, and calls `deposit` for each cell with the elevation that floods build up there,
+    /// and the distance from the river in cells.
     fn trace_flood(
         &self,
         width: f32,
         known: &DepositionTerrain<'_>,
-        codes: &PaddedPlane<u8>,
         beyond: &PlanePart,
         stack: &mut Vec<([usize; 2], usize)>,
-        mut lay: impl FnMut([usize; 2], f32, f32),
+        mut deposit: impl FnMut([usize; 2], f32, f32),
     ) {
         // The decrease is exponential (Pizzuto 1987, "Sediment diffusion during overbank flows"): a third (1/e) is
         // left at the floor's rim.
@@ -123,7 +124,7 @@ impl FloodingRiver {
                 let [di, dj] = direction.offset();
                 let [r, c] = [i.wrapping_add_signed(di), j.wrapping_add_signed(dj)];
                 let inside = beyond.rows.contains(&r) && beyond.cols.contains(&c);
-                if !inside || codes.value_at(r, c) != direction.opposite().code() {
+                if !inside || known.codes.value_at(r, c) != direction.opposite().code() {
                     continue;
                 }
                 let (flags, area) = (known.flags.value_at(r, c), known.area.value_at(r, c));
@@ -137,7 +138,7 @@ impl FloodingRiver {
                 }
                 // A stream's bed remains as deep as the level has incised it.
                 let own = if is_stream { beds::incision_depth(area, width) as f32 } else { 0.0 };
-                lay([r, c], self.bed + self.bank * exp2(-thinning * distance) - own, distance);
+                deposit([r, c], self.bed + self.bank * exp2(-thinning * distance) - own, distance);
                 if steps + 1 < MAX_FLOOD_STEPS {
                     stack.push(([r, c], steps + 1));
                 }

@@ -38,19 +38,19 @@ pub fn refine_in_pieces(
     rules: &Rules,
     key: RandomKey,
     coarse: &LocalWindow,
-    wanted: CellRect<i64>,
+    target_rect: CellRect<i64>,
     threads: usize,
 ) -> Result<LocalWindow> {
-    check_window(wanted, frame.world_rect(coarse.level.saturating_add(1)))?;
-    let pieces = divide_rect(wanted, threads);
+    check_window(target_rect, frame.world_rect(coarse.level.saturating_add(1)))?;
+    let pieces = divide_rect(target_rect, threads);
     if let [_] = &pieces[..] {
-        return refine_window(frame, rules, key, coarse, wanted);
+        return refine_window(frame, rules, key, coarse, target_rect);
     }
-    let size = wanted.size();
+    let size = target_rect.size();
     let at_once = pieces.iter().take(rayon::current_num_threads()).map(|piece| cell_count(*piece)).sum::<u64>();
-    let told = format!("a window of {} × {} cells", size[1], size[0]);
-    memory::check_memory(&told, LocalWindow::BYTES * cell_count(wanted) + SCRATCH * at_once)?;
-    let whole = Mutex::new(LocalWindow::blank(coarse.level + 1, wanted));
+    let description = format!("a window of {} × {} cells", size[1], size[0]);
+    memory::check_memory(&description, LocalWindow::BYTES * cell_count(target_rect) + SCRATCH * at_once)?;
+    let whole = Mutex::new(LocalWindow::blank(coarse.level + 1, target_rect));
     pieces.into_par_iter().try_for_each(|piece| {
         let part = refine_window(frame, rules, key, coarse, piece)?;
         // Only the copy is serialised. Pieces do not overlap, so the order in which they end does not matter.
@@ -65,14 +65,14 @@ fn cell_count(rect: CellRect<i64>) -> u64 {
     rect.size().into_iter().map(|n| n as u64).product()
 }
 
-/// Returns the pieces of a rectangle, in row-major order: none wider than [`MAX_PIECE_CELLS`], and at least `least` of
-/// them, as far as none becomes narrower than [`MIN_PIECE_CELLS`]. They are not tiles of a fixed size: their number
-/// follows that of the threads, and the result does not depend on it.
-fn divide_rect(rect: CellRect<i64>, least: usize) -> Vec<CellRect<i64>> {
+/// Returns the pieces of a rectangle, in row-major order: none wider than [`MAX_PIECE_CELLS`], and at least
+/// `min_pieces` of them, as far as none becomes narrower than [`MIN_PIECE_CELLS`]. They are not tiles of a fixed size:
+/// their number follows that of the threads, and the result does not depend on it.
+fn divide_rect(rect: CellRect<i64>, min_pieces: usize) -> Vec<CellRect<i64>> {
     // Begin with the fewest pieces that are not too wide, and halve them until there are enough.
     let mut counts = rect.size().map(|side| side.div_ceil(MAX_PIECE_CELLS).max(1));
     let side = |counts: [usize; 2], axis: usize| rect.size()[axis] / counts[axis];
-    while counts[0] * counts[1] < least {
+    while counts[0] * counts[1] < min_pieces {
         // Long rows are faster than long columns.
         let axis = usize::from(side(counts, 1) > side(counts, 0));
         if side(counts, axis) < 2 * MIN_PIECE_CELLS {

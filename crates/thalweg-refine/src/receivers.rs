@@ -16,25 +16,37 @@ use thalweg_noise::gradient::mix_bits;
 /// draw.
 pub(super) fn compute_receivers(
     ground: &PaddedPlane<i32>,
-    (flags, kept): (&PaddedPlane<u8>, &PaddedPlane<u8>),
-    (origin, seed): (Cell<i64>, u32),
+    flags: &PaddedPlane<u8>,
+    kept: &PaddedPlane<u8>,
+    origin: Cell<i64>,
+    seed: u32,
     part: &PlanePart,
     out: &mut PaddedPlane<u8>,
 ) {
     let cols = &part.cols;
     for i in part.rows.clone() {
-        let lot = (mix_bits((origin[0] + i as i64 - 1) as u32 ^ seed), (origin[1] + cols.start as i64 - 1) as u32);
-        let known = (flags.span(i, cols), kept.span(i, cols));
-        compute_receiver_row(ground.span(i, cols), ground.neighbour_rows(i, cols), known, lot, out.span_mut(i, cols));
+        compute_receiver_row(
+            ground.span(i, cols),
+            ground.neighbour_rows(i, cols),
+            flags.span(i, cols),
+            kept.span(i, cols),
+            mix_bits((origin[0] + i as i64 - 1) as u32 ^ seed),
+            (origin[1] + cols.start as i64 - 1) as u32,
+            out.span_mut(i, cols),
+        );
     }
 }
 
+/// Computes the receivers of a row. `row_hash` is the hash of its world row and the seed, `first_col` the world column
+/// of its first cell.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn compute_receiver_row(
     here: &[i32],
     near: [&[i32]; 8],
-    (flags, kept): (&[u8], &[u8]),
-    (row, col): (u32, u32),
+    flags: &[u8],
+    kept: &[u8],
+    row_hash: u32,
+    first_col: u32,
     out: &mut [u8],
 ) {
     for x in (0..out.len()).step_by(LANES) {
@@ -50,7 +62,7 @@ fn compute_receiver_row(
         }
         let mut lots = [0.0f32; LANES];
         for l in 0..LANES {
-            let hash = mix_bits(row ^ col.wrapping_add((x + l) as u32).wrapping_mul(0x85eb_ca77));
+            let hash = mix_bits(row_hash ^ first_col.wrapping_add((x + l) as u32).wrapping_mul(0x85eb_ca77));
             // An `f32` represents 24 bits exactly, so the number is below 1 and has no rounding.
             lots[l] = (hash >> 8) as f32 * (1.0 / 16_777_216.0);
         }
@@ -72,7 +84,7 @@ fn compute_receiver_row(
 #[inline(always)]
 pub(super) fn draw_receivers<const N: usize>(falls: &[[f32; N]; 8], lots: &[f32; N], kept: &[i32; N]) -> [i32; N] {
     let mut codes = *kept;
-    let mut most = [0.0f32; N];
+    let mut steepest = [0.0f32; N];
     for facet in 0..8 {
         // Each straight neighbour has two facets, with the diagonal neighbours on either side of it.
         let straight = facet & 6;
@@ -90,8 +102,8 @@ pub(super) fn draw_receivers<const N: usize>(falls: &[[f32; N]; 8], lots: &[f32;
             let share = t * (1.2732 - 0.2732 * t);
             let code = if lots[l] < share { aslant } else { straight } as i32;
             // Of equally steep facets the first one counts.
-            codes[l] = if steep > most[l] { code } else { codes[l] };
-            most[l] = most[l].max(steep);
+            codes[l] = if steep > steepest[l] { code } else { codes[l] };
+            steepest[l] = steepest[l].max(steep);
         }
     }
     codes

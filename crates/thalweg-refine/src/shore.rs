@@ -27,7 +27,7 @@ pub(super) fn compute_squared_distances(flags: &PaddedPlane<u8>, reach: u32) -> 
         }
     }
     let mut out = PaddedPlane::new([rows, cols], NO_SEA);
-    let most = reach * reach;
+    let max_square = reach * reach;
     for i in 1..rows + 1 {
         let row = down.row(i);
         // No cell of this row has the sea within reach in its column, so no distance can be within reach.
@@ -43,8 +43,8 @@ pub(super) fn compute_squared_distances(flags: &PaddedPlane<u8>, reach: u32) -> 
                 let across = (first + c).abs_diff(j) as u32;
                 if *down == far { NO_SEA } else { across * across + down * down }
             };
-            let least = near.iter().enumerate().map(square).min().unwrap_or(NO_SEA);
-            *out = if least <= most { least } else { NO_SEA };
+            let nearest = near.iter().enumerate().map(square).min().unwrap_or(NO_SEA);
+            *out = if nearest <= max_square { nearest } else { NO_SEA };
         }
     }
     out

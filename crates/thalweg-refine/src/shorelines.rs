@@ -41,10 +41,10 @@ impl NodeBuilder<'_> {
         let here = is_water(self.window_position(cell).unwrap_or_default());
         let wet = |child: usize| {
             let [a, b] = [2 * i64::from(child >> 1 == 1) - 1, 2 * i64::from(child & 1 == 1) - 1];
-            let beside = [[i + a, j], [i, j + b], [i + a, j + b]]
+            let adjacent_cells = [[i + a, j], [i, j + b], [i + a, j + b]]
                 .into_iter()
                 .filter_map(|cell| self.window_position(cell.into()));
-            let turns = (over(child) < 0.0) != here && beside.into_iter().any(|at| is_water(at) != here);
+            let turns = (over(child) < 0.0) != here && adjacent_cells.into_iter().any(|at| is_water(at) != here);
             turns != here
         };
         (0..4usize).filter(|child| wet(*child)).map(|child| 1 << child).sum()

@@ -104,9 +104,9 @@ pub(super) fn smooth_terrain(
         for x in 0..2 * count {
             let half = half_difference([split[0][x], split[1][x], split[2][x], split[3][x], split[4][x]]);
             let mean = split[2][x];
-            let held = |z: i64| z.clamp(Height::MIN.0.into(), Height::MAX.0.into()) as i32;
-            ground.set(first_row, first_col + x, held(mean - half));
-            ground.set(first_row + 1, first_col + x, held(mean + half));
+            let clamped = |z: i64| z.clamp(Height::MIN.0.into(), Height::MAX.0.into()) as i32;
+            ground.set(first_row, first_col + x, clamped(mean - half));
+            ground.set(first_row + 1, first_col + x, clamped(mean + half));
         }
         for (half, row) in [(0, first_row), (1, first_row + 1)] {
             let cols = first_col..first_col + 2 * count;
@@ -118,10 +118,10 @@ pub(super) fn smooth_terrain(
 
 /// Interpolates a fine row between its coarse row and the one to which it is nearer; both have one more cell on each
 /// side.
-fn interpolate_row([own, beside]: [&[f32]; 2], out: &mut [f32]) {
+fn interpolate_row([own, adjacent]: [&[f32]; 2], out: &mut [f32]) {
     for (j, pair) in out.chunks_exact_mut(2).enumerate() {
         // A fine cell's centre is a quarter of a coarse cell from the centre of its own coarse cell.
-        let near = |j: usize| 0.75 * own[j] + 0.25 * beside[j];
+        let near = |j: usize| 0.75 * own[j] + 0.25 * adjacent[j];
         let here = 0.75 * near(j + 1);
         (pair[0], pair[1]) = (here + 0.25 * near(j), here + 0.25 * near(j + 2));
     }

@@ -10,7 +10,7 @@ use crate::receivers::lowest_donor_heights;
 /// receivers one cell beyond.
 pub(super) fn raise_to_targets(
     from: &PaddedPlane<i32>,
-    wanted: &PaddedPlane<i32>,
+    targets: &PaddedPlane<i32>,
     codes: &PaddedPlane<u8>,
     part: &PlanePart,
     to: &mut PaddedPlane<i32>,
@@ -20,7 +20,7 @@ pub(super) fn raise_to_targets(
         raise_row(
             from.span(i, cols),
             from.neighbour_rows(i, cols),
-            wanted.span(i, cols),
+            targets.span(i, cols),
             codes.neighbour_rows(i, cols),
             to.span_mut(i, cols),
         );
@@ -28,13 +28,13 @@ pub(super) fn raise_to_targets(
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn raise_row(here: &[i32], near: [&[i32]; 8], wanted: &[i32], codes: [&[u8]; 8], out: &mut [i32]) {
+fn raise_row(here: &[i32], near: [&[i32]; 8], targets: &[i32], codes: [&[u8]; 8], out: &mut [i32]) {
     for x in (0..out.len()).step_by(LANES) {
-        let (here, wanted) = (read_lanes::<_, LANES>(here, x), read_lanes::<_, LANES>(wanted, x));
+        let (here, targets) = (read_lanes::<_, LANES>(here, x), read_lanes::<_, LANES>(targets, x));
         let mut heights = lowest_donor_heights(&near, &codes, x);
         for l in 0..LANES {
             // A cell without donors has a wall as its lowest donor, so only its target limits it. No cell sinks here.
-            heights[l] = wanted[l].min(heights[l].wrapping_sub(1)).max(here[l]);
+            heights[l] = targets[l].min(heights[l].wrapping_sub(1)).max(here[l]);
         }
         write_lanes(out, x, &heights);
     }

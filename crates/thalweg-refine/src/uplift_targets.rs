@@ -15,6 +15,35 @@ use thalweg_core::terrain::height::UNITS_F32;
 use thalweg_flow::OUT;
 use thalweg_noise::gradient::mix_bits;
 
+/// The targets of uplift and incision.
+pub(super) struct UpliftTargets {
+    /// The elevation to which each cell would rise by uplift, in units.
+    pub elevations: PaddedPlane<i32>,
+    /// The share of each cell's height above its receiver that incision leaves.
+    pub remaining_shares: PaddedPlane<f32>,
+}
+
+/// The inputs of a row of [`Refinement::find_targets`].
+struct TargetRow<'a> {
+    /// Width of a cell in units.
+    unit: f32,
+    /// Spread of the random strength of the rock: the factor of a uniform number from −1 to 1, in the exponent of 2.
+    grain: f32,
+    /// Time of the level's uplift and incision.
+    time: f32,
+    /// The hash of the row's world row and the seed, and the world column of its first cell.
+    row_hash: u32,
+    first_col: i64,
+    ground: &'a [i32],
+    flags: &'a [u8],
+    codes: &'a [u8],
+    /// The slope at which uplift and incision balance.
+    slope: &'a [f32],
+    /// The drainage area over hills in cells, and the softness of the rock.
+    water: &'a [f32],
+    soft: &'a [f32],
+}
+
 impl Refinement<'_> {
     /// Computes the elevation to which each cell would rise by uplift, and the share of its height above its receiver
     /// that incision leaves.
@@ -24,7 +53,7 @@ impl Refinement<'_> {
         balance: &PaddedPlane<f32>,
         codes: &PaddedPlane<u8>,
         rock: Option<&RockBeds<'_>>,
-    ) -> (PaddedPlane<i32>, PaddedPlane<f32>) {
+    ) -> UpliftTargets {
         let (margins, rules) = (self.margins, self.rules);
         let mut shares = [0; 8].map(|_| PaddedPlane::new(self.size, 0u8));
         water::compute_flow_shares(
@@ -42,8 +71,8 @@ impl Refinement<'_> {
             water::sweep_accumulation(&now, &shares, &self.part_with_margin(margins.water - sweep), &mut next);
             std::mem::swap(&mut now, &mut next);
         }
-        let mut wanted = carved.ground.clone();
-        let mut left = PaddedPlane::new(self.size, 1.0f32);
+        let mut elevations = carved.ground.clone();
+        let mut remaining_shares = PaddedPlane::new(self.size, 1.0f32);
         let part = self.part_with_margin(margins.rise);
         let time = rules.time_ratio(self.width);
         let unit = self.width * UNITS_F32;
@@ -54,46 +83,45 @@ impl Refinement<'_> {
             if let Some(rock) = rock {
                 rock.compute_softness_row(&carved.ground, i, &part, &mut soft);
             }
-            let row = mix_bits((self.origin[0] + i as i64 - 1) as u32 ^ mix_bits(self.seed ^ 0x726f_636b));
-            let ground = carved.ground.span(i, &part.cols);
-            let (flags, codes) = (carved.flags.span(i, &part.cols), codes.span(i, &part.cols));
-            let (slope, water) = (balance.span(i, &part.cols), now.span(i, &part.cols));
-            let wanted = wanted.span_mut(i, &part.cols);
-            let left = left.span_mut(i, &part.cols);
-            let col = self.origin[1] + part.cols.start as i64 - 1;
+            let row_hash = mix_bits((self.origin[0] + i as i64 - 1) as u32 ^ mix_bits(self.seed ^ 0x726f_636b));
+            let row = TargetRow {
+                unit,
+                grain,
+                time,
+                row_hash,
+                first_col: self.origin[1] + part.cols.start as i64 - 1,
+                ground: carved.ground.span(i, &part.cols),
+                flags: carved.flags.span(i, &part.cols),
+                codes: codes.span(i, &part.cols),
+                slope: balance.span(i, &part.cols),
+                water: now.span(i, &part.cols),
+                soft: &soft,
+            };
             compute_target_row(
                 rules,
-                [unit, grain, time],
-                (row, col),
-                (ground, flags, codes),
-                (slope, water, &soft),
-                (wanted, left),
+                &row,
+                elevations.span_mut(i, &part.cols),
+                remaining_shares.span_mut(i, &part.cols),
             );
         }
-        (wanted, left)
+        UpliftTargets { elevations, remaining_shares }
     }
 }
 
 /// Computes a row of [`Refinement::find_targets`].
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn compute_target_row(
-    rules: &Rules,
-    [unit, grain, time]: [f32; 3],
-    (row, col): (u32, i64),
-    (ground, flags, codes): (&[i32], &[u8], &[u8]),
-    (slope, water, soft): (&[f32], &[f32], &[f32]),
-    (wanted, left): (&mut [i32], &mut [f32]),
-) {
+fn compute_target_row(rules: &Rules, row: &TargetRow<'_>, elevations: &mut [i32], remaining_shares: &mut [f32]) {
+    let TargetRow { unit, grain, time, row_hash, first_col, ground, flags, codes, slope, water, soft } = *row;
     let (uplift, exponent, balance) = (rules.uplift, rules.exponent, 1.0 / rules.balance);
     let (limit, steepest) = (rules.limit, 1.0 / rules.limit);
-    for x in (0..wanted.len()).step_by(LANES) {
+    for x in (0..elevations.len()).step_by(LANES) {
         let (ground, flags, codes) =
             (read_lanes::<_, LANES>(ground, x), read_lanes::<_, LANES>(flags, x), read_lanes::<_, LANES>(codes, x));
         let (slope, water, soft) =
             (read_lanes::<_, LANES>(slope, x), read_lanes::<_, LANES>(water, x), read_lanes::<_, LANES>(soft, x));
         let (mut rises, mut keeps) = (ground, [1.0f32; LANES]);
         for l in 0..LANES {
-            let hash = mix_bits(row ^ (col as u32).wrapping_add((x + l) as u32).wrapping_mul(0x85eb_ca77));
+            let hash = mix_bits(row_hash ^ (first_col as u32).wrapping_add((x + l) as u32).wrapping_mul(0x85eb_ca77));
             // Uniformly distributed. `grain` includes √3, so that the standard deviation is that of the rules, and
             // log₂ e, for `exp2`.
             let rock = grain * (hash as f32 * (1.0 / 2_147_483_648.0) - 1.0);
@@ -109,7 +137,7 @@ fn compute_target_row(
             // receiver.
             keeps[l] = if free { 1.0 / (1.0 + strength) } else { 1.0 };
         }
-        write_lanes(wanted, x, &rises);
-        write_lanes(left, x, &keeps);
+        write_lanes(elevations, x, &rises);
+        write_lanes(remaining_shares, x, &keeps);
     }
 }

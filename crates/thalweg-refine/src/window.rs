@@ -58,7 +58,7 @@ impl Frame {
             let [rows, cols] = grid.size;
             return Err(Error::unsupported(
                 "level 0",
-                format!("cannot be a part of {rows} × {cols} cells; give the whole world"),
+                format!("cannot be a part of the world ({rows} × {cols} cells); give the whole world"),
             ));
         }
         if let Some(axis) = (0..2).find(|axis| grid.is_looped(*axis)) {
@@ -77,9 +77,9 @@ impl Frame {
         // Rows and columns may go up to 2⁶⁰: twice as many, and those of a window's margin, still fit into an `i64`.
         let counted = (farthest | 1).leading_zeros().saturating_sub(4);
         if counted < narrowest {
-            return (counted, "rows and columns from -2^60 to 2^60".into());
+            return (counted, "rows and columns are limited to -2^60 to 2^60".into());
         }
-        (narrowest, format!("cells of {MIN_CELL_WIDTH_M} m are the finest that heights of 1/65536 m resolve"))
+        (narrowest, format!("heights in steps of 1/65536 m do not resolve cells narrower than {MIN_CELL_WIDTH_M} m"))
     }
 
     /// Checks that a level's cells are not too narrow, and not too many to be counted.
@@ -90,7 +90,7 @@ impl Frame {
     pub fn check(&self, level: u32) -> Result<()> {
         let (finest, limit) = self.finest_level();
         if level > finest {
-            return Err(Error::invalid_value("level", level, format!("0 to {finest}: {limit}")));
+            return Err(Error::invalid_value("level", level, format!("0 to {finest}, because {limit}")));
         }
         Ok(())
     }

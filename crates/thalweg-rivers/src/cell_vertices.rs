@@ -42,35 +42,37 @@ pub(super) fn split_path_cells(places: &[Cell<f64>], size: [usize; 2], own: impl
         let [i, j] = [0, 1].map(|k| (at[k].max(0) as usize).min(size[k] - 1));
         i * size[1] + j
     };
-    let mut way: Vec<PassedCell> = Vec::new();
+    let mut passed_cells: Vec<PassedCell> = Vec::new();
     let mut aside: Vec<(usize, usize)> = Vec::new();
-    let mut enter = |way: &mut Vec<PassedCell>, cell: usize| {
-        let back = way.iter().rev().take(MAX_CORNER_CELLS).position(|passed| passed.cell == cell);
-        let Some(back) = back else { return way.push(PassedCell { cell, last: None }) };
-        let here = way.len() - back;
+    let mut enter = |path: &mut Vec<PassedCell>, cell: usize| {
+        let back = path.iter().rev().take(MAX_CORNER_CELLS).position(|passed| passed.cell == cell);
+        let Some(back) = back else { return path.push(PassedCell { cell, last: None }) };
+        let here = path.len() - back;
         // The vertices in the cells of the detour now belong to this cell.
-        let last = way[here - 1..].iter().rev().find_map(|passed| passed.last);
-        aside.extend(way.drain(here..).map(|passed| (passed.cell, cell)));
-        way[here - 1].last = last;
+        let last = path[here - 1..].iter().rev().find_map(|passed| passed.last);
+        aside.extend(path.drain(here..).map(|passed| (passed.cell, cell)));
+        path[here - 1].last = last;
     };
     for (n, place) in places.iter().enumerate() {
         match n.checked_sub(1).map(|before| places[before]) {
             Some(before) => visit_stretch_cells(before, *place, |at, corner| {
                 let at = clamped(at);
                 match corner.map(clamped).filter(|corner| own(*corner)) {
-                    Some(corner) if way.last().is_none_or(|passed| passed.cell != at) => enter(&mut way, corner),
+                    Some(corner) if passed_cells.last().is_none_or(|passed| passed.cell != at) => {
+                        enter(&mut passed_cells, corner)
+                    }
                     _ => {}
                 }
-                enter(&mut way, at);
+                enter(&mut passed_cells, at);
             }),
-            None => enter(&mut way, clamped(place.map(|x| x.floor() as i64))),
+            None => enter(&mut passed_cells, clamped(place.map(|x| x.floor() as i64))),
         }
-        if let Some(here) = way.last_mut() {
+        if let Some(here) = passed_cells.last_mut() {
             here.last = Some(n as u32);
         }
     }
     let (mut path, mut waiting): (Cells, Vec<u32>) = Default::default();
-    for passed in way {
+    for passed in passed_cells {
         let owned = own(passed.cell);
         if owned {
             waiting.push(passed.cell as u32);
@@ -85,18 +87,18 @@ pub(super) fn split_path_cells(places: &[Cell<f64>], size: [usize; 2], own: impl
     let levels = path.last().map_or(places.len() as u32 - 1, |(_, before)| *before);
     path.extend(waiting.drain(..).map(|cell| (cell, levels)));
     let mut known: HashMap<u32, u32> = path.iter().copied().collect();
-    let mut beside: Cells = Vec::new();
+    let mut adjacent: Cells = Vec::new();
     // Go through the detours in reverse: a cell that was left out in favour of another may be assigned to one that
     // was left out later.
     for (cell, by) in aside.into_iter().rev() {
         let levels = known.get(&(by as u32)).copied().filter(|_| own(cell));
         if let (Some(levels), Entry::Vacant(entry)) = (levels, known.entry(cell as u32)) {
             entry.insert(levels);
-            beside.push((cell as u32, levels));
+            adjacent.push((cell as u32, levels));
         }
     }
-    beside.sort_by_key(|(cell, vertex)| (*vertex, *cell));
-    [path, beside]
+    adjacent.sort_by_key(|(cell, vertex)| (*vertex, *cell));
+    [path, adjacent]
 }
 
 /// Visits cells like [`visit_line_cells`]. Where the segment passes exactly through a corner towards the north-east or

@@ -188,13 +188,14 @@ fn compute_channel_sizes(site: &Site<'_>, design: &Design, river: &mut River) {
     }
     // Limit the change of width per metre, first downstream, then upstream.
     for at in 1..count {
-        let most =
+        let max_width =
             river.vertices[at - 1].width + MAX_WIDTH_CHANGE * apart(&river.vertices[at - 1], &river.vertices[at]);
-        river.vertices[at].width = river.vertices[at].width.min(most);
+        river.vertices[at].width = river.vertices[at].width.min(max_width);
     }
     for at in (1..count).rev() {
-        let most = river.vertices[at].width + MAX_WIDTH_CHANGE * apart(&river.vertices[at - 1], &river.vertices[at]);
-        river.vertices[at - 1].width = river.vertices[at - 1].width.min(most);
+        let max_width =
+            river.vertices[at].width + MAX_WIDTH_CHANGE * apart(&river.vertices[at - 1], &river.vertices[at]);
+        river.vertices[at - 1].width = river.vertices[at - 1].width.min(max_width);
     }
 }
 

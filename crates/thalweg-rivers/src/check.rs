@@ -156,13 +156,13 @@ impl RiverFiles {
         // All reaches along a path have the same result, so each reach is visited once.
         let mut arrives: Vec<Option<bool>> = vec![None; self.reaches.len()];
         for first in 0..self.reaches.len() {
-            let (mut k, mut way) = (first, Vec::new());
+            let (mut k, mut path) = (first, Vec::new());
             let answer = loop {
                 if let Some(known) = arrives[k] {
                     break known;
                 }
                 arrives[k] = Some(false); // a cycle never arrives
-                way.push(k);
+                path.push(k);
                 let at = &self.reaches[k];
                 let Some(Cell { row: i, col: j }) = at.places.last().map(|place| self.cell(*place)) else {
                     break false;
@@ -182,7 +182,7 @@ impl RiverFiles {
                     None => break false,
                 }
             };
-            way.into_iter().for_each(|k| arrives[k] = Some(answer));
+            path.into_iter().for_each(|k| arrives[k] = Some(answer));
             check.record_item(answer, || format!("reach {}", self.reaches[first].id));
         }
         check
@@ -298,15 +298,15 @@ impl RiverFiles {
         }
         for lake in &self.lakes {
             let came = into.get(&lake.id).copied().unwrap_or(0.0) + lake.runoff.unwrap_or(0.0);
-            let left = out.get(&lake.id).copied();
-            check.record_item(left.is_none_or(|left| close(left, came)), || format!("lake {}", lake.id));
+            let outflow = out.get(&lake.id).copied();
+            check.record_item(outflow.is_none_or(|outflow| close(outflow, came)), || format!("lake {}", lake.id));
         }
         check
     }
 
     /// Checks that each lake has one level, and that no dry cell next to it is lower.
     fn lakes_level(&self) -> Check {
-        let mut check = Check::new("lakes are level, and their shores hold them");
+        let mut check = Check::new("lakes are level, and no adjacent dry cell is lower");
         let levels: HashMap<u32, f64> = self.lakes.iter().map(|lake| (lake.id, lake.level)).collect();
         let mut bad: BTreeMap<u32, usize> = BTreeMap::new();
         for (k, id) in self.lake.as_slice().iter().enumerate().filter(|(_, id)| **id > 0) {
@@ -335,7 +335,7 @@ impl RiverFiles {
 
     /// Checks that the dry ground on both sides of each inner vertex is at least as high as the water.
     fn check_banks(&self) -> Check {
-        let mut check = Check::new("channel inside its banks");
+        let mut check = Check::new("the water is not above the banks");
         for reach in &self.reaches {
             for at in 1..reach.places.len().saturating_sub(1) {
                 let (a, b) = (reach.places[at - 1], reach.places[at + 1]);

@@ -88,7 +88,8 @@ impl RiverFiles {
 
     /// Checks that at each vertex the ground, as drawn between cell centres, is below the line's water surface.
     pub(super) fn check_visibility(&self) -> Check {
-        let mut check = Check { least: MIN_VISIBLE_PERCENT, ..Check::new("lines show in the drawn ground") };
+        let mut check =
+            Check { least: MIN_VISIBLE_PERCENT, ..Check::new("rivers are visible in the exported elevation") };
         for reach in &self.reaches {
             for (place, surface) in reach.places.iter().zip(&reach.surface) {
                 let Cell { row: i, col: j } = self.cell(*place);

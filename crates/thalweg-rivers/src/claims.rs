@@ -31,7 +31,7 @@ pub(super) struct Claims<'a> {
     /// each junction.
     pub joints: Vec<Vec<([Cell<f64>; 2], f64)>>,
     /// The points of all lines drawn so far, in the order of the courses.
-    pub laid: Vec<Vec<(Cell<f64>, f64)>>,
+    pub drawn_lines: Vec<Vec<(Cell<f64>, f64)>>,
 }
 
 /// How a line continues after it enters a cell.
@@ -71,7 +71,7 @@ impl<'a> Claims<'a> {
         let joints = vec![Vec::new(); layout.courses.len()];
         let share = vec![1.0; first[layout.courses.len()] as usize];
         let cells = Field::new(layout.filled.size(), 0);
-        Self { layout, first, home, joined, base, share, cells, conflicts: Vec::new(), joints, laid: Vec::new() }
+        Self { layout, first, home, joined, base, share, cells, conflicts: Vec::new(), joints, drawn_lines: Vec::new() }
     }
 
     /// Returns the course to which the point of this number belongs.
@@ -90,10 +90,10 @@ impl<'a> Claims<'a> {
     pub fn enter_cell(&mut self, course: usize, cell: Cell<i64>, along: f64, line: &mut CourseLine) -> CellEntry {
         let layout = self.layout;
         let RiverCourse { end, source, nodes, .. } = &layout.courses[course];
-        let left = nodes.len() as f64 - along;
+        let remaining_nodes = nodes.len() as f64 - along;
         let Some(k) = index(self.cells.size(), cell) else {
             // A line that ends at the edge of the grid has its last point on the border itself, outside of all cells.
-            if *end != CourseEnd::Edge || left > 2.0 {
+            if *end != CourseEnd::Edge || remaining_nodes > 2.0 {
                 self.record_conflict(course, along);
             }
             return CellEntry::On;
@@ -103,7 +103,7 @@ impl<'a> Claims<'a> {
             let own =
                 matches!(end, CourseEnd::Lake(number) if number + 1 == lake) || (lake == 0 && *end == CourseEnd::Sea);
             // A line may reach its water at most four nodes early. Any earlier contact is a conflict.
-            if own && left <= 4.0 {
+            if own && remaining_nodes <= 4.0 {
                 return CellEntry::AtEnd;
             }
             let from = matches!(source, RunSource::Lake(number) if number + 1 == lake);
@@ -136,7 +136,7 @@ impl<'a> Claims<'a> {
                     let Cell { row: y, col: x } = layout.shift[*node as usize];
                     // The joined line may be displaced, so the tributary may meet it that much earlier.
                     let near = 4.0 + 1.5 * (y * y + x * x).sqrt();
-                    if left <= near && along >= self.joined[course] as f64 {
+                    if remaining_nodes <= near && along >= self.joined[course] as f64 {
                         return CellEntry::AtEnd;
                     }
                 }
@@ -161,7 +161,7 @@ impl<'a> Claims<'a> {
         let nodes = &self.layout.courses[course].nodes;
         let cell = self.layout.site.land.grid.cell;
         // A line may cross ground that is three metres and a third of a cell's width higher than its course.
-        let most = ((3.0 + cell / 3.0) * UNITS).min(1e9) as i64;
+        let max_rise = ((3.0 + cell / 3.0) * UNITS).min(1e9) as i64;
         let leaks = |k: usize| {
             let dry = |n: &usize| {
                 self.layout.lakes.cells[*n] == 0 && !self.layout.site.is_sea(*n) && !self.layout.site.is_void(*n)
@@ -175,7 +175,7 @@ impl<'a> Claims<'a> {
             let at = (*along as usize).min(nodes.len() - 1);
             let node = self.layout.tree.cells[nodes[at] as usize] as usize;
             let corner = straight.next_if(|(cell, _)| cell == k).is_none();
-            let high = !corner && i64::from(filled[*k as usize].0) - i64::from(filled[node].0) > most;
+            let high = !corner && i64::from(filled[*k as usize].0) - i64::from(filled[node].0) > max_rise;
             let barred = self.layout.site.is_barred(*k as usize) && !self.layout.site.is_barred(node);
             // The line at this position is drawn from the neighbouring points as well, so their displacements count.
             let near = at.saturating_sub(1)..(at + 3).min(wide);

@@ -125,10 +125,10 @@ impl Claims<'_> {
     /// Returns the point nearest to `from` on the line that is joined at a node, restricted to one of its cells, and
     /// the position along it; `None` if that line does not pass the cell.
     fn find_joint(&self, node: u32, from: Cell<f64>, cell: Cell<i64>) -> Option<(Cell<f64>, f64)> {
-        let laid = self.laid.get(self.home[node as usize].0 as usize)?;
-        let (begins, ends) = (laid.first()?.1, laid.last()?.1);
+        let drawn_line = self.drawn_lines.get(self.home[node as usize].0 as usize)?;
+        let (begins, ends) = (drawn_line.first()?.1, drawn_line.last()?.1);
         let mut best: Option<(f64, Cell<f64>, f64)> = None;
-        for pair in laid.windows(2).filter(|pair| self.is_near(node, pair)) {
+        for pair in drawn_line.windows(2).filter(|pair| self.is_near(node, pair)) {
             let (a, b) = (pair[0].0, pair[1].0);
             let Some([low, high]) = clip_to_cell(a, b, cell) else { continue };
             let (t, _) = project_onto_segment(from, a, b);
@@ -147,11 +147,11 @@ impl Claims<'_> {
     /// Returns the point nearest to `from` on the line that is joined at a node, and the position along it; `None` if
     /// that line is not drawn.
     fn find_junction(&self, node: u32, from: Cell<f64>) -> Option<(Cell<f64>, f64)> {
-        let laid = self.laid.get(self.home[node as usize].0 as usize)?;
-        let (first, last) = (laid.first()?, laid.last()?);
+        let drawn_line = self.drawn_lines.get(self.home[node as usize].0 as usize)?;
+        let (first, last) = (drawn_line.first()?, drawn_line.last()?);
         // Without a segment near the node, the search falls back to the end of the joined line.
         let mut best = (f64::INFINITY, last.0, last.1);
-        for pair in laid.windows(2).filter(|pair| self.is_near(node, pair)) {
+        for pair in drawn_line.windows(2).filter(|pair| self.is_near(node, pair)) {
             let (t, square) = project_onto_segment(from, pair[0].0, pair[1].0);
             // The comparison is strict, so of equally near points the one farther upstream counts.
             if square < best.0 {
@@ -161,12 +161,12 @@ impl Claims<'_> {
         }
         // A tributary must not join a river at its first or its last point.
         let (_, place, there) = best;
-        Some(match laid[..] {
+        Some(match drawn_line[..] {
             _ if first.1 < there && there < last.1 => (place, there),
             [only] => only,
             [a, b] => (Cell::from_axes(|k| (a.0[k] + b.0[k]) / 2.0), (a.1 + b.1) / 2.0),
-            _ if there >= last.1 => laid[laid.len() - 2],
-            _ => laid[1],
+            _ if there >= last.1 => drawn_line[drawn_line.len() - 2],
+            _ => drawn_line[1],
         })
     }
 }

@@ -103,7 +103,7 @@ impl Claims<'_> {
             self.end_at_junction(course, node, &mut line);
         }
         self.record_unsuitable_cells(course, &line.path);
-        self.laid.push(line.places.clone());
+        self.drawn_lines.push(line.places.clone());
         line
     }
 }

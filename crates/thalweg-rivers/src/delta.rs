@@ -36,11 +36,11 @@ const MIN_SEPARATION_CELLS: f64 = 6.0;
 /// (plus a small tolerance), avoiding all other water. It takes its share of the discharge and the drainage area with
 /// it.
 pub(super) fn branch_rivers(site: &Site<'_>, design: &Design, lakes: &PlannedLakes, rivers: &mut Vec<River>) {
-    let parts = |river: &River| {
+    let has_delta = |river: &River| {
         let end = river.vertices[river.vertices.len() - 1];
         design.delta > 0.0 && river.mouth == Mouth::Sea && end.discharge() >= design.delta
     };
-    let great: Vec<usize> = (0..rivers.len()).filter(|k| parts(&rivers[*k])).collect();
+    let great: Vec<usize> = (0..rivers.len()).filter(|k| has_delta(&rivers[*k])).collect();
     if great.is_empty() {
         return;
     }
@@ -97,12 +97,12 @@ fn find_apex(site: &Site<'_>, design: &Design, rivers: &[River], parent: usize, 
     let cell = site.land.grid.cell;
     let width = design.width * river.vertices[last].discharge().sqrt();
     let far = place * (APEX.0 * width / cell).max(APEX.1);
-    let mut way = 0.0;
+    let mut path_length = 0.0;
     // Search upstream from the mouth. A steep vertex below the apex ends the search, because deltas form on gentle
     // ground.
     for at in (1..last).rev() {
         let [a, b] = [at, at + 1].map(|at| river.vertices[at].place);
-        way += ((b[0] - a[0]) * (b[0] - a[0]) + (b[1] - a[1]) * (b[1] - a[1])).sqrt();
+        path_length += ((b[0] - a[0]) * (b[0] - a[0]) + (b[1] - a[1]) * (b[1] - a[1])).sqrt();
         if river.vertices[at].slope > MAX_BRANCHING_SLOPE {
             return None;
         }
@@ -110,7 +110,7 @@ fn find_apex(site: &Site<'_>, design: &Design, rivers: &[River], parent: usize, 
             Mouth::Joins { river, vertex } => (river as usize, vertex as usize) == (parent, at),
             _ => false,
         };
-        if way >= far && !rivers.iter().any(here) {
+        if path_length >= far && !rivers.iter().any(here) {
             return Some(at);
         }
     }
@@ -137,14 +137,14 @@ fn trace_arm(
     let next = river.vertices[at + 1].place;
     let first = away(unit(Cell::from_axes(|k| next[k] - from[k]))?, 0.5 * tangent)?;
     let then = away(direct, tangent)?;
-    let way = ((mouth[0] - from[0]) * (mouth[0] - from[0]) + (mouth[1] - from[1]) * (mouth[1] - from[1])).sqrt();
+    let distance = ((mouth[0] - from[0]) * (mouth[0] - from[0]) + (mouth[1] - from[1]) * (mouth[1] - from[1])).sqrt();
     // The arm may cross ground that is slightly higher than its start, by at most 2 m.
     let apex = river.vertices[at].cell(site.land.grid.size);
-    let rise = (MAX_BRANCHING_SLOPE * way * site.land.grid.cell).min(2.0);
+    let rise = (MAX_BRANCHING_SLOPE * distance * site.land.grid.cell).min(2.0);
     let highest = Height(site.land.ground[apex].0.saturating_add((rise * UNITS) as i32));
     // Close to the apex the arm is still next to its own river. Farther away it must keep apart from all water.
-    let strange = |k: usize, left: bool| {
-        let own = |n: usize| !left && taken[n] == parent as u32 + 1;
+    let strange = |k: usize, has_left: bool| {
+        let own = |n: usize| !has_left && taken[n] == parent as u32 + 1;
         let wet = |n: usize| lakes.cells[n] > 0 || (taken[n] > 0 && !own(n));
         site.is_void(k) || site.is_barred(k) || wet(k) || neighbour_cells([rows, cols], k).any(wet)
     };
@@ -153,8 +153,8 @@ fn trace_arm(
     let mut places = vec![from];
     let mut steps = 0.0;
     // A line that is 2.5 times as long as the direct way has missed the sea.
-    while steps < 2.5 * way {
-        let share = (steps / (way / 3.0)).min(1.0);
+    while steps < 2.5 * distance {
+        let share = (steps / (distance / 3.0)).min(1.0);
         let Cell { row: y, col: x } = unit(Cell::from_axes(|k| (1.0 - share) * first[k] + share * then[k]))?;
         let before = places[places.len() - 1];
         let place = Cell::new(before.row + y, before.col + x);

@@ -60,23 +60,23 @@ fn compute_lower_envelope(i: usize, rows_of: &[u32], row: &mut [u32]) {
         down * down + (c * c) as f64
     };
     // The columns whose parabolas form the envelope, and the position where each begins.
-    let mut parts: Vec<(usize, f64)> = Vec::with_capacity(cols);
+    let mut parabolas: Vec<(usize, f64)> = Vec::with_capacity(cols);
     for q in (0..cols).filter(|c| rows_of[*c] != NOWHERE) {
         let meets = |p: usize| (square(q) - square(p)) / (2.0 * (q - p) as f64);
         // A parabola that is nowhere the lowest is removed. Every column is added and removed at most once, so the time
         // is linear.
-        while parts.last().is_some_and(|(p, begins)| meets(*p) <= *begins) {
-            parts.pop();
+        while parabolas.last().is_some_and(|(p, begins)| meets(*p) <= *begins) {
+            parabolas.pop();
         }
-        let begins = parts.last().map_or(f64::NEG_INFINITY, |(p, _)| meets(*p));
-        parts.push((q, begins));
+        let begins = parabolas.last().map_or(f64::NEG_INFINITY, |(p, _)| meets(*p));
+        parabolas.push((q, begins));
     }
     let mut at = 0;
     for (j, out) in row.iter_mut().enumerate() {
-        while parts.get(at + 1).is_some_and(|(_, begins)| *begins <= j as f64) {
+        while parabolas.get(at + 1).is_some_and(|(_, begins)| *begins <= j as f64) {
             at += 1;
         }
-        if let Some((p, _)) = parts.get(at) {
+        if let Some((p, _)) = parabolas.get(at) {
             *out = (rows_of[*p] as usize * cols + p) as u32;
         }
     }
@@ -97,11 +97,11 @@ mod tests {
             for i in 0..size[0] {
                 for j in 0..size[1] {
                     let all = (0..size[0]).flat_map(|r| (0..size[1]).map(move |c| (r, c))).filter(|at| set[*at]);
-                    let least = all.map(|(r, c)| i.abs_diff(r).pow(2) + j.abs_diff(c).pow(2)).min();
-                    let expected = least.map_or(f32::INFINITY, |square| (2.0 * (square as f64).sqrt()) as f32);
+                    let nearest_square = all.map(|(r, c)| i.abs_diff(r).pow(2) + j.abs_diff(c).pow(2)).min();
+                    let expected = nearest_square.map_or(f32::INFINITY, |square| (2.0 * (square as f64).sqrt()) as f32);
                     assert_eq!(found[(i, j)], expected);
                     let k = nearest[(i, j)];
-                    assert_eq!(k == NOWHERE, least.is_none());
+                    assert_eq!(k == NOWHERE, nearest_square.is_none());
                     assert!(set.as_slice().get(k as usize).is_none_or(|set| *set));
                 }
             }

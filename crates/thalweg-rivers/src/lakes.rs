@@ -51,8 +51,8 @@ pub(super) fn plan_lakes(
     caps: &Caps,
 ) -> PlannedLakes {
     let ground = site.land.ground;
-    let held = fill::fill_depressions(&site.land);
-    let (mut lakes, hollow) = find_hollows(site, design, drained, tree, &held);
+    let filled_surface = fill::fill_depressions(&site.land);
+    let (mut lakes, hollow) = find_hollows(site, design, drained, tree, &filled_surface);
     for lake in &mut lakes {
         // Lakes are identified by their lowest cell, because their numbers change when other lakes disappear.
         lake.level = caps.get(&lake.seed).copied().unwrap_or(lake.level).min(lake.level);
@@ -75,7 +75,7 @@ pub(super) fn plan_lakes(
             }
             // A dry cell on a river's path through a lake will be lowered, so its neighbours must hold the water. If
             // they are too low, lower the lake.
-            let weak = neighbour_cells(ground.size(), k).filter(|n| found.cells[*n] == 0).map(|n| held[n]);
+            let weak = neighbour_cells(ground.size(), k).filter(|n| found.cells[*n] == 0).map(|n| filled_surface[n]);
             if let Some(weak) = weak.min().filter(|weak| *weak < lakes[number].level) {
                 // In the last turn a lake that still leaks is given up: at the lowest level it covers no cell.
                 lakes[number].level = if tries + 1 < MAX_ITERATIONS { weak } else { Height::MIN };
@@ -96,10 +96,10 @@ fn find_hollows(
     design: &Design,
     drained: &PlanningDrainage,
     tree: &RiverTree,
-    held: &Field<Height>,
+    filled_surface: &Field<Height>,
 ) -> (Vec<PlannedLake>, Vec<u32>) {
     let (surface, filled) = (drained.surface.as_slice(), drained.filled.as_slice());
-    let least = (design.lake.min(16_000.0) * UNITS).max(1.0) as i64;
+    let min_depth = (design.lake.min(16_000.0) * UNITS).max(1.0) as i64;
     let mut labels = Field::new(drained.surface.size(), 0u32);
     let mut hollow = vec![NONE; tree.cells.len()];
     let mut lakes = Vec::new();
@@ -128,10 +128,10 @@ fn find_hollows(
                     }
                 }
             }
-            let deep = i64::from(filled[k].0) - i64::from(surface[seed].0) >= least;
+            let deep = i64::from(filled[k].0) - i64::from(surface[seed].0) >= min_depth;
             kept.push(if deep { lakes.len() as u32 } else { NONE });
             if deep {
-                lakes.push(PlannedLake { level: filled[k].min(held[seed]), seed: seed as u32 });
+                lakes.push(PlannedLake { level: filled[k].min(filled_surface[seed]), seed: seed as u32 });
             }
         }
         hollow[node] = kept[labels[k] as usize];
@@ -212,11 +212,11 @@ pub(super) fn extend_lakes_upstream(
     if low.is_empty() {
         return Vec::new();
     }
-    let held = fill::fill_depressions(&site.land);
+    let filled_surface = fill::fill_depressions(&site.land);
     let mut wet = Vec::new();
     for (k, lake) in low.iter().copied() {
         let level = network.lakes[lake as usize].level;
-        if held[k] >= level && network.lake[k] == 0 {
+        if filled_surface[k] >= level && network.lake[k] == 0 {
             let met = flood_ground(site, &mut network.lake, k, level, lake + 1, &mut wet);
             // Cells that are another river's or another lake's water stay so. If another lake was met, the whole flood
             // is undone.
@@ -288,7 +288,7 @@ impl PlannedLakes {
             };
             // A part extends from its first to its last node in the lake, including dry nodes between them.
             let labels: Vec<u32> = (0..=stem.nodes.len()).map(|at| label(self, at)).collect();
-            let mut parts = Vec::new();
+            let mut passages = Vec::new();
             let mut at = 0;
             while at < labels.len() {
                 let lake = labels[at];
@@ -305,13 +305,13 @@ impl PlannedLakes {
                         _ => break,
                     }
                 }
-                parts.push(LakePassage { first, last, lake });
+                passages.push(LakePassage { first, last, lake });
                 for node in stem.nodes.iter().take(last + 1).skip(first) {
                     self.within[*node as usize] = lake;
                 }
                 at = last + 1;
             }
-            self.parts.push(parts);
+            self.parts.push(passages);
         }
     }
 

@@ -145,7 +145,7 @@ impl Design {
         ];
         // NaN is in no range, so it is found as well.
         match values.iter().find(|(_, value)| !(0.0..=1e15).contains(value)) {
-            Some((name, value)) => Err(Error::invalid_value(format!("design of rivers: {name}"), value, "0 to 1e15")),
+            Some((name, value)) => Err(Error::invalid_value(format!("rivers.{name}"), value, "0 to 1e15")),
             None => Ok(()),
         }
     }
@@ -224,7 +224,7 @@ impl<'a> Site<'a> {
         for (table, (number, Cell { row: i, col: j })) in springs.chain(passes) {
             if i >= rows || j >= cols || !self.land.is_dry(i, j) {
                 let allowed =
-                    format!("a cell of land, rows 0 to {}, columns 0 to {}, not in the sea", rows - 1, cols - 1);
+                    format!("a cell of land outside the sea, rows 0 to {}, columns 0 to {}", rows - 1, cols - 1);
                 return Err(Error::invalid_value(
                     rows::row_name(table, number),
                     format!("row {i}, column {j}"),

@@ -90,19 +90,21 @@ mod tests {
         for n in 0..2000u64 {
             let key = RandomKey::new(n, "walk");
             let [a, b] = [0, 1].map(|end| [0, 1].map(|k| 12.0 * key.derive_key(end).derive_key(k).uniform_unit()));
-            let mut seen = vec![a.map(|x| x as i64)];
-            visit_line_cells(a, b, |cell| seen.push(<[i64; 2]>::from(cell)));
-            assert_eq!(seen[seen.len() - 1], b.map(|x| x as i64));
-            assert!(seen.windows(2).all(|pair| pair[0][0].abs_diff(pair[1][0]) + pair[0][1].abs_diff(pair[1][1]) == 1));
+            let mut visited = vec![a.map(|x| x as i64)];
+            visit_line_cells(a, b, |cell| visited.push(<[i64; 2]>::from(cell)));
+            assert_eq!(visited[visited.len() - 1], b.map(|x| x as i64));
+            assert!(
+                visited.windows(2).all(|pair| pair[0][0].abs_diff(pair[1][0]) + pair[0][1].abs_diff(pair[1][1]) == 1)
+            );
             // A thousand points along the line are in the visited cells, in the same order.
             let mut at = 0;
             for step in 0..=1000 {
                 let t = f64::from(step) / 1000.0;
                 let cell = [0, 1].map(|k| (a[k] + t * (b[k] - a[k])) as i64);
-                while seen.get(at).is_some_and(|seen| *seen != cell) {
+                while visited.get(at).is_some_and(|visited| *visited != cell) {
                     at += 1;
                 }
-                assert!(at < seen.len(), "{a:?} {b:?} misses {cell:?}");
+                assert!(at < visited.len(), "{a:?} {b:?} misses {cell:?}");
             }
         }
     }

@@ -58,7 +58,7 @@ pub(super) fn compute_meanders(
             let node = *node as usize;
             let wavelength = WAVELENGTH * shape.width[node];
             // A line from cell to cell cannot follow waves of few cells, so these fade out.
-            let seen = ((wavelength / grid.cell - CELLS[0]) / (CELLS[1] - CELLS[0])).clamp(0.0, 1.0);
+            let visible_share = ((wavelength / grid.cell - CELLS[0]) / (CELLS[1] - CELLS[0])).clamp(0.0, 1.0);
             let gentle = ((STRAIGHTENING_SLOPES[1] - shape.slope[node])
                 / (STRAIGHTENING_SLOPES[1] - STRAIGHTENING_SLOPES[0]))
                 .clamp(0.0, 1.0);
@@ -66,18 +66,18 @@ pub(super) fn compute_meanders(
             let belt = (design.meander * BELT * shape.width[node] * gentle).min(0.8 * floor[node]);
             // Displacements fade to zero within one wavelength of lakes and of the course's end.
             let apart = |cells: usize| (cells as f64 * grid.cell / wavelength.max(grid.cell)).min(1.0);
-            let mut held = 1.0f64;
+            let mut damping = 1.0f64;
             if course.source != RunSource::Head {
-                held = held.min(apart(at));
+                damping = damping.min(apart(at));
             }
             if !matches!(course.end, CourseEnd::Joins(_)) {
-                held = held.min(apart(count - 1 - at));
+                damping = damping.min(apart(count - 1 - at));
             }
-            if belt * seen > 0.0 {
+            if belt * visible_share > 0.0 {
                 let Cell { row: y, col: x } = shape.place[node];
                 let point =
                     Point { x: (x + grid.origin[1] as f64) * grid.cell, y: (y + grid.origin[0] as f64) * grid.cell };
-                across[at] = belt * seen * held * sample_wave(&waves, point, wavelength) / grid.cell;
+                across[at] = belt * visible_share * damping * sample_wave(&waves, point, wavelength) / grid.cell;
             }
         }
         // Two passes of smoothing remove jumps where width or slope change from node to node.

@@ -59,9 +59,9 @@ fn find_sink(site: &Site<'_>) -> Vec<Cell> {
     if !site.land.outlets.is_empty() || site.land.grid.edges.contains(&Edge::Open) {
         return Vec::new();
     }
-    let parts = site.land.cell_roles();
-    let place = parts.as_slice().iter().position(|part| *part == CellRole::Sink).filter(|k| !site.is_sea(*k));
-    place.into_iter().map(|k| Cell::new(k / parts.cols(), k % parts.cols())).collect()
+    let roles = site.land.cell_roles();
+    let place = roles.as_slice().iter().position(|part| *part == CellRole::Sink).filter(|k| !site.is_sea(*k));
+    place.into_iter().map(|k| Cell::new(k / roles.cols(), k % roles.cols())).collect()
 }
 
 /// Builds the network on drained land, with lakes no higher than `caps`.

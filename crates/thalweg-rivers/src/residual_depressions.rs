@@ -27,8 +27,8 @@ pub(super) fn cut_drainage_channels(
 ) -> Vec<(u32, Height)> {
     let outlets = collect_outlets(site, network);
     let land = Land { ground, outlets: &outlets, ..site.land };
-    let parts = land.cell_roles();
-    let pits = find_pits(&land, &parts);
+    let roles = land.cell_roles();
+    let pits = find_pits(&land, &roles);
     if pits.is_empty() {
         return Vec::new();
     }
@@ -74,20 +74,20 @@ pub(super) fn convert_ponds_to_lakes(
     let outlets = collect_outlets(site, network);
     let filled = fill::fill_depressions(&Land { ground, outlets: &outlets, ..site.land });
     let (filled, ground) = (filled.as_slice(), ground.as_slice());
-    let mut seen = vec![false; ground.len()];
+    let mut is_visited = vec![false; ground.len()];
     for k in 0..ground.len() {
         let wet = |k: usize| filled[k] > ground[k] && !site.is_void(k);
-        if seen[k] || !wet(k) {
+        if is_visited[k] || !wet(k) {
             continue;
         }
         let mut cells = vec![k];
-        seen[k] = true;
+        is_visited[k] = true;
         let mut next = 0;
         while let Some(at) = cells.get(next).copied() {
             next += 1;
             for n in neighbour_cells(network.size, at) {
-                if !seen[n] && wet(n) && filled[n] == filled[k] {
-                    seen[n] = true;
+                if !is_visited[n] && wet(n) && filled[n] == filled[k] {
+                    is_visited[n] = true;
                     cells.push(n);
                 }
             }
@@ -116,28 +116,28 @@ fn collect_outlets(site: &Site<'_>, network: &Network) -> Vec<Cell> {
 }
 
 /// Returns one cell of each pit or flat without an outlet, lowest first.
-fn find_pits(land: &Land<'_>, parts: &Field<CellRole>) -> Vec<u32> {
-    let (heights, parts) = (land.ground.as_slice(), parts.as_slice());
+fn find_pits(land: &Land<'_>, roles: &Field<CellRole>) -> Vec<u32> {
+    let (heights, roles) = (land.ground.as_slice(), roles.as_slice());
     let size = land.grid.size;
-    let lower = |k: usize| neighbour_cells(size, k).any(|n| heights[n] < heights[k] && parts[n] != CellRole::Void);
-    let mut seen = vec![false; heights.len()];
+    let lower = |k: usize| neighbour_cells(size, k).any(|n| heights[n] < heights[k] && roles[n] != CellRole::Void);
+    let mut is_visited = vec![false; heights.len()];
     let mut flat = Vec::new();
     let mut pits = Vec::new();
     for k in 0..heights.len() {
-        if seen[k] || parts[k] != CellRole::Inside || lower(k) {
+        if is_visited[k] || roles[k] != CellRole::Inside || lower(k) {
             continue;
         }
         flat.clear();
         flat.push(k);
-        seen[k] = true;
+        is_visited[k] = true;
         // Flood the flat, and find out whether water leaves it anywhere.
         let (mut next, mut leaves) = (0, false);
         while let Some(at) = flat.get(next).copied() {
             next += 1;
-            leaves = leaves || parts[at] != CellRole::Inside || lower(at);
+            leaves = leaves || roles[at] != CellRole::Inside || lower(at);
             for n in neighbour_cells(size, at) {
-                if !seen[n] && heights[n] == heights[k] && parts[n] != CellRole::Void {
-                    seen[n] = true;
+                if !is_visited[n] && heights[n] == heights[k] && roles[n] != CellRole::Void {
+                    is_visited[n] = true;
                     flat.push(n);
                 }
             }

@@ -85,8 +85,8 @@ pub(super) fn plan_drainage(site: &Site<'_>, design: &Design, sink: Option<Cell>
 /// original, so that gorges and ridges remain. Land stays above the sea.
 fn smooth_ground(site: &Site<'_>, noise: f64) -> Field<Height> {
     let ground = site.land.ground;
-    let most = (noise.min(16_000.0) * UNITS).round() as i32;
-    if most == 0 || ground.is_empty() {
+    let max_change = (noise.min(16_000.0) * UNITS).round() as i32;
+    if max_change == 0 || ground.is_empty() {
         return ground.clone();
     }
     let [rows, cols] = ground.size();
@@ -116,7 +116,7 @@ fn smooth_ground(site: &Site<'_>, noise: f64) -> Field<Height> {
     }
     let sea = site.land.grid.sea_level;
     from.as_mut_slice().par_iter_mut().zip(ground.as_slice()).enumerate().for_each(|(k, (smooth, ground))| {
-        let near = Height(smooth.0.clamp(ground.0.saturating_sub(most), ground.0.saturating_add(most)));
+        let near = Height(smooth.0.clamp(ground.0.saturating_sub(max_change), ground.0.saturating_add(max_change)));
         *smooth = match sea {
             _ if !known(k) => *ground,
             Some(sea) if *ground <= sea => *ground,
@@ -154,9 +154,9 @@ fn roughen_surface(site: &Site<'_>, surface: &mut Field<Height>) {
             let east = fall(if j > 0 { k - 1 } else { k }, if j + 1 < cols { k + 1 } else { k });
             let chance =
                 RandomKey::ZERO.derive_key(ROUGHNESS).for_cell(site.land.grid.world_cell(i, j)).uniform_signed();
-            let least = site.land.grid.sea_level.map_or(Height::MIN, |sea| Height(sea.0 + 1));
+            let lowest = site.land.grid.sea_level.map_or(Height::MIN, |sea| Height(sea.0 + 1));
             let by = ROUGH * (south * south + east * east).sqrt() * chance;
-            *height = Height(height.0 + by as i32).clamped().max(least);
+            *height = Height(height.0 + by as i32).clamped().max(lowest);
         }
     });
 }

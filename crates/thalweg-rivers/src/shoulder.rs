@@ -39,12 +39,12 @@ pub(super) fn claim_adjacent_cells(site: &Site<'_>, network: &mut Network) {
         let wet = |k: usize| network.lake[k] > 0 || site.is_sea(k) || site.is_void(k);
         let own_lake = |lake: u32| river.source == RunSource::Lake(lake - 1) || river.mouth == Mouth::Lake(lake - 1);
         let may = |k: usize| {
-            let keeps = |n: usize| {
+            let is_unaffected = |n: usize| {
                 let lake = network.lake[n];
                 let low = river.base.is_some_and(|base| !taken[n] && !wet(n) && site.land.ground[n] < base);
                 !low && (lake == 0 || own_lake(lake))
             };
-            !taken[k] && !wet(k) && !site.is_barred(k) && neighbour_cells(network.size, k).all(keeps)
+            !taken[k] && !wet(k) && !site.is_barred(k) && neighbour_cells(network.size, k).all(is_unaffected)
         };
         let mut last: BTreeMap<u32, u32> =
             river.cells_with_vertices().map(|(k, vertex)| (k as u32, vertex as u32)).collect();

@@ -32,7 +32,7 @@ pub(super) struct RiverTree {
     /// Nodes in topological order: each after those that flow into it.
     pub order: Vec<u32>,
     /// Smallest drainage area of a river, in parts of a cell.
-    least: i64,
+    min_flow: i64,
     /// True for nodes that are rivers because they are downstream of a spring or a pass.
     given: Vec<bool>,
 }
@@ -51,13 +51,13 @@ impl RiverTree {
     pub fn from_drainage(site: &Site<'_>, design: &Design, drained: &PlanningDrainage) -> Result<Self> {
         let grid = site.land.grid;
         let cols = grid.cols();
-        let least = (design.catchment / grid.cell_area()).max(f64::from(MIN_CATCHMENT_CELLS)) * SHARES;
+        let min_flow = (design.catchment / grid.cell_area()).max(f64::from(MIN_CATCHMENT_CELLS)) * SHARES;
         // The upper limit keeps the conversion within an i64 for any catchment.
-        let least = least.ceil().min(i64::MAX as f64 / 2.0) as i64;
+        let min_flow = min_flow.ceil().min(i64::MAX as f64 / 2.0) as i64;
         let dry = |k: usize| !site.is_void(k) && !site.is_sea(k);
         let mut is_river = Field::from_fn(grid.size, |i, j| {
             let k = i * cols + j;
-            dry(k) && drained.gathered.flow_at(k) >= least
+            dry(k) && drained.gathered.flow_at(k) >= min_flow
         });
         let places = site.springs.iter().map(|spring| spring.cell).chain(site.passes.iter().map(|pass| pass.cell));
         // Cells downstream of springs and passes are rivers as well, whatever their drainage area.
@@ -82,12 +82,12 @@ impl RiverTree {
         }
         let yields = design.runoff * grid.cell_area() / YEAR / SHARES * FLOW;
         // The upper limit of 4·10¹⁵ parts is some 58 000 m³/s for one node.
-        let parts = |flow: f64| flow.round().clamp(0.0, 4e15) as i64;
-        let mut inflow: Vec<i64> = ground.iter().map(|shares| parts(*shares as f64 * yields)).collect();
+        let to_shares = |flow: f64| flow.round().clamp(0.0, 4e15) as i64;
+        let mut inflow: Vec<i64> = ground.iter().map(|shares| to_shares(*shares as f64 * yields)).collect();
         for spring in site.springs {
             let Cell { row: i, col: j } = spring.cell;
             if let Some(inflow) = inflow.get_mut(node(i * cols + j) as usize) {
-                *inflow = inflow.saturating_add(parts(spring.rate * FLOW));
+                *inflow = inflow.saturating_add(to_shares(spring.rate * FLOW));
             }
         }
         let n = cells.len();
@@ -95,7 +95,7 @@ impl RiverTree {
         given.into_iter().for_each(|k| is_given[node(k) as usize] = true);
         let up = vec![NONE; n];
         let (flow, area, order) = (vec![], vec![], vec![]);
-        let mut tree = Self { cells, down, up, inflow, ground, flow, area, order, least, given: is_given };
+        let mut tree = Self { cells, down, up, inflow, ground, flow, area, order, min_flow, given: is_given };
         tree.exit_at_edges(site);
         tree.resolve_crossings(site);
         tree.accumulate_flow(site);
@@ -133,9 +133,9 @@ impl RiverTree {
             if i == r || j == c {
                 continue;
             }
-            let [beside, other] = [i * cols + c, r * cols + j].map(|k| self.cells.binary_search(&(k as u32)));
-            let (Ok(beside), Ok(other)) = (beside, other) else { continue };
-            for (from, into) in [(beside, other), (other, beside)] {
+            let [neighbour, other] = [i * cols + c, r * cols + j].map(|k| self.cells.binary_search(&(k as u32)));
+            let (Ok(neighbour), Ok(other)) = (neighbour, other) else { continue };
+            for (from, into) in [(neighbour, other), (other, neighbour)] {
                 if self.down[from] == into as u32 {
                     // Either send the other path to this one's receiver, or, if that would create a cycle, send this
                     // path into the other.
@@ -243,7 +243,7 @@ impl RiverTree {
     fn prune_small_nodes(&mut self, within: &[u32]) {
         let n = self.cells.len();
         let mut stays: Vec<bool> =
-            (0..n).map(|k| self.area[k] >= self.least || self.given[k] || within[k] > 0).collect();
+            (0..n).map(|k| self.area[k] >= self.min_flow || self.given[k] || within[k] > 0).collect();
         // In topological order the inflow of removed nodes is passed on until it reaches a node that stays.
         for k in self.order.iter().map(|k| *k as usize) {
             let down = self.down[k] as usize;

@@ -68,7 +68,7 @@ pub(super) fn draw_lines(layout: &LineDrawingInput<'_>) -> (Vec<CourseLine>, u64
         }
         // Start again with empty cells, because a line that moves may free the way for others.
         claims.reduce_displacements(tries);
-        claims.laid.clear();
+        claims.drawn_lines.clear();
         claims.joints.iter_mut().for_each(Vec::clear);
         claims.cells.as_mut_slice().fill(0);
         tries += 1;

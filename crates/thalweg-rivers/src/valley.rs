@@ -44,7 +44,7 @@ pub(super) fn carve_floodplains(
     let cols = network.size[1];
     // The slope is at least 0.05, the smallest value that recipes allow, because widths are divided by it.
     let bank = design.bank.max(0.05);
-    let keeps = collect_rims(site, network, numbers);
+    let rims = collect_rims(site, network, numbers);
     for river in &network.rivers {
         for pair in river.vertices.windows(2) {
             let plains = [0, 1].map(|end| floodplain_width(design, &pair[end]));
@@ -83,8 +83,8 @@ pub(super) fn carve_floodplains(
                 // Cuts refer to the ground before all carving, and the lowest target counts, so the order of rivers
                 // does not matter.
                 let mut target = Height(before[k].0 - cut);
-                if let Ok(rim) = keeps.binary_search_by_key(&(k as u32), |(cell, _)| *cell) {
-                    target = target.max(keeps[rim].1.min(before[k]));
+                if let Ok(rim) = rims.binary_search_by_key(&(k as u32), |(cell, _)| *cell) {
+                    target = target.max(rims[rim].1.min(before[k]));
                 }
                 let height = &mut ground[k];
                 *height = target.min(*height);

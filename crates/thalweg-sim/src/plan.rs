@@ -128,7 +128,7 @@ impl Recipe {
     /// Returns the errors of [`Recipe::grids`].
     pub fn last_grid(&self) -> Result<Grid> {
         let mut grids = self.grids()?;
-        grids.pop().ok_or_else(|| Error::Recipe("has no level".into()))
+        grids.pop().ok_or_else(|| Error::Recipe("the recipe has no levels".into()))
     }
 
     /// Returns `grid` with this recipe's edges, sea level and place on Earth.
@@ -182,7 +182,7 @@ impl Recipe {
     /// the cut; also returns the errors of [`Recipe::configure_grid`].
     pub fn grids(&self) -> Result<Vec<Grid>> {
         let Some(Extent { width, height }) = self.extent() else {
-            return Err(Error::Recipe("has no `extent`; its grid comes from a file".into()));
+            return Err(Error::Recipe("this recipe has no `extent`, because its grid comes from a file".into()));
         };
         let halvings = self.halvings()?;
         let cell = width.max(height) / (self.cells >> halvings) as f64;
@@ -191,7 +191,7 @@ impl Recipe {
         let map = Grid::new(size.map(|n| n << halvings), cell / f64::from(1u32 << halvings))?.size;
         let cut = self.map_trim();
         if cut.cols >= map[1] || cut.rows >= map[0] {
-            let allowed = format!("fewer than the map's {} columns and {} rows", map[1], map[0]);
+            let allowed = format!("[columns, rows], less than the map's {} and {}", map[1], map[0]);
             return Err(Error::invalid_value("cut", format!("{:?}", <[usize; 2]>::from(cut)), allowed));
         }
         // The margin is a whole number of the coarsest cells, so that it doubles exactly from level to level.
@@ -395,9 +395,10 @@ impl Recipe {
         let fitting = (1..halvings)
             .map(|k| first << k)
             .find(|first| self.short_side_misfit(*first as f64) <= MAX_SHORT_SIDE_MISFIT);
-        let fitting = fitting.map_or("none, which makes one level".into(), |first| format!("{first} or more"));
+        let fitting = fitting.map_or("left out, which makes a single level".into(), |first| format!("{first} or more"));
         let allowed = format!(
-            "{fitting}, because whole cells of the first level differ from the extent's short side by more than 1 %"
+            "{fitting}, because the extent's short side is not a whole number of cells on the first level \
+             (error above 1 %)"
         );
         Err(Error::invalid_value("coarsest", first, allowed))
     }
@@ -500,11 +501,11 @@ impl Recipe {
     /// on all its levels, one without it on its widest.
     fn local_level_limits(&self, cell: f64) -> impl Iterator<Item = (&Stage, u32)> {
         self.stages.iter().filter(|stage| !stage.muted && !stage.is_read_only()).filter_map(move |stage| {
-            let When::Widths(wanted) = stage.when else { return None };
-            let mut levels = (0..31).filter(|halved| is_width_in_range(wanted, double_width(cell, *halved)));
+            let When::Widths(widths) = stage.when else { return None };
+            let mut levels = (0..31).filter(|halved| is_width_in_range(widths, double_width(cell, *halved)));
             // The finest suitable level comes first.
-            let most = if wanted[0] > 0.0 { levels.next() } else { levels.next_back() };
-            Some((stage, most?))
+            let level = if widths[0] > 0.0 { levels.next() } else { levels.next_back() };
+            Some((stage, level?))
         })
     }
 
@@ -520,7 +521,7 @@ impl Recipe {
         let Some((stage, most)) = self.local_level_limits(*cell).find(|(_, most)| *most < local) else { return Ok(()) };
         let all = self.local_level_limits(*cell).map(|(_, most)| most).fold(local, u32::min);
         let problem = format!(
-            "only applies to cells of {last} m or more: finer levels are local, and this stage needs the whole \
+            "is not possible: levels with cells finer than {last} m are local, and this stage needs the whole \
              terrain; set local_from = {} or \"{} m\" to run it there",
             self.cells >> all,
             double_width(*cell, all)

@@ -46,7 +46,7 @@ fn write(folder: &str, seed: &str) -> Result<()> {
         spec.georeference = georeference;
         spec.attributes.insert("title".to_string(), "a store of a test".into());
         let home = Path::new(folder).join(name);
-        std::fs::create_dir_all(&home).map_err(Error::io(&home, "make the folder"))?;
+        std::fs::create_dir_all(&home).map_err(Error::io(&home, "create the folder"))?;
         let store = Store::create(&home.join("store.zarr"), spec, Access::Alone)?;
         for layer in layers() {
             let map = samples(layer.kind, layer.fill, store.spec().size, seed);

@@ -51,8 +51,9 @@ impl ZarrArray {
         head.nodata = meta.nodata();
         head.scale = meta.scale().map_err(|problem| Error::invalid_file(folder, problem))?;
         head.unit = meta.attributes.get("units").and_then(|unit| unit.as_str()).map(str::to_string);
-        let beside = place::read_georeference(folder, &meta.attributes, || read_coordinates(folder, &meta.dimensions));
-        head.georeference = beside.map_err(|problem| Error::invalid_file(folder, problem))?;
+        let georeference =
+            place::read_georeference(folder, &meta.attributes, || read_coordinates(folder, &meta.dimensions));
+        head.georeference = georeference.map_err(|problem| Error::invalid_file(folder, problem))?;
         Ok(Self { folder: folder.to_path_buf(), meta, head, sparse: true })
     }
 
@@ -72,7 +73,7 @@ impl ZarrArray {
     /// Encodes these samples as the bytes of a shard; the rest of the shard is padded with the fill value.
     pub(crate) fn encode_shard(&self, samples: &Samples, size: Size) -> Result<Vec<u8>, String> {
         let Codecs::Sharded(shard) = &self.meta.codecs else {
-            return Err("is not made of shards".to_string());
+            return Err("has codecs without sharding, so no tile can be written to it".to_string());
         };
         let fill = fill_bytes(self.meta.kind, self.meta.fill);
         let across = self.meta.chunk[1] / shard.inner[1];
@@ -109,20 +110,22 @@ impl ZarrArray {
             return if self.sparse {
                 Ok(())
             } else {
-                Err(Error::missing_input(format_path(&path), "its tile has not been made yet, or was lost"))
+                let need = "its tile has not been computed yet, or its file was deleted; run the command that created \
+                            the store again";
+                Err(Error::missing_input(format_path(&path), need))
             };
         }
         let (mut file, length) = plain::open_plain_file(&path)?;
         let broken = |problem: String| Error::invalid_file(&path, problem);
-        let (chain, inner, wanted) = match &self.meta.codecs {
+        let (chain, inner, chunks) = match &self.meta.codecs {
             Codecs::Plain(chain) => (chain, self.meta.chunk, vec![([0, length], start)]),
             Codecs::Sharded(shard) => {
                 (&shard.chain, shard.inner, self.list_shard_chunks(shard, &mut file, length, start, window, &path)?)
             }
         };
         // Read the compressed chunks in sequence, because they share one file; then decode them in parallel.
-        let mut coded = Vec::with_capacity(wanted.len());
-        for (place, start) in wanted {
+        let mut coded = Vec::with_capacity(chunks.len());
+        for (place, start) in chunks {
             coded.push((read_range(&mut file, place[0]..place[0] + place[1], &path)?, start));
         }
         let decoded =
@@ -199,7 +202,7 @@ fn read_range(file: &mut File, range: std::ops::Range<u64>, path: &Path) -> Resu
     if length > MAX_CHUNK_BYTES {
         return Err(Error::invalid_file(
             path,
-            format!("has a chunk of {length} bytes; at most {MAX_CHUNK_BYTES} are allowed"),
+            format!("has a chunk of {length} bytes; a chunk may have at most {MAX_CHUNK_BYTES}"),
         ));
     }
     file.seek(SeekFrom::Start(range.start)).map_err(Error::io(path, "read"))?;
@@ -207,7 +210,10 @@ fn read_range(file: &mut File, range: std::ops::Range<u64>, path: &Path) -> Resu
     file.take(length).read_to_end(&mut bytes).map_err(Error::io(path, "read"))?;
     // Another process may replace or truncate the file between the two system calls.
     if bytes.len() as u64 != length {
-        return Err(Error::invalid_file(path, "became shorter while it was read"));
+        return Err(Error::invalid_file(
+            path,
+            "became shorter while it was read; another program may be writing to it",
+        ));
     }
     Ok(bytes)
 }
@@ -248,7 +254,7 @@ fn read_coordinates(folder: &Path, dimensions: &[String]) -> Result<Option<([f64
     let odd = [(y, &down), (x, &across)].into_iter().find(|(_, unit)| !is_degrees && !METRES.contains(&unit.as_str()));
     if let Some((name, unit)) = odd {
         return Err(format!(
-            "has the coordinate `{}` in `{}`; allowed is metres",
+            "has the coordinate `{}` in `{}`; it must be in metres",
             format_short(name),
             format_short(unit)
         ));
@@ -259,7 +265,7 @@ fn read_coordinates(folder: &Path, dimensions: &[String]) -> Result<Option<([f64
             return Ok(None);
         }
         let uneven =
-            || format!("has a coordinate `{}` with unequal steps; allowed is a constant step", format_short(name));
+            || format!("has the coordinate `{}` with unequal steps; its steps must be equal", format_short(name));
         *step = Some(place::find_even_step(line).ok_or_else(uneven)?);
     }
     let [Some((north, down)), Some((west, right))] = steps else { return Ok(None) };
@@ -289,7 +295,10 @@ pub fn list_maps(folder: &Path) -> Result<Vec<String>> {
     let mut names: Vec<String> = named.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     if names.is_empty() {
-        return Err(Error::invalid_file(folder, "is a Zarr group without maps: it has no array of two dimensions"));
+        return Err(Error::invalid_file(
+            folder,
+            "is a Zarr group without maps: it contains no array with two dimensions",
+        ));
     }
     Ok(names)
 }
@@ -297,12 +306,15 @@ pub fn list_maps(folder: &Path) -> Result<Vec<String>> {
 /// Makes the error for a folder without Zarr v3 metadata.
 pub fn missing_metadata_error(folder: &Path) -> Error {
     if !folder.exists() {
-        return Error::missing_input(format_path(folder), "give a folder in Zarr version 3");
+        return Error::missing_input(format_path(folder), "give an existing folder in the format Zarr version 3");
     }
     if [".zarray", ".zgroup", ".zmetadata"].iter().any(|name| folder.join(name).exists()) {
-        return Error::invalid_file(folder, "is Zarr version 2; only version 3 is supported: convert it to version 3");
+        return Error::invalid_file(
+            folder,
+            "has the format Zarr version 2, which is not supported; convert it to version 3",
+        );
     }
-    Error::invalid_file(folder, format!("is not Zarr version 3: it has no {ZARR}"))
+    Error::invalid_file(folder, format!("is not in the format Zarr version 3: it contains no {ZARR}"))
 }
 
 impl WindowedMap for ZarrArray {

@@ -57,8 +57,8 @@ impl<'a> MapRows<'a> {
     /// The memory of a source while `rows` rows are read at once, in bytes.
     fn source_bytes(file: &ElevationFile, rows: usize) -> u64 {
         let cols = file.grid().cols();
-        let [held, each] = file.memory([rows, cols]);
-        (rows as u64).saturating_mul(cols as u64 * SAMPLE).saturating_add(held).saturating_add(each)
+        let [fixed, each] = file.memory([rows, cols]);
+        (rows as u64).saturating_mul(cols as u64 * SAMPLE).saturating_add(fixed).saturating_add(each)
     }
 
     /// The maximum memory of [`MapRows::from_file`] and [`MapRows::summarize`] in bytes.
@@ -84,7 +84,7 @@ impl<'a> MapRows<'a> {
     ///
     /// # Errors
     /// Returns the errors of [`ShadedMap::new`].
-    pub fn to_shaded_map<'b>(&'b self, options: ShadeOptions<'b>) -> Result<ShadedMap<'b>> {
+    pub fn to_shaded_map(&self, options: &ShadeOptions) -> Result<ShadedMap<'_>> {
         let read = |rows: Range<usize>| {
             let (heights, size) = self.read_heights(rows)?;
             let metres = |height: &i32| if *height == NO_HEIGHT { f32::NAN } else { Height(*height).metres_f32() };

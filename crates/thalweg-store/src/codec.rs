@@ -67,7 +67,7 @@ impl CodecChain {
                         None | Some("little") => false,
                         Some("big") => true,
                         Some(other) => {
-                            return Err(format!("has the byte order `{other}`; supported are little and big"));
+                            return Err(format!("has the byte order `{other}`; it must be little or big"));
                         }
                     };
                     continue;
@@ -80,8 +80,8 @@ impl CodecChain {
                 "crc32c" => ByteCodec::Crc32c,
                 _ => {
                     return Err(format!(
-                        "has the codec `{}` at position {k}; supported are bytes, then zstd, gzip and crc32c, and \
-                         sharding_indexed of these",
+                        "has the codec `{}` at position {k}, which is not supported; its codecs must be bytes, \
+                         followed by zstd, gzip or crc32c, or sharding_indexed with these",
                         name.chars().take(40).collect::<String>()
                     ));
                 }
@@ -95,7 +95,7 @@ impl CodecChain {
         }
         if list.first().is_none_or(|codec| codec_name(codec) != "bytes") {
             return Err(
-                "has no codec `bytes` before the others; arrays that are transposed or packed are not supported"
+                "does not begin its list of codecs with `bytes`; arrays that are transposed or packed are not supported"
                     .to_string(),
             );
         }
@@ -107,7 +107,7 @@ impl CodecChain {
         self.steps.iter().try_fold(bytes, |mut bytes, step| match step {
             ByteCodec::Zstd { level, checksum } => compress_zstd(&bytes, *level, *checksum),
             // Thalweg's own stores are compressed with zstd alone.
-            ByteCodec::Gzip => Err("gzip can be read but not written".to_string()),
+            ByteCodec::Gzip => Err("is compressed with gzip, which can be read but not written".to_string()),
             ByteCodec::Crc32c => {
                 bytes.extend(crc32c(&bytes).to_le_bytes());
                 Ok(bytes)
@@ -122,15 +122,18 @@ impl CodecChain {
             // Only checksums of 4 bytes can have been added before this step, so the decoded size is bounded.
             let room = length + 4 * k;
             bytes = match step {
-                ByteCodec::Zstd { .. } => {
-                    zstd::bulk::decompress(&bytes, room).map_err(|error| format!("zstd: {error}"))?.into()
-                }
+                ByteCodec::Zstd { .. } => zstd::bulk::decompress(&bytes, room)
+                    .map_err(|error| format!("cannot be decompressed with zstd: {error}"))?
+                    .into(),
                 ByteCodec::Gzip => {
                     let mut out = Vec::new();
                     let decoder = flate2::read::GzDecoder::new(&bytes[..]);
                     // One byte more than allowed is read, so that a longer stream has the wrong length below instead of
                     // being cut off unnoticed.
-                    decoder.take(room as u64 + 1).read_to_end(&mut out).map_err(|error| format!("gzip: {error}"))?;
+                    decoder
+                        .take(room as u64 + 1)
+                        .read_to_end(&mut out)
+                        .map_err(|error| format!("cannot be decompressed with gzip: {error}"))?;
                     out.into()
                 }
                 ByteCodec::Crc32c => {
@@ -143,7 +146,7 @@ impl CodecChain {
             };
         }
         if bytes.len() != length {
-            return Err(format!("has {} bytes; {length} are required", bytes.len()));
+            return Err(format!("has {} bytes; it must have {length}", bytes.len()));
         }
         Ok(bytes.into_owned())
     }
@@ -163,8 +166,8 @@ fn compress_zstd(bytes: &[u8], level: i32, checksum: bool) -> Result<Vec<u8>, St
             made.include_checksum(checksum).map_err(|error| error.to_string())?;
             *own = Some((level, checksum, made));
         }
-        let compressor = own.as_mut().map(|(.., compressor)| compressor).ok_or("no compressor")?;
-        compressor.compress(bytes).map_err(|error| format!("zstd: {error}"))
+        let compressor = own.as_mut().map(|(.., compressor)| compressor).ok_or("has no compressor")?;
+        compressor.compress(bytes).map_err(|error| format!("cannot be compressed with zstd: {error}"))
     })
 }
 
@@ -181,29 +184,31 @@ impl Codecs {
             return CodecChain::parse(list).map(Self::Plain);
         }
         if list.len() > 1 {
-            return Err("has codecs in addition to sharding_indexed, which are not supported".to_string());
+            return Err("has codecs after sharding_indexed, which is not supported".to_string());
         }
         let about = &list[0]["configuration"];
-        let part = |key: &str| about[key].as_array().ok_or_else(|| format!("is broken: its shards have no {key}"));
+        let part = |key: &str| about[key].as_array().ok_or_else(|| format!("is damaged: its shards have no {key}"));
         // The specification requires that inner chunks divide the shard exactly.
         let inner = parse_size(&about["chunk_shape"])
             .filter(|inner| (0..2).all(|k| inner[k] > 0 && chunk[k].is_multiple_of(inner[k])));
         let inner = inner.ok_or_else(|| {
             format!(
-                "is broken: its shards of {} × {} are made of chunks of {}",
+                "is damaged: its shards of {} × {} cells cannot be divided into chunks of {}",
                 chunk[0], chunk[1], about["chunk_shape"]
             )
         })?;
         let index = CodecChain::parse(part("index_codecs")?)?;
         // The index is found by its length from the end of the shard, so its length must not depend on its content.
         if index.fixed_length(0).is_none() {
-            return Err("has a compressed index of shards, which is not supported".to_string());
+            return Err("has shards with a compressed index, which is not supported".to_string());
         }
         let index_last = match about["index_location"].as_str() {
             None | Some("end") => true,
             Some("start") => false,
             Some(other) => {
-                return Err(format!("is broken: the index of its shards is at the `{other}`; allowed is start or end"));
+                return Err(format!(
+                    "is damaged: the index of its shards is at the `{other}`; it must be at the start or end"
+                ));
             }
         };
         Ok(Self::Sharded(Shard { inner, chain: CodecChain::parse(part("codecs")?)?, index, index_last }))
@@ -232,12 +237,13 @@ pub fn parse_size(value: &Value) -> Option<Size> {
 impl Shard {
     /// Returns the byte range of the index of `count` inner chunks in a shard of `length` bytes.
     pub fn index_range(&self, count: usize, length: u64) -> Result<std::ops::Range<u64>, String> {
-        let bytes =
-            count.checked_mul(ENTRY).and_then(|bytes| self.index.fixed_length(bytes)).ok_or("has too many chunks")?
-                as u64;
+        let bytes = count
+            .checked_mul(ENTRY)
+            .and_then(|bytes| self.index.fixed_length(bytes))
+            .ok_or("has more chunks than can be counted")? as u64;
         // A shard that is shorter than its index cannot be read; it may be half-written.
         if bytes > length {
-            return Err(format!("has {length} bytes; the index of its chunks alone takes {bytes}"));
+            return Err(format!("is damaged: it has {length} bytes, and the index of its chunks alone takes {bytes}"));
         }
         Ok(if self.index_last { length - bytes..length } else { 0..bytes })
     }
@@ -245,7 +251,10 @@ impl Shard {
     /// Parses the index: returns the offset and length of each inner chunk, or `None` if it consists of the fill
     /// value.
     pub fn index(&self, bytes: &[u8], count: usize, length: u64) -> Result<Vec<Option<[u64; 2]>>, String> {
-        let bytes = self.index.decode(bytes, count * ENTRY).map_err(|problem| format!("index of chunks {problem}"))?;
+        let bytes = self
+            .index
+            .decode(bytes, count * ENTRY)
+            .map_err(|problem| format!("is damaged: the index of its chunks {problem}"))?;
         let number = |bytes: &[u8]| {
             // Slices here always have eight bytes; the fallback only avoids a panic.
             let bytes = bytes.try_into().unwrap_or([0; 8]);
@@ -257,7 +266,7 @@ impl Shard {
                 [NONE, NONE] => Ok(None),
                 // Offsets of damaged indices may overflow or point behind the end of the file.
                 [at, bytes] if at.checked_add(bytes).is_some_and(|end| end <= length) => Ok(Some(place)),
-                _ => Err("has an index with chunks outside it".to_string()),
+                _ => Err("is damaged: its index lists chunks beyond the end of the file".to_string()),
             })
             .collect()
     }
@@ -321,7 +330,7 @@ mod tests {
         let shards = |inner: Value| json!([{"name": "sharding_indexed", "configuration": {"chunk_shape": inner, "codecs": ["bytes"], "index_codecs": ["bytes"]}}]);
         assert!(Codecs::parse(&shards(json!([4, 2])), [8, 8]).is_ok());
         for inner in [json!([3, 8]), json!([0, 8]), json!([8]), json!("8")] {
-            assert!(problem(shards(inner)).contains("broken"));
+            assert!(problem(shards(inner)).contains("is damaged: its shards of"));
         }
     }
 }

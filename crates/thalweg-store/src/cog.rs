@@ -59,9 +59,9 @@ impl Store {
                 let last = end.min(band + CHUNK.div_ceil(coarser));
                 // The window is converted to cells of the layer. At the southern and eastern edges blocks may be
                 // incomplete.
-                let [top, left] = [band * coarser, window.start[1] * coarser];
-                let size = [(last * coarser).min(rows) - top, (window.size()[1] * coarser).min(cols - left)];
-                let samples = array.read_window(CellRect::new([top, left], size))?;
+                let [first_row, first_col] = [band * coarser, window.start[1] * coarser];
+                let size = [(last * coarser).min(rows) - first_row, (window.size()[1] * coarser).min(cols - first_col)];
+                let samples = array.read_window(CellRect::new([first_row, first_col], size))?;
                 for first_row in (0..size[0]).step_by(coarser) {
                     let down = first_row..(first_row + coarser).min(size[0]);
                     for first in (0..size[1]).step_by(coarser) {

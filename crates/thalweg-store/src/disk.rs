@@ -16,13 +16,14 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
 /// Does the same with a function that writes the content.
 pub fn write_file_with(path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(Error::io(folder, "make the folder"))?;
+        fs::create_dir_all(folder).map_err(Error::io(folder, "create the folder"))?;
     }
     let written = write_atomically(path, |file| write(file).map_err(Error::io(path, "write")));
     written.map_err(|error| match error {
         Error::Io { path, action: "replace", source } => {
             let problem = format!(
-                "cannot be renamed into place ({source}); a store needs a file system that renames files over others: choose another folder"
+                "cannot be replaced by renaming ({source}); a store needs a file system that can do this, so choose \
+                 another folder"
             );
             Error::invalid_file(path, problem)
         }
@@ -58,10 +59,10 @@ pub fn free_bytes(path: &Path) -> Option<u64> {
 /// # Errors
 /// Returns [`Error::TooLarge`] with both numbers if less is free.
 pub fn check_room(path: &Path, need: u64) -> Result<()> {
-    let told = |bytes: u64| format!("{} on the disk", format_bytes(bytes));
+    let describe = |bytes: u64| format!("{} of disk space", format_bytes(bytes));
     match free_bytes(path) {
         Some(have) if have < need => {
-            Err(Error::TooLarge { what: path.display().to_string(), need: told(need), have: told(have) })
+            Err(Error::TooLarge { what: path.display().to_string(), need: describe(need), have: describe(have) })
         }
         _ => Ok(()),
     }

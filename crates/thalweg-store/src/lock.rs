@@ -41,7 +41,10 @@ impl StoreLock {
         for path in [&path, &holders] {
             // A link could lead to a file elsewhere, which would be truncated or extended.
             if fs::symlink_metadata(path).is_ok_and(|about| !about.is_file()) {
-                return Err(Error::invalid_file(path, "is not a regular file, so it is not a lock of thalweg"));
+                return Err(Error::invalid_file(
+                    path,
+                    "is not a regular file, so it is not a lock file of thalweg; remove it, or choose another folder",
+                ));
             }
         }
         // The file is opened for appending, so that its content is never truncated, whoever has the lock.
@@ -73,7 +76,10 @@ impl StoreLock {
             }
             // Some network file systems have no locks. The work is allowed with a warning.
             Err(TryLockError::Error(error)) => {
-                let warning = format!("{}: cannot be locked against a second run ({error})", path.display());
+                let warning = format!(
+                    "{}: cannot be locked ({error}), so make sure that no second run writes to the same store",
+                    path.display()
+                );
                 Ok(Self { _open: None, warning: Some(warning) })
             }
         }

@@ -32,9 +32,9 @@ impl StageMailbox {
         self.folder.join("handed.zarr")
     }
 
-    /// Deletes the layers that the stage passed on, because no other stage needs them any more; with `heard` its
-    /// summaries as well. What the system does not allow to be deleted yet is deleted by a later call.
-    pub fn delete_passed_layers(&self, heard: bool) {
+    /// Deletes the layers that the stage passed on, because no other stage needs them any more; with `reads_summaries`
+    /// its summaries as well. What the system does not allow to be deleted yet is deleted by a later call.
+    pub fn delete_passed_layers(&self, reads_summaries: bool) {
         let handed = self.passed_store_path();
         // The process number keeps two processes that delete at the same time apart.
         let gone = self.folder.join(format!("gone.{}", std::process::id()));
@@ -45,7 +45,7 @@ impl StageMailbox {
         for file in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let path = file.path();
             match path.extension().and_then(|ending| ending.to_str()) {
-                Some("summary") if heard => drop(disk::remove_file(&path)),
+                Some("summary") if reads_summaries => drop(disk::remove_file(&path)),
                 Some(_) if path.is_dir() && file.file_name().to_string_lossy().starts_with("gone.") => {
                     let _ = std::fs::remove_dir_all(&path);
                 }

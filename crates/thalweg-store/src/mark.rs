@@ -48,7 +48,13 @@ impl TileMark {
     /// Returns an error if the mark is damaged.
     pub fn read(path: &Path) -> Result<Option<Self>> {
         let Some(bytes) = plain::read_if_exists(path, MAX_BYTES)? else { return Ok(None) };
-        let damaged = |error| Error::invalid_file(path, format!("is not the mark of a tile, or is damaged: {error}"));
+        let damaged = |error| {
+            let problem = format!(
+                "is not the completion mark of a tile, or is damaged ({error}); remove it, and the tile is computed \
+                 again"
+            );
+            Error::invalid_file(path, problem)
+        };
         serde_json::from_slice(&bytes).map(Some).map_err(damaged)
     }
 
@@ -90,9 +96,9 @@ const SAMPLES_PER_PART: usize = 1 << 12;
 /// Returns the smallest and largest of the samples that are finite and not the fill value.
 pub fn sample_range(samples: &Samples, fill: f64) -> Option<[f64; 2]> {
     // Samples are converted in parts, which need little memory in addition.
-    let parts =
+    let ranges =
         (0..samples.len()).step_by(SAMPLES_PER_PART).map(|from| from..samples.len().min(from + SAMPLES_PER_PART));
-    let numbers = parts.flat_map(|part| samples.numbers_in_range(part));
+    let numbers = ranges.flat_map(|part| samples.numbers_in_range(part));
     numbers.filter(|x| *x != fill && x.is_finite()).fold(None, widen_range)
 }
 

@@ -54,13 +54,15 @@ pub fn parse_document(text: &str, kind: &str) -> Result<Value, String> {
     match document["zarr_format"].as_u64() {
         Some(3) => {}
         Some(other) => {
-            return Err(format!("is Zarr version {other}; only version 3 is supported: convert it to version 3"));
+            return Err(format!(
+                "has the format Zarr version {other}, which is not supported; convert it to version 3"
+            ));
         }
         None => return Err("is damaged: it has no zarr_format".to_string()),
     }
     match document["node_type"].as_str() {
         Some(found) if found == kind => Ok(document),
-        Some(found @ ("array" | "group")) => Err(format!("is a Zarr {found}, not {kind}")),
+        Some(found @ ("array" | "group")) => Err(format!("is a Zarr {found}; a Zarr {kind} is required")),
         _ => Err("is damaged: it has no node_type".to_string()),
     }
 }
@@ -71,21 +73,27 @@ impl Meta {
         let about = parse_document(text, "array")?;
         let shape = about["shape"].as_array().ok_or("is damaged: it has no shape")?;
         if shape.len() != 2 {
-            return Err(format!("has {} dimensions; a map has two", shape.len()));
+            return Err(format!("has {} dimensions; a map must have two", shape.len()));
         }
         let size = parse_size(&about["shape"]).filter(|[rows, cols]| *rows > 0 && *cols > 0);
         // No sample has more than eight bytes, so the bytes of the whole map can be counted in an `isize`.
         let size = size.filter(|[rows, cols]| rows.checked_mul(*cols).is_some_and(|n| n < isize::MAX as usize / 8));
-        let size = size.ok_or_else(|| format!("has the shape {}; allowed is at least 1 × 1", about["shape"]))?;
+        let size = size.ok_or_else(|| {
+            format!("has the shape {}; it must have at least 1 × 1 cells, and fewer than 2^60 in all", about["shape"])
+        })?;
         let named = about["data_type"].as_str().unwrap_or("");
         let kind = TYPES.iter().find(|(name, _)| *name == named).map(|(_, kind)| *kind);
         let kind = kind.ok_or_else(|| {
             let known: Vec<_> = TYPES.iter().map(|(name, _)| *name).collect();
-            format!("has samples of type {}; supported are {}", shorten_value(&about["data_type"]), known.join(", "))
+            format!(
+                "has samples of type {}; they must have one of the types {}",
+                shorten_value(&about["data_type"]),
+                known.join(", ")
+            )
         })?;
         if about["chunk_grid"]["name"].as_str() != Some("regular") {
             return Err(format!(
-                "has a chunk grid {}; only regular ones are supported",
+                "has the chunk grid {}; it must be regular",
                 shorten_value(&about["chunk_grid"]["name"])
             ));
         }
@@ -93,7 +101,7 @@ impl Meta {
         let chunk = chunk.filter(|[rows, cols]| rows.checked_mul(*cols).is_some_and(|n| (1..=MAX_CHUNK).contains(&n)));
         let chunk = chunk.ok_or_else(|| {
             format!(
-                "has chunks of {}; allowed is 1 to {MAX_CHUNK} cells",
+                "has chunks of {} cells; a chunk must have 1 to {MAX_CHUNK} in all",
                 shorten_value(&about["chunk_grid"]["configuration"]["chunk_shape"])
             )
         })?;
@@ -107,7 +115,12 @@ impl Meta {
             (Some("default"), Some(".")) => ("c.", '.'),
             (Some("v2"), Some("/")) => ("", '/'),
             (Some("v2"), None | Some(".")) => ("", '.'),
-            _ => return Err(format!("names its chunks by {}; supported are default and v2", shorten_value(encoding))),
+            _ => {
+                return Err(format!(
+                    "has the chunk key encoding {}; it must be default or v2",
+                    shorten_value(encoding)
+                ));
+            }
         };
         let fill = match &about["fill_value"] {
             Value::Number(number) => number.as_f64(),
@@ -177,9 +190,9 @@ impl Meta {
     pub fn scale(&self) -> Result<[f64; 2], String> {
         // A factor of 0 would make all values equal; an offset of 0 is the usual one.
         let number = |name: &str, usual: f64, allowed: &str| {
-            let Some(told) = self.attributes.get(name) else { return Ok(usual) };
-            let number = told.as_f64().filter(|x| x.is_finite() && (*x != 0.0 || name == OFFSET));
-            number.ok_or_else(|| format!("has {name} = {}: allowed is {allowed}", shorten_value(told)))
+            let Some(value) = self.attributes.get(name) else { return Ok(usual) };
+            let number = value.as_f64().filter(|x| x.is_finite() && (*x != 0.0 || name == OFFSET));
+            number.ok_or_else(|| format!("has {name} = {}; it must be {allowed}", shorten_value(value)))
         };
         Ok([number("scale_factor", 1.0, "a number other than 0")?, number(OFFSET, 0.0, "a number")?])
     }
@@ -194,7 +207,7 @@ impl Meta {
         if is(0, across) && is(1, down) {
             let [first, second] = [&self.dimensions[0], &self.dimensions[1]];
             return Err(format!(
-                "has the dimensions {first}, {second}; a map must have {second}, {first}: transpose it"
+                "has the dimensions {first}, {second}; a map must have {second}, {first}, so transpose it"
             ));
         }
         Ok(())

@@ -98,7 +98,7 @@ impl Plan {
     /// Returns an error if a source cannot be read or is the store itself, if the side is not within 2 to 16 384
     /// cells, if an option cannot be applied, or if the store's path is not a valid name.
     pub fn from_job(job: Job, store: &Path, side: usize) -> Result<Self> {
-        let store = std::path::absolute(store).map_err(Error::io(store, "find the place of"))?;
+        let store = std::path::absolute(store).map_err(Error::io(store, "resolve the path"))?;
         if !(MIN_SIDE..=MAX_SIDE).contains(&side) {
             return Err(Error::invalid_value("tile", side, format!("{MIN_SIDE} to {MAX_SIDE} cells")));
         }
@@ -146,7 +146,10 @@ impl Plan {
         let document: Value = serde_json::from_str(&text).map_err(no_plan)?;
         // The version is checked first, because a plan of another version has other fields.
         if let Some(other) = document["plan"].as_u64().filter(|version| *version != u64::from(VERSION)) {
-            let problem = format!("is a plan of version {other}; this program supports version {VERSION}");
+            let problem = format!(
+                "is a plan of version {other}; this program supports version {VERSION}, so create it again with \
+                 `thalweg plan`"
+            );
             return Err(Error::invalid_file(path, problem));
         }
         let plan: Self = serde_json::from_value(document).map_err(no_plan)?;
@@ -167,7 +170,7 @@ impl Plan {
                 "it is the plan of the store, which cannot be repaired without it",
             ));
         }
-        let store = std::path::absolute(store).map_err(Error::io(store, "find the place of"))?;
+        let store = std::path::absolute(store).map_err(Error::io(store, "resolve the path"))?;
         Ok(Self { store, ..Self::read(&path)? })
     }
 
@@ -185,7 +188,7 @@ impl Plan {
             return Ok(());
         }
         let what = self.describe_difference().map_or(String::new(), |what| format!(" ({what})"));
-        Err(Error::invalid_file(&self.store, format!("is a store of different work{what}: choose another output")))
+        Err(Error::invalid_file(&self.store, format!("is a store of different work{what}; choose another output")))
     }
 
     /// Describes the first difference from the plan next to the store; `None` if there is none to report.
@@ -195,15 +198,15 @@ impl Plan {
         let known = there.job.sources();
         let is_changed = |(path, print): &(PathBuf, u64)| known.iter().any(|(own, had)| own == path && had != print);
         if let Some((path, _)) = self.job.sources().into_iter().find(is_changed) {
-            return Some(format!("{} has changed since", named(&path)));
+            return Some(format!("{} has changed since then", named(&path)));
         }
         let [there, own] = [&there, self].map(|plan| {
             let mut fields = Vec::new();
             flatten_json("", &serde_json::to_value(plan).unwrap_or_default(), &mut fields);
             fields
         });
-        let told = |name: &str| !["hash", "store", "stages"].contains(&name);
-        let (path, now) = own.iter().find(|field| told(&field.0) && !there.contains(field))?;
+        let is_reported = |name: &str| !["hash", "store", "stages"].contains(&name);
+        let (path, now) = own.iter().find(|field| is_reported(&field.0) && !there.contains(field))?;
         let name = path.rsplit('.').next().unwrap_or(path);
         let had = there.iter().find(|field| field.0 == *path).map_or("nothing", |field| &field.1);
         let short = |text: &str| text.chars().take(80).collect::<String>();
@@ -216,7 +219,7 @@ impl Plan {
     /// Returns an error if the file is also a source or is inside a store, if it would replace the plan of a store of
     /// other work, or if it cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
-        self.job.check_distinct_output(&std::path::absolute(path).map_err(Error::io(path, "find the place of"))?)?;
+        self.job.check_distinct_output(&std::path::absolute(path).map_err(Error::io(path, "resolve the path"))?)?;
         check_outside(path)?;
         if is_same_file(path, &sidecar_path(&self.store, PLAN)) {
             self.check_store()?;
@@ -229,7 +232,7 @@ impl Plan {
         let reckoned = self.compute_hash();
         if self.hash != reckoned {
             return Err(format!(
-                "was changed after it was written (its hash is {reckoned}, but it states {}); recreate it with \
+                "was changed after it was written (its hash is {reckoned}, but it states {}); create it again with \
                  `thalweg plan`",
                 self.hash
             ));
@@ -248,10 +251,12 @@ impl Plan {
 
     /// The maximum memory in bytes of a process that works on `at_once` tiles at the same time and solves stages.
     pub fn memory_bytes(&self, at_once: usize) -> u64 {
-        let most = |bytes: fn(&PlanStage) -> u64| self.stages.iter().map(bytes).max().unwrap_or(0);
+        let max_over_stages = |bytes: fn(&PlanStage) -> u64| self.stages.iter().map(bytes).max().unwrap_or(0);
         // Stages run one after another, so the largest tile and the largest solution bound them all.
-        let each = most(|stage| stage.tile_bytes).saturating_add(THREAD);
-        each.saturating_mul(at_once as u64).saturating_add(most(|stage| stage.solve_bytes)).saturating_add(PROCESS)
+        let each = max_over_stages(|stage| stage.tile_bytes).saturating_add(THREAD);
+        each.saturating_mul(at_once as u64)
+            .saturating_add(max_over_stages(|stage| stage.solve_bytes))
+            .saturating_add(PROCESS)
     }
 
     /// Checks that the memory suffices for `at_once` tiles at the same time.
@@ -281,21 +286,21 @@ impl Plan {
         if fits(&first) == Some(threads.max(1)) {
             return Ok((first, threads.max(1)));
         }
-        let (mut least, size) = (first.memory_bytes(1), first.size);
+        let (mut smallest, size) = (first.memory_bytes(1), first.size);
         let mut best = fits(&first).map(|at_once| (first, at_once));
         // The nearest sides come first, and only a side with more tiles at once replaces an earlier one.
         let mut sides = SIDES.to_vec();
         sides.sort_by_key(|other| other.abs_diff(side));
         for other in sides {
             let plan = Self::from_job(job.clone(), store, other)?;
-            least = least.min(plan.memory_bytes(1));
+            smallest = smallest.min(plan.memory_bytes(1));
             let at_once = fits(&plan).unwrap_or(0);
             if at_once > best.as_ref().map_or(0, |(_, at_once)| *at_once) {
                 best = Some((plan, at_once));
             }
         }
         let what = format!("work on {} × {} cells, one tile at a time", size[0], size[1]);
-        best.ok_or_else(|| Error::TooLarge { what, need: format_bytes(least), have: format_bytes(memory) })
+        best.ok_or_else(|| Error::TooLarge { what, need: format_bytes(smallest), have: format_bytes(memory) })
     }
 
     /// Computes the hash of everything except the hash itself and the store's path, since the store may be moved.

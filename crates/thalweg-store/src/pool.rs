@@ -34,10 +34,13 @@ impl<'a> WorkerPool<'a> {
     /// Returns an error if there is not enough memory for that many tiles at once, or if a thread cannot be started.
     pub fn new(work: &'a PlannedWork, threads: usize) -> Result<Self> {
         let threads = threads.max(1);
-        let told = format!("{threads} tiles of {0} × {0} cells at once", work.plan().side);
-        memory::check_memory(&told, work.plan().memory_bytes(threads))?;
+        let description = format!("{threads} tiles of {0} × {0} cells at once", work.plan().side);
+        memory::check_memory(&description, work.plan().memory_bytes(threads))?;
         let start = |count| ThreadPoolBuilder::new().num_threads(count).build();
-        let refused = |error| Error::invalid_value("threads", error, "as many as the system can start");
+        let refused = |error| {
+            let allowed = format!("a number of threads that the system can start ({error}); use fewer");
+            Error::invalid_value("threads", threads, allowed)
+        };
         let solver = start(threads).map_err(refused)?;
         // Each tile runs in a pool of one thread, so a parallel loop within a tile does not wait for other tiles and
         // its memory stays that of one tile.

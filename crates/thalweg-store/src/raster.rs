@@ -56,8 +56,8 @@ impl<R: WindowedMap> WindowedMap for Turned<R> {
     }
 
     fn window_memory(&self, window: Size) -> [u64; 2] {
-        let [held, each] = self.own.window_memory(window);
+        let [fixed, each] = self.own.window_memory(window);
         // The window once more, in the file's row order.
-        [held, each + (window[0] * window[1] * self.head.kind.bytes()) as u64]
+        [fixed, each + (window[0] * window[1] * self.head.kind.bytes()) as u64]
     }
 }

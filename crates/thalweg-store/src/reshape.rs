@@ -34,7 +34,7 @@ const ROWS: usize = 512;
 pub struct Reshaped<'a> {
     file: &'a ElevationFile,
     reading: HeightReading,
-    way: ReshapeMethod,
+    method: ReshapeMethod,
     grid: Grid,
     warnings: Vec<String>,
 }
@@ -52,7 +52,7 @@ impl<'a> Reshaped<'a> {
     /// Returns an error if the window or size is invalid, or if the source cannot be read.
     pub fn from_file(file: &'a ElevationFile, how: Reshape) -> Result<Self> {
         let source = file.grid();
-        let (way, grid) = match how {
+        let (method, grid) = match how {
             Reshape::Crop(window) => (ReshapeMethod::Crop(window), cropped_grid(source, window)?),
             Reshape::Resample(size) => {
                 let resampling = Resampling::new(source, size)?;
@@ -64,7 +64,7 @@ impl<'a> Reshaped<'a> {
         let wide = (source.cols() as u64).max(grid.cols() as u64);
         memory::check_memory("a band of the map", wide.saturating_mul(24 * (ROWS as u64 + ROWS_PER_SCAN as u64)))?;
         let (reading, warnings) = file.determine_reading()?;
-        Ok(Self { file, reading, way, grid, warnings })
+        Ok(Self { file, reading, method, grid, warnings })
     }
 
     /// The grid of the new cells.
@@ -79,7 +79,7 @@ impl<'a> Reshaped<'a> {
 
     /// Computes the heights of new rows, in fixed-point units; [`NO_HEIGHT`] where there is no data.
     fn compute_rows(&self, rows: Range<usize>) -> Result<Vec<i32>> {
-        let resampling = match &self.way {
+        let resampling = match &self.method {
             ReshapeMethod::Crop(crop) => {
                 let window = CellRect::new([crop.start.row + rows.start, crop.start.col], [rows.len(), crop.cols()]);
                 return self.file.read_heights(window, &self.reading);
@@ -130,7 +130,11 @@ impl<'a> Reshaped<'a> {
     /// Returns an error if the sample type is neither f32 nor f64, or if a file cannot be read or written.
     pub fn save_cog(&self, path: &Path, sample: SampleType) -> Result<()> {
         if !matches!(sample, SampleType::F32 | SampleType::F64) {
-            return Err(Error::invalid_value("sample type", sample, "f32 or f64, if the map is processed by windows"));
+            return Err(Error::invalid_value(
+                "sample type",
+                sample,
+                "f32 or f64, because the map is processed in parts",
+            ));
         }
         // The header names the value for no data, which must differ from all heights, so the whole map is computed once
         // before it is written.
@@ -163,7 +167,7 @@ impl<'a> Reshaped<'a> {
             description: layer.about().to_string(),
             ..StoredLayer::new(layer.name(), layer.kind(), layer.fill_value())
         };
-        let what = match &self.way {
+        let what = match &self.method {
             ReshapeMethod::Crop(crop) => json!({"crop": [<[usize; 2]>::from(crop.start), crop.size()]}),
             ReshapeMethod::Resample(_) => json!({"resample": self.grid.size}),
         };

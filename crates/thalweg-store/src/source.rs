@@ -43,10 +43,10 @@ pub fn open_raster(path: &Path) -> Result<Box<dyn WindowedMap>> {
         [one] => Ok(orient_north_up(ZarrArray::open(&path.join(one))?)),
         many => {
             let problem = format!(
-                "has several maps: name one of them, such as {}/{} ({})",
+                "contains several maps ({}); give the path of one of them, such as {}/{}",
+                many.join(", "),
                 path.display(),
-                many[0],
-                many.join(", ")
+                many[0]
             );
             Err(Error::invalid_file(path, problem))
         }
@@ -89,8 +89,8 @@ pub fn fingerprint_source(path: &Path) -> Result<u64> {
     }
     for file in &files {
         add_file(&mut print, file)?;
-        let beside = [mask_path(file), Sidecar::path_for(file)];
-        beside.iter().filter(|path| path.is_file()).try_for_each(|path| add_file(&mut print, path))?;
+        let sidecars = [mask_path(file), Sidecar::path_for(file)];
+        sidecars.iter().filter(|path| path.is_file()).try_for_each(|path| add_file(&mut print, path))?;
     }
     Ok(print.digest())
 }
@@ -129,7 +129,7 @@ pub fn check_unchanged(path: &Path, known: u64) -> Result<()> {
     }
     Err(Error::invalid_file(
         path,
-        "has changed since the work was planned: choose another output to keep the existing one",
+        "has changed since the work was planned; choose another output to keep the existing one",
     ))
 }
 
@@ -155,7 +155,8 @@ impl ElevationFile {
     /// [`open_raster`].
     pub fn open(path: &Path, options: &LoadOptions) -> Result<Self> {
         if options.deterrace {
-            let problem = "does not work on a file that is read by windows; smooth the terraces first, with `resample`";
+            let problem = "does not work on a map that is read in parts: a Zarr array, a file larger than memory, or \
+                           the input of a store; use a file that fits in memory, and an output other than a store";
             return Err(Error::unsupported("deterrace", problem));
         }
         let raster = open_raster(path)?;

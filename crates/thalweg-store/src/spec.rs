@@ -73,7 +73,7 @@ impl StoredLayer {
             || taken.contains(&name)
         {
             let allowed = format!(
-                "1 to 64 lower-case letters, digits and `_`, not beginning with `_`, and none of {}",
+                "1 to 64 lower-case letters, digits and `_`, without `_` at the start, and other than {}",
                 taken.join(", ")
             );
             return Err(Error::invalid_value("layer", name, allowed));
@@ -190,14 +190,14 @@ impl StoreSpec {
             return Err(Error::invalid_value(
                 "size",
                 format!("{rows} × {cols}"),
-                "at least 1 × 1 (rows × columns), less than 2^60 in all",
+                "at least 1 × 1 cells (rows × columns), and fewer than 2^60 in all",
             ));
         }
         if self.side != tile_side(self.side) {
             return Err(Error::invalid_value(
                 "side",
                 self.side,
-                format!("1 to {INNER}, or a multiple of {} up to {MAX_SIDE}", INNER / 2),
+                format!("1 to {INNER} cells, or a multiple of {} up to {MAX_SIDE}", INNER / 2),
             ));
         }
         if !(self.cell.is_finite() && self.cell > 0.0) {
@@ -210,11 +210,12 @@ impl StoreSpec {
             return Err(Error::invalid_value(
                 "transform",
                 value,
-                "north-up cells with east to the right: make them with `gdalwarp`",
+                "that of rows from north to south and columns from west to east, without rotation; reproject the map \
+                 with `gdalwarp`",
             ));
         }
         if self.layers.is_empty() {
-            return Err(Error::invalid_value("layers", 0, "at least 1"));
+            return Err(Error::invalid_value("layers", 0, "1 or more"));
         }
         for (k, layer) in self.layers.iter().enumerate() {
             layer.check()?;

@@ -57,7 +57,7 @@ pub fn is_ours(path: &Path) -> bool {
 /// # Errors
 /// Returns an error if the path is inside a store.
 pub fn check_outside(path: &Path) -> Result<()> {
-    let path = std::path::absolute(path).map_err(Error::io(path, "find the place of"))?;
+    let path = std::path::absolute(path).map_err(Error::io(path, "resolve the path"))?;
     match path.ancestors().skip(1).find(|folder| folder.join(ZARR).is_file() && is_ours(folder)) {
         Some(store) => Err(Error::invalid_file(
             &path,
@@ -86,7 +86,7 @@ impl Store {
         // The folder is no store yet. It may contain the remains of an interrupted creation, but nothing else.
         only_ours(path, &spec)?;
         let marks = path.join(MARKS);
-        fs::create_dir_all(&marks).map_err(Error::io(&marks, "make the folder"))?;
+        fs::create_dir_all(&marks).map_err(Error::io(&marks, "create the folder"))?;
         let lock = StoreLock::acquire(path, &marks, access)?;
         let group = json!({"zarr_format": 3, "node_type": "group", "attributes": {}});
         write_json(&marks.join(ZARR), &group)?;
@@ -113,12 +113,14 @@ impl Store {
     pub fn open(path: &Path, recipe: Option<&str>, access: Access) -> Result<Self> {
         let spec = read_root(path)?;
         if let Some(recipe) = recipe.filter(|recipe| *recipe != spec.recipe) {
-            let problem =
-                format!("is a store of another recipe ({}); this one is {recipe}: choose another folder", spec.recipe);
+            let problem = format!(
+                "is a store of another recipe ({}); this one is {recipe}, so choose another folder",
+                spec.recipe
+            );
             return Err(Error::invalid_file(path, problem));
         }
         let marks = path.join(MARKS);
-        fs::create_dir_all(&marks).map_err(Error::io(&marks, "make the folder"))?;
+        fs::create_dir_all(&marks).map_err(Error::io(&marks, "create the folder"))?;
         let lock = StoreLock::acquire(path, &marks, access)?;
         // Temporary files of other running writers must not be deleted.
         if access == Access::Alone {
@@ -241,7 +243,7 @@ impl Store {
     /// type or number, or if the system refuses to write; the tile is then not done, and its shard is unchanged.
     pub fn write_tile(&self, layer: &str, tile: usize, samples: &Samples) -> Result<TileMark> {
         if self.is_done(layer, tile)? {
-            let problem = format!("tile {tile} is done and cannot be changed; remake it to replace it");
+            let problem = format!("already has tile {tile}, which cannot be changed; use `remake_tile` to replace it");
             return Err(Error::invalid_layer(layer, problem));
         }
         self.put_tile(layer, tile, samples)
@@ -263,7 +265,7 @@ impl Store {
         if samples.kind() != about.kind || samples.len() != window.size()[0] * window.size()[1] {
             let [rows, cols] = window.size();
             let problem = format!(
-                "tile {tile} was given {} samples of type {}; it needs {rows} × {cols} (rows × columns) of type {}",
+                "received {} samples of type {} for tile {tile}; it needs {rows} × {cols} (rows × columns) of type {}",
                 samples.len(),
                 samples.kind(),
                 about.kind
@@ -368,7 +370,7 @@ impl Store {
     fn check_writable(&self) -> Result<()> {
         match self.lock {
             Some(_) => Ok(()),
-            None => Err(Error::invalid_file(&self.path, "was opened for reading; open it for writing")),
+            None => Err(Error::invalid_file(&self.path, "was opened for reading only; open it for writing")),
         }
     }
 }
@@ -420,8 +422,9 @@ fn write_json(path: &Path, document: &Value) -> Result<()> {
 fn root_document(spec: &StoreSpec, members: Map<String, Value>) -> Result<Value> {
     let mut attributes = spec.attributes.clone();
     attributes.insert("Conventions".to_string(), json!("CF-1.11"));
-    let own = serde_json::to_value(spec)
-        .map_err(|error| Error::invalid_value("spec", error, "a value that JSON can represent"))?;
+    let own = serde_json::to_value(spec).map_err(|error| {
+        Error::invalid_content("specification of the store", format!("cannot be written as JSON: {error}"))
+    })?;
     attributes.insert(
         STORE_ATTRIBUTE.to_string(),
         json!({"format": FORMAT, "version": env!("CARGO_PKG_VERSION"), "spec": own}),
@@ -438,7 +441,7 @@ fn root_document(spec: &StoreSpec, members: Map<String, Value>) -> Result<Value>
 fn read_root(folder: &Path) -> Result<StoreSpec> {
     let path = folder.join(ZARR);
     if folder.is_file() {
-        return Err(Error::invalid_file(folder, "is a file; a store is a folder"));
+        return Err(Error::invalid_file(folder, "is a file; a Zarr store, which is a folder, is required"));
     }
     let Some(text) = plain::read_if_exists(&path, MAX_BYTES)? else { return Err(missing_metadata_error(folder)) };
     let text = String::from_utf8(text).map_err(|_| Error::invalid_file(&path, "is not UTF-8 text"))?;
@@ -446,7 +449,7 @@ fn read_root(folder: &Path) -> Result<StoreSpec> {
     let own = document["attributes"][STORE_ATTRIBUTE].take();
     if own.is_null() {
         let problem =
-            "is a Zarr group of another program; thalweg reads its arrays one by one and only writes to its own stores";
+            "is a Zarr group of another program; give the path of one of its arrays to read it, or another output";
         return Err(Error::invalid_file(folder, problem));
     }
     match own["format"].as_u64() {
@@ -458,7 +461,7 @@ fn read_root(folder: &Path) -> Result<StoreSpec> {
                 format!("is a store of format {later}; this version of thalweg supports format {FORMAT}"),
             ));
         }
-        None => return Err(Error::invalid_file(&path, "is damaged: its store has no format")),
+        None => return Err(Error::invalid_file(&path, "is damaged: it does not state the format of the store")),
     }
     let spec: StoreSpec = serde_json::from_value(own["spec"].clone()).map_err(|error| {
         Error::invalid_file(&path, format!("is damaged: the description of its content cannot be read: {error}"))
@@ -480,7 +483,7 @@ fn check_same_spec(path: &Path, there: &StoreSpec, asked: &StoreSpec) -> Result<
                 value.map(Value::to_string).unwrap_or_default().chars().take(80).collect::<String>()
             };
             let problem = format!(
-                "is a store with {key} = {}, but {} was requested: choose another folder",
+                "is a store with {key} = {}, but {} was requested; choose another folder",
                 short(there.get(key)),
                 short(Some(value))
             );
@@ -492,7 +495,7 @@ fn check_same_spec(path: &Path, there: &StoreSpec, asked: &StoreSpec) -> Result<
 /// Refuses a folder that contains anything other than what an unfinished creation of this store leaves behind.
 fn only_ours(path: &Path, spec: &StoreSpec) -> Result<()> {
     if path.exists() && !path.is_dir() {
-        return Err(Error::invalid_file(path, "is a file; a store is a folder"));
+        return Err(Error::invalid_file(path, "is a file; a Zarr store is a folder, so choose another output"));
     }
     if [".zarray", ".zgroup"].iter().any(|name| path.join(name).exists()) {
         return Err(missing_metadata_error(path));
@@ -516,7 +519,8 @@ fn only_ours(path: &Path, spec: &StoreSpec) -> Result<()> {
 fn check_array_metadata(folder: &Path, ours: &Value) -> Result<()> {
     let path = folder.join(ZARR);
     let Some(text) = plain::read_if_exists(&path, MAX_BYTES)? else {
-        return Err(Error::missing_input(names::format_path(&path), "the store has lost an array"));
+        let need = "it is the metadata of a layer, so the store is damaged; choose another folder";
+        return Err(Error::missing_input(names::format_path(&path), need));
     };
     let text = String::from_utf8(text).map_err(|_| Error::invalid_file(&path, "is not UTF-8 text"))?;
     let there = parse_document(&text, "array").map_err(|problem| Error::invalid_file(&path, problem))?;
@@ -526,8 +530,11 @@ fn check_array_metadata(folder: &Path, ours: &Value) -> Result<()> {
         None => Ok(()),
         Some(key) => {
             let short = |value: &Value| value.to_string().chars().take(200).collect::<String>();
-            let problem =
-                format!("has {key} = {}, but the store was created with {}", short(&there[*key]), short(&ours[*key]));
+            let problem = format!(
+                "has {key} = {}, but the store was created with {}; choose another folder",
+                short(&there[*key]),
+                short(&ours[*key])
+            );
             Err(Error::invalid_file(&path, problem))
         }
     }

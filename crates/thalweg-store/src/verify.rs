@@ -58,15 +58,15 @@ pub struct TileFault {
 impl fmt::Display for TileFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let harm = match self.harm {
-            Harm::NotMade => "is not made yet",
-            Harm::Unmarked => "has a shard without a mark: its writer was stopped before it finished",
-            Harm::Missing => "was made, but its shard is missing",
-            Harm::HalfWritten => "is half-written: its shard is shorter than when it was made",
-            Harm::Altered => "was altered since it was made",
-            Harm::OtherRecipe => "is of another recipe",
-            Harm::BadMark => "has a mark that cannot be read",
+            Harm::NotMade => "has not been computed yet",
+            Harm::Unmarked => "has a shard without a completion mark, because its writer was interrupted",
+            Harm::Missing => "was computed, but its shard is missing",
+            Harm::HalfWritten => "is incomplete: its shard is shorter than when it was written",
+            Harm::Altered => "was changed after it was written",
+            Harm::OtherRecipe => "was computed from another recipe",
+            Harm::BadMark => "has a completion mark that cannot be read",
         };
-        write!(f, "layer `{}`, tile {}: {harm}", self.layer, self.tile)
+        write!(f, "tile {} of layer `{}` {harm}", self.tile, self.layer)
     }
 }
 
@@ -82,11 +82,11 @@ pub struct FileFault {
 impl fmt::Display for FileFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let harm = match self.harm {
-            Harm::Missing => "was made but is missing",
-            Harm::HalfWritten => "is shorter than when it was made",
-            Harm::OtherRecipe => "is of another recipe",
-            Harm::BadMark => "has a mark that cannot be read",
-            _ => "was altered since it was made",
+            Harm::Missing => "was written, but is missing",
+            Harm::HalfWritten => "is shorter than when it was written",
+            Harm::OtherRecipe => "was computed from another recipe",
+            Harm::BadMark => "has a completion mark that cannot be read",
+            _ => "was changed after it was written",
         };
         write!(f, "{} {harm}", format_path(&self.path))
     }

@@ -142,21 +142,21 @@ impl PlannedWork {
         };
         let shelf = &self.shelves[stage];
         // The disk is asked every time, because other processes may have done tiles meanwhile.
-        let left: Vec<_> = (0..self.plan.tiles)
+        let remaining: Vec<_> = (0..self.plan.tiles)
             .filter(|tile| !shelf.is_tile_done(*tile))
             .map(|tile| Task::Tile { stage, tile })
             .collect();
-        if left.is_empty() { vec![Task::Solve { stage }] } else { left }
+        if remaining.is_empty() { vec![Task::Solve { stage }] } else { remaining }
     }
 
     /// The number of finished parts, and the number of all parts: each stage has its tiles and its solution.
     pub fn progress(&self) -> [usize; 2] {
         let all = self.setup.passes.len() * (self.plan.tiles + 1);
-        let done = self.shelves.iter().enumerate().map(|(stage, shelf)| match self.is_solved(stage) {
+        let finished = self.shelves.iter().enumerate().map(|(stage, shelf)| match self.is_solved(stage) {
             true => self.plan.tiles + 1,
             false => shelf.count_summaries(),
         });
-        [done.sum(), all]
+        [finished.sum(), all]
     }
 
     /// The name of the first stage that is not solved yet; empty if all are.
@@ -181,7 +181,7 @@ impl PlannedWork {
     fn waiting_reason(&self, stage: usize) -> Option<String> {
         let before = stage.checked_sub(1)?;
         let name = self.setup.passes[before].name();
-        (!self.shelves[before].is_solved()).then(|| format!("stage {name} is not solved yet"))
+        (!self.shelves[before].is_solved()).then(|| format!("stage {name} has not finished yet; solve it first"))
     }
 
     fn execute_tile(&self, number: usize, tile: usize) -> Result<Outcome> {
@@ -262,7 +262,8 @@ impl PlannedWork {
         }
         let pass = &*self.setup.passes[number];
         let spec = self.setup.passed_spec(pass, &self.plan.hash);
-        let spec = spec.ok_or_else(|| Error::invalid_value("stage", pass.name(), "a stage that passes layers on"))?;
+        let spec = spec
+            .ok_or_else(|| Error::invalid_value("stage", pass.name(), "a stage that writes layers for the next one"))?;
         let store = Arc::new(Store::create(&self.shelves[number].passed_store_path(), spec, Access::Shared)?);
         open.insert(number, Arc::clone(&store));
         Ok(store)
@@ -297,13 +298,13 @@ impl PlannedWork {
             // The widest halo of everything passed on decides which tiles are needed.
             let halos =
                 reads.filter(|need| self.find_passing_stage(stage, &need.layer).is_some()).map(|need| need.halo);
-            let heard = self.setup.passes[stage].summary_halo();
-            let Some(halo) = halos.chain(heard).max() else { break };
+            let summary_halo = self.setup.passes[stage].summary_halo();
+            let Some(halo) = halos.chain(summary_halo).max() else { break };
             let near: BTreeSet<usize> =
                 tiles.iter().flat_map(|tile| self.tiles.tiles_within_halo(*tile, halo)).collect();
             tiles = BTreeSet::new();
             for tile in near {
-                if !self.has_passed_data(before, tile, heard.is_some())? {
+                if !self.has_passed_data(before, tile, summary_halo.is_some())? {
                     tiles.insert(tile);
                 }
             }
@@ -320,19 +321,19 @@ impl PlannedWork {
         Ok(())
     }
 
-    /// Returns true if everything that a stage passed on for this tile still exists: its layers and, with `heard`, its
-    /// summary.
-    fn has_passed_data(&self, number: usize, tile: usize, heard: bool) -> Result<bool> {
+    /// Returns true if everything that a stage passed on for this tile still exists: its layers and, with
+    /// `reads_summaries`, its summary.
+    fn has_passed_data(&self, number: usize, tile: usize, reads_summaries: bool) -> Result<bool> {
         let onward = self.setup.passes[number].temporary_layers();
-        if (heard && !self.shelves[number].has_summary(tile))
+        if (reads_summaries && !self.shelves[number].has_summary(tile))
             || (!onward.is_empty() && !self.shelves[number].passed_store_path().exists())
         {
             return Ok(false);
         }
         let handed = if onward.is_empty() { None } else { Some(self.open_passed_store(number)?) };
-        let done =
+        let exist =
             onward.iter().map(|layer| handed.as_ref().map_or(Ok(true), |store| store.is_done(&layer.name, tile)));
-        Ok(done.collect::<Result<Vec<_>>>()?.into_iter().all(|done| done))
+        Ok(exist.collect::<Result<Vec<_>>>()?.into_iter().all(|exist| exist))
     }
 
     fn solve_stage(&self, number: usize) -> Result<Outcome> {
@@ -420,13 +421,13 @@ impl PlannedWork {
             for fault in faults.iter().filter(|fault| writes.contains(&fault.layer)) {
                 tiles.entry(fault.tile).or_default().push(&fault.layer);
             }
-            let (known, left): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            let (known, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
                 tiles.into_iter().partition(|(tile, _)| self.shelves[number].is_tile_done(*tile));
             let forget = |(tile, layers): (usize, Vec<&str>)| {
                 layers.into_iter().try_for_each(|layer| self.store.forget_tile(layer, tile))
             };
             // Without a summary, the tile is computed with the rest of its stage; a damaged shard only loses its mark.
-            left.into_iter().try_for_each(forget)?;
+            others.into_iter().try_for_each(forget)?;
             let tiles = known;
             self.recompute_inputs(number, tiles.keys().copied().collect())?;
             tiles.into_iter().try_for_each(|(tile, layers)| self.make_tile(number, tile, &layers))?;

@@ -14,7 +14,7 @@ let page = null;
 
 async function compiled() {
   const answer = await fetch(new URL("thalweg_studio_bg.wasm", import.meta.url));
-  if (!answer.ok) throw new Error(`the server returned status ${answer.status} for the program`);
+  if (!answer.ok) throw new Error(`the program could not be loaded: the server returned status ${answer.status}`);
   // The browser streams a module only if the server sends the media type of WebAssembly.
   const streams = answer.headers.get("content-type")?.startsWith("application/wasm");
   return streams ? WebAssembly.compileStreaming(answer) : WebAssembly.compile(await answer.arrayBuffer());

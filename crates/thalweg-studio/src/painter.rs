@@ -185,7 +185,7 @@ pub(crate) fn paint_terrain(job: PaintJob) -> Result<Painted, String> {
     // The settings contain the recipe as text, so that they can also be sent to a painter elsewhere.
     let natural = wants.natural.as_ref().map(rules).transpose()?.map(|recipe| Natural::from_recipe(&recipe));
     let surface = |terrain: &Terrain, overlay: Option<Overlay>| {
-        let wanted = SurfaceOptions {
+        let options = SurfaceOptions {
             most: wants.most,
             sun: wants.sun,
             exaggeration: wants.exaggeration,
@@ -195,7 +195,7 @@ pub(crate) fn paint_terrain(job: PaintJob) -> Result<Painted, String> {
             start: Some(&before),
             ..SurfaceOptions::default()
         };
-        Surface::from_terrain(terrain, &wanted).map_err(|error| error.to_string())
+        Surface::from_terrain(terrain, &options).map_err(|error| error.to_string())
     };
     // If this terrain does not have the overlay, the terrain is shown without it.
     let (now, problem) = match (surface(&terrain, wants.overlay.clone()), &wants.overlay) {

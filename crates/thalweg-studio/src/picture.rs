@@ -111,13 +111,13 @@ pub fn draw_picture_with_gpu(gpu: &Gpu, terrain: &Terrain, options: &PictureOpti
     let most = gpu.device.limits().max_texture_dimension_2d;
     let [width, height] = options.size;
     if width.max(height) > most {
-        return Err(format!("size = {width} × {height}: allowed is at most {most}, the largest picture of this GPU"));
+        return Err(format!("size = {width} × {height}: must be at most {most} pixels each, the limit of this GPU"));
     }
     // Draw at twice the size if that fits, and average the light: this gives smoother edges than any number of samples
     // per pixel.
     let fine = if 2 * width.max(height) <= most.min(8192) { 2 } else { 1 };
     let drawn = [width * fine, height * fine];
-    let wanted = SurfaceOptions {
+    let surface_options = SurfaceOptions {
         most: (most as usize).min(4096),
         // Small terrains are interpolated to about one sample per pixel, so that their cells are not visible as facets.
         least: (width.max(height) as usize).min(2048),
@@ -128,7 +128,7 @@ pub fn draw_picture_with_gpu(gpu: &Gpu, terrain: &Terrain, options: &PictureOpti
         start: options.start,
         ..SurfaceOptions::default()
     };
-    let surface = Surface::from_terrain(terrain, &wanted).map_err(|error| error.to_string())?;
+    let surface = Surface::from_terrain(terrain, &surface_options).map_err(|error| error.to_string())?;
     let look = Appearance { exaggeration: surface.exaggeration(), ..options.look };
     let mut renderer = Renderer::new(&gpu.device, &gpu.queue);
     renderer.set_highest_quality();
@@ -151,7 +151,7 @@ impl PictureOptions<'_> {
     fn check(&self) -> Result<(), String> {
         if self.size.iter().any(|n| !(1..=MAX_SIDE_PIXELS).contains(n)) {
             let [width, height] = self.size;
-            return Err(format!("size = {width} × {height}: allowed is 1 to {MAX_SIDE_PIXELS} pixels each"));
+            return Err(format!("size = {width} × {height}: must be 1 to {MAX_SIDE_PIXELS} pixels each"));
         }
         let check = |name, value: Option<f32>, range| {
             value.map_or(Ok(()), |value| check_range(name, value, range)).map_err(|error: Error| error.to_string())

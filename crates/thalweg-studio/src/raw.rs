@@ -122,7 +122,7 @@ pub mod list {
         let bytes: Cow<'de, [u8]> = serde_bytes::deserialize(from)?;
         // The conversion would fill an incomplete last value with zeros.
         if !bytes.len().is_multiple_of(size_of::<T>()) {
-            return Err(D::Error::custom("a list is cut off"));
+            return Err(D::Error::custom("a list is truncated"));
         }
         Ok(bytemuck::pod_collect_to_vec(&bytes))
     }

@@ -49,7 +49,7 @@ impl RunExport {
     /// # Errors
     /// Returns an error with the valid names if there is none.
     pub fn from_name(name: &str) -> Result<Self> {
-        let found = Self::all().find(|goods| goods.name() == name);
+        let found = Self::all().find(|export| export.name() == name);
         found.ok_or_else(|| Error::unknown_name("export", name, Self::all().map(Self::name)))
     }
 

@@ -155,22 +155,22 @@ impl TilePass for CatchmentsPass {
 
     fn run_tile(&self, TileInput { tile, layers, .. }: TileInput<'_>) -> Result<TileOutput> {
         let map = &self.0;
-        let ways = TileFlowPaths::from_layers(map, tile, &mut Inputs::new(layers))?;
+        let flow_paths = TileFlowPaths::from_layers(map, tile, &mut Inputs::new(layers))?;
         // Accumulate within the tile alone. Water from other tiles is added by the solution.
-        let counts = accumulate::count_upstream_cells(&ways.directions);
-        let (start, size) = (ways.window.start, ways.window.size());
+        let counts = accumulate::count_upstream_cells(&flow_paths.directions);
+        let (start, size) = (flow_paths.window.start, flow_paths.window.size());
         let rim = Rim(size);
         let mut writer = Writer::new();
-        let closed = ways.closed_basins();
+        let closed = flow_paths.closed_basins();
         closed.write(&mut writer);
         // Write the shared nodes: their exits, the cells that drain through them, and their first dry cells.
-        let shared: Vec<usize> = (0..ways.nodes.len()).filter(|node| ways.shared[*node]).collect();
+        let shared: Vec<usize> = (0..flow_paths.nodes.len()).filter(|node| flow_paths.shared[*node]).collect();
         writer.write_number(shared.len() as u64);
         for node in &shared {
-            let (end, first) = (ways.nodes[*node] as usize, ways.firsts[*node]);
+            let (end, first) = (flow_paths.nodes[*node] as usize, flow_paths.firsts[*node]);
             let exit = rim
                 .position_of_cell([end / size[1], end % size[1]])
-                .and_then(|place| Some((place, ways.exits[place]?)));
+                .and_then(|place| Some((place, flow_paths.exits[place]?)));
             // The direction of the exit, or OUT for none; the place on the rim identifies the exit's cell.
             writer.write_byte(exit.map_or(OUT, |(_, exit)| exit.code()) << 1 | u8::from(first.is_some()));
             if let Some((place, _)) = exit {
@@ -186,11 +186,13 @@ impl TilePass for CatchmentsPass {
         }
         for Cell { row: i, col: j } in rim.cells() {
             let k = i * size[1] + j;
-            let node = (ways.directions[k] != VOID).then(|| ways.find_node(k)).flatten();
+            let node = (flow_paths.directions[k] != VOID).then(|| flow_paths.find_node(k)).flatten();
             // The ends of paths from the rim are always shared nodes.
             let node = node.and_then(|node| shared.binary_search(&node).ok());
             // The lowest bit is set if the cell is dry; the others are the node from 1 on, or 0 for none.
-            writer.write_number(node.map_or(0, |node| node as u64 + 1) << 1 | u64::from(map.is_dry(ways.filled[k])));
+            writer.write_number(
+                node.map_or(0, |node| node as u64 + 1) << 1 | u64::from(map.is_dry(flow_paths.filled[k])),
+            );
         }
         Ok(TileOutput { summary: writer.finish(), ..TileOutput::default() })
     }
@@ -203,12 +205,13 @@ impl TilePass for CatchmentsPass {
         // Nodes of all tiles get consecutive indices, tile after tile.
         let mut count = 0u64;
         for tile in 0..map.tiling.tile_count() {
-            let ways = TileCatchments::from_summary(&map.tiling, tile, &summaries.read(tile)?, &mut numbering)?;
-            count += ways.nodes.len() as u64;
-            tiles.push(TileCatchments { start: count as usize - ways.nodes.len(), ..ways });
+            let flow_paths = TileCatchments::from_summary(&map.tiling, tile, &summaries.read(tile)?, &mut numbering)?;
+            count += flow_paths.nodes.len() as u64;
+            tiles.push(TileCatchments { start: count as usize - flow_paths.nodes.len(), ..flow_paths });
         }
         if count >= u64::from(NONE) {
-            return Err(Error::invalid_value("ends of flow paths within tiles", count, format!("fewer than {NONE}")));
+            let allowed = format!("fewer than {NONE}; use larger tiles");
+            return Err(Error::invalid_value("ends of flow paths within tiles", count, allowed));
         }
         let (gathered, basins) = CatchmentSolution::from_tiles(map, &tiles, &mut numbering)?;
         let tiles_in_order = (0..tiles.len()).into_par_iter();
@@ -380,7 +383,7 @@ impl CatchmentSolution {
                 if let (Some((place, direction)), Some((to, there))) = (node.exit, find_rim_target(map, number, node)) {
                     inflows[to][there] = inflows[to][there].saturating_add(*count);
                     // The receiving tile needs the direction from its own side, which is the opposite one.
-                    let stream = *count >= map.least && tile.dry[place as usize];
+                    let stream = *count >= map.min_stream_cells && tile.dry[place as usize];
                     streams[to][there] |= u8::from(stream) << direction.opposite().code();
                 }
             }
@@ -396,13 +399,13 @@ impl CatchmentSolution {
         tile: usize,
         numbering: &ItemNumbering,
     ) -> Vec<u8> {
-        let ways = &tiles[tile];
+        let flow_paths = &tiles[tile];
         let mut writer = Writer::new();
         numbering.write_row_starts(tile, &mut writer);
-        for (k, node) in ways.nodes.iter().enumerate() {
-            writer.write_difference(self.numbers[ways.start + k].into());
+        for (k, node) in flow_paths.nodes.iter().enumerate() {
+            writer.write_difference(self.numbers[flow_paths.start + k].into());
             // The tile with the first cell of a basin counts it in its row. Every other tile only receives its number.
-            let begins = node.begin != NO_CELL && node.begin == self.begins[ways.start + k];
+            let begins = node.begin != NO_CELL && node.begin == self.begins[flow_paths.start + k];
             let onward = find_rim_target(map, tile, node).is_some_and(|(to, there)| tiles[to].dry[there]);
             writer.write_byte(u8::from(begins) << 1 | u8::from(onward));
         }
@@ -441,24 +444,24 @@ pub(super) struct CatchmentAnswer {
 impl CatchmentAnswer {
     /// Decodes the answer for a tile. Basins that begin in the tile are numbered here, in the order of their first
     /// cells.
-    pub(super) fn from_bytes(tile: usize, ways: &TileFlowPaths, answer: &[u8]) -> Result<Self> {
+    pub(super) fn from_bytes(tile: usize, flow_paths: &TileFlowPaths, answer: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(ANSWER, tile, answer)?;
-        let (size, nodes) = (ways.window.size(), ways.nodes.len());
-        let mut told =
+        let (size, nodes) = (flow_paths.window.size(), flow_paths.nodes.len());
+        let mut catchment_answer =
             Self { numbers: vec![0; nodes], onward: vec![false; nodes], inflows: Vec::new(), streams: Vec::new() };
         let mut counter = Counter::from_reader(size, &mut reader)?;
         // The basins that begin in the tile, keyed by their first cells.
         let mut begin: Vec<(u32, usize)> = Vec::new();
         for node in 0..nodes {
-            let first = ways.firsts[node];
-            if !ways.shared[node] {
+            let first = flow_paths.firsts[node];
+            if !flow_paths.shared[node] {
                 begin.extend(first.map(|first| (first, node)));
                 continue;
             }
             let number = reader.read_difference()?;
-            told.numbers[node] = u32::try_from(number).map_err(|_| reader.damage_error())?;
+            catchment_answer.numbers[node] = u32::try_from(number).map_err(|_| reader.damage_error())?;
             let flags = reader.read_byte()?;
-            told.onward[node] = flags & 1 != 0;
+            catchment_answer.onward[node] = flags & 1 != 0;
             if flags & 2 != 0 {
                 begin.push((first.ok_or_else(|| reader.damage_error())?, node));
             }
@@ -468,17 +471,17 @@ impl CatchmentAnswer {
         for (first, node) in begin {
             let number = counter.next_number(first);
             // The number that the tile counts must equal that of the solution; only damaged bytes make them differ.
-            if ways.shared[node] && told.numbers[node] != number {
+            if flow_paths.shared[node] && catchment_answer.numbers[node] != number {
                 return Err(reader.damage_error());
             }
-            told.numbers[node] = number;
+            catchment_answer.numbers[node] = number;
         }
         for _ in 0..Rim(size).len() {
             let inflow = reader.read_number()?;
-            told.inflows.push(inflow);
-            told.streams.push(if inflow > 0 { reader.read_byte()? } else { 0 });
+            catchment_answer.inflows.push(inflow);
+            catchment_answer.streams.push(if inflow > 0 { reader.read_byte()? } else { 0 });
         }
         reader.expect_end()?;
-        Ok(told)
+        Ok(catchment_answer)
     }
 }

@@ -172,5 +172,5 @@ impl<'a> Reader<'a> {
 /// Returns the error for bytes that no tile can have produced.
 pub(super) fn damaged_bytes_error(what: &str, tile: usize) -> Error {
     let name = format!("{what} of tile {tile}");
-    Error::invalid_value(name, "damaged bytes", "the bytes that the tiles of this step or of the previous one wrote")
+    Error::invalid_value(name, "damaged bytes", "content that a tile wrote; delete the damaged output and start again")
 }

@@ -39,8 +39,8 @@ pub fn tile_passes(grid: &Grid, side: usize, options: &DrainOptions) -> Result<V
         let allowed = format!("a cell with data, rows 0 to {}, columns 0 to {}", rows - 1, cols - 1);
         return Err(Error::invalid_value("outlet", format!("row {i}, column {j}"), allowed));
     }
-    let least = streams::min_stream_cells_u64(options.stream_threshold(grid), grid.cell_area());
-    let map = Arc::new(DrainageMap { grid: grid.clone(), tiling, outlets, least });
+    let min_stream_cells = streams::min_stream_cells_u64(options.stream_threshold(grid), grid.cell_area());
+    let map = Arc::new(DrainageMap { grid: grid.clone(), tiling, outlets, min_stream_cells });
     // Each pass receives the answers of the one before it, so this order is part of their contract.
     let mut passes: Vec<Box<dyn TilePass>> = vec![
         Box::new(fill::Spills(map.clone())),

@@ -32,7 +32,7 @@ pub(super) struct Fill(pub(super) SharedMap);
 /// A tile's pits, as both passes compute them.
 struct TilePits {
     own: MapPart,
-    parts: Field<CellRole>,
+    roles: Field<CellRole>,
     pits: Pits,
     /// The basins that contain rim cells, in the order in which the rim meets them, followed by the basin of the
     /// tile's lowest cell.
@@ -51,15 +51,15 @@ impl TilePits {
         let wide = map.create_part(around, Inputs::new(inputs).heights(TileLayer::Height, around)?, None)?;
         wide.check_outlets()?;
         // The roles of the tile's cells depend on missing data next to the tile, so they are computed with the halo.
-        let (parts, _) = wide.as_land().classify_cells();
+        let (roles, _) = wide.as_land().classify_cells();
         let inner = wide.locate_window(window);
-        let parts = parts.copy_window(inner);
+        let roles = roles.copy_window(inner);
         let heights = wide.as_land().ground.copy_window(inner).into_vec().into_iter().map(|height| height.0).collect();
         drop(wide);
         // Edges of the tile that are not edges of the map are closed in `own`, so its pits are those of the tile alone.
         // Water that crosses the rim is added by the solution, through the basins in `kept`.
         let own = map.create_part(window, heights, None)?;
-        let pits = Pits::from_land(&own.as_land(), &parts);
+        let pits = Pits::from_land(&own.as_land(), &roles);
         // Number the basins in the order in which the rim meets them. Both passes repeat this computation, so the
         // numbers need not be stored between them.
         let mut numbers = vec![0u32; pits.basin_count()];
@@ -77,10 +77,10 @@ impl TilePits {
         let rim = Rim(window.size()).cells().map(|Cell { row: i, col: j }| number(i * cols + j)).collect();
         // A tile in which water leaves the land nowhere offers its lowest cell: if this holds for all tiles, the lowest
         // of these cells becomes the only outlet of the map.
-        let all_inside = parts.as_slice().iter().all(|part| *part == CellRole::Inside);
+        let all_inside = roles.as_slice().iter().all(|part| *part == CellRole::Inside);
         let lowest = all_inside.then(|| own.as_land().find_lowest_cell()).flatten();
         lowest.into_iter().for_each(|k| _ = number(k));
-        Ok(Self { own, parts, pits, kept, rim, lowest })
+        Ok(Self { own, roles, pits, kept, rim, lowest })
     }
 
     /// Returns the lowest levels that connect the kept basins with each other and the outside, as a forest.
@@ -148,7 +148,7 @@ impl TilePass for Spills {
             writer.write_number((*number).into());
             // Cells next to missing data belong to the outside already, so the height of a cell without data is never
             // needed.
-            if found.parts[(i, j)] != CellRole::Void {
+            if found.roles[(i, j)] != CellRole::Void {
                 writer.write_difference(land.ground[(i, j)].0.into());
             } else {
                 writer.write_difference(0);
@@ -294,11 +294,11 @@ fn collect_passes(tiling: &TileGrid, tile: usize, tiles: &[TileSpills]) -> Vec<B
         for direction in &D8::ALL[..4] {
             let neighbour = tiling.across_border([start[0] + i, start[1] + j], *direction);
             let Some((other, place)) = neighbour else { continue };
-            let (basin, beside) = tiles[other].rim[place];
+            let (basin, adjacent) = tiles[other].rim[place];
             let there = tiles[other].to_global_basin(basin);
             // Water passes between two adjacent cells at the height of the higher one.
             if here != there {
-                joins.push(BasinPass { ends: [here, there], level: (*height).max(beside) });
+                joins.push(BasinPass { ends: [here, there], level: (*height).max(adjacent) });
             }
         }
     }

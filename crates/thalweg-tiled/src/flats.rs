@@ -56,10 +56,10 @@ impl TileFlats {
         let around = map.tiling.window_with_halo(tile, FLAT_HALO);
         let wide = map.create_part(around, Inputs::new(inputs).heights(TileLayer::Filled, around)?, stand_in)?;
         let land = wide.as_land();
-        let (parts, _) = land.classify_cells();
-        let mut directions = d8::route_steepest_descent(&land, &parts);
+        let (roles, _) = land.classify_cells();
+        let mut directions = d8::route_steepest_descent(&land, &roles);
         // The roles take one byte per cell and are not needed any more.
-        drop(parts);
+        drop(roles);
         let own = wide.locate_window(map.tiling.tile_window(tile));
         let classes = classify_flats(&wide, &mut directions, own);
         Ok(Self { wide, directions, own, classes })
@@ -280,10 +280,10 @@ impl SharedFlats<'_> {
         loop {
             let mut batch = Vec::new();
             while batch.len() < threads
-                && let Some(Reverse((least, tile))) = heap.pop()
+                && let Some(Reverse((nearest, tile))) = heap.pop()
             {
                 // Skip outdated entries: a tile whose distance has decreased since was queued again.
-                if waits[tile] == least && !batch.contains(&tile) {
+                if waits[tile] == nearest && !batch.contains(&tile) {
                     batch.push(tile);
                 }
             }
@@ -352,16 +352,16 @@ impl SharedFlats<'_> {
 
 /// Returns an error if distances on a flat may exceed 32 bits, because such a cell would seem not to be reached.
 fn check_steps(beyond: &[(u32, u32)], cells: usize) -> Result<()> {
-    let most = beyond.iter().map(|(_, steps)| *steps).filter(|steps| *steps != UNREACHED).max().unwrap_or(0);
+    let max_steps = beyond.iter().map(|(_, steps)| *steps).filter(|steps| *steps != UNREACHED).max().unwrap_or(0);
     // The search of a tile adds at most one step per cell to the greatest distance around it.
-    let steps = u64::from(most) + cells as u64;
+    let steps = u64::from(max_steps) + cells as u64;
     if steps < u64::from(UNREACHED) {
         return Ok(());
     }
     Err(Error::invalid_value(
         "width of a flat",
-        format!("up to {steps} steps"),
-        format!("fewer than {UNREACHED} steps"),
+        format!("up to {steps} cells"),
+        format!("fewer than {UNREACHED} cells"),
     ))
 }
 
@@ -441,6 +441,6 @@ mod tests {
         assert!(check_steps(&[(1, 7), (2, UNREACHED)], 1 << 20).is_ok());
         assert!(check_steps(&[(1, UNREACHED - (1 << 20) - 1)], 1 << 20).is_ok());
         let error = check_steps(&[(1, UNREACHED - (1 << 20))], 1 << 20).unwrap_err().to_string();
-        assert!(error.contains("width of a flat = up to 4294967295 steps"), "{error}");
+        assert!(error.contains("width of a flat = up to 4294967295 cells"), "{error}");
     }
 }

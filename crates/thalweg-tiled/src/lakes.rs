@@ -300,16 +300,16 @@ impl TilePass for Shores {
             return Err(Error::invalid_value(
                 "parts of lakes at the edges of tiles",
                 count,
-                format!("fewer than {}: numbers have 32 bits", u32::MAX),
+                format!("fewer than {}, because they are numbered with 32 bits; use larger tiles", u32::MAX),
             ));
         }
         // Connect the parts that touch across tile borders (union–find).
         let mut up: Vec<u32> = (0..count as u32).collect();
-        for (tile, parts) in tiles.iter().enumerate() {
+        for (tile, lake_parts) in tiles.iter().enumerate() {
             let window = map.tiling.tile_window(tile);
             let (start, size) = (window.start, window.size());
-            for (Cell { row: i, col: j }, number) in Rim(size).cells().zip(&parts.rim) {
-                let Some(here) = parts.to_global_part(*number) else { continue };
+            for (Cell { row: i, col: j }, number) in Rim(size).cells().zip(&lake_parts.rim) {
+                let Some(here) = lake_parts.to_global_part(*number) else { continue };
                 // The other four neighbours are connected with this cell from their side.
                 for direction in &D8::ALL[..4] {
                     let there = map.tiling.across_border([start[0] + i, start[1] + j], *direction);
@@ -342,11 +342,11 @@ impl TilePass for Shores {
             numbers[*root as usize] = *number;
         }
         // Each tile receives the numbers of its shared parts, and the totals of the lakes that begin in it.
-        let answers = tiles.iter().enumerate().map(|(tile, parts)| {
+        let answers = tiles.iter().enumerate().map(|(tile, lake_parts)| {
             let mut writer = Writer::new();
             numbering.write_row_starts(tile, &mut writer);
-            writer.write_number(parts.count as u64);
-            for id in parts.start..parts.start + parts.count {
+            writer.write_number(lake_parts.count as u64);
+            for id in lake_parts.start..lake_parts.start + lake_parts.count {
                 let root = find_root(&mut up, id as u32) as usize;
                 writer.write_difference(numbers[root].into());
                 // The tile in which a lake begins reports it.

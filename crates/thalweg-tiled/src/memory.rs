@@ -74,10 +74,10 @@ pub fn drain_in_memory(
     let mut answers = vec![Vec::new(); tiling.tile_count()];
     let mut tiles: Vec<usize> = (0..tiling.tile_count()).collect();
     let total = (passes.len() * (tiles.len() + 1)) as u64;
-    let mut done = 0;
+    let mut finished_tiles = 0;
     let mut begin = |task: &str| {
-        ProgressReport::new(task, done, total).send_to(progress)?;
-        done += 1;
+        ProgressReport::new(task, finished_tiles, total).send_to(progress)?;
+        finished_tiles += 1;
         Result::Ok(())
     };
     for pass in &passes {
@@ -92,7 +92,9 @@ pub fn drain_in_memory(
             begin(pass.name())?;
             let layers = pass.input_layers().into_iter().map(|LayerRead { layer, halo }| {
                 let whole = drained.layers.get(&TileLayer::from_name(&layer)?);
-                let whole = whole.ok_or_else(|| Error::invalid_layer(layer, "is read before it is written"))?;
+                let whole = whole.ok_or_else(|| {
+                    Error::invalid_layer(layer, "is read by a pass before another pass has written it")
+                })?;
                 whole.copy_window(size, tiling.window_with_halo(*tile, halo))
             });
             let layers = layers.collect::<Result<_>>()?;

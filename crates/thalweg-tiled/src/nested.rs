@@ -60,16 +60,16 @@ impl TilePass for Nested {
             // Before its events, each lake has a record with its level and its paths to sills.
             let mut writer = Writer::without_version();
             writer.write_difference(filled[first].into());
-            let ways = outs.paths_of_lake(lake);
-            writer.write_number(ways.len() as u64);
-            ways.iter().for_each(|(_, way)| way.write(&mut writer));
+            let paths = outs.paths_of_lake(lake);
+            writer.write_number(paths.len() as u64);
+            paths.iter().for_each(|(_, path)| path.write(&mut writer));
             records::append_record(&mut list, lake.into(), &writer.finish());
             rise.append_lake_events(lake, cells, &mut list);
         }
         let mut writer = Writer::new();
-        for (to_sill, way) in &outs.rim {
+        for (to_sill, path) in &outs.rim {
             to_sill.write(&mut writer);
-            writer.write_number(*way);
+            writer.write_number(*path);
         }
         // The summary has the length of the encoded paths, these paths, and then the records. The records are read one
         // by one, so they must not be part of what is decoded at once.
@@ -116,10 +116,10 @@ impl TileOutflows {
         codes: Vec<u8>,
     ) -> Result<Self> {
         let (start, size) = (window.start, window.size());
-        let Cell { row: top, col: left } = around.start;
+        let Cell { row: first_row, col: first_col } = around.start;
         let own = |k: usize| Cell::new(start[0] + k / size[1], start[1] + k % size[1]);
-        let lake = |k: usize| wide[(own(k)[0] - top, own(k)[1] - left)];
-        let level = |Cell { row: i, col: j }: Cell| filled[(i - top, j - left)];
+        let lake = |k: usize| wide[(own(k)[0] - first_row, own(k)[1] - first_col)];
+        let level = |Cell { row: i, col: j }: Cell| filled[(i - first_row, j - first_col)];
         let (directions, exits) = decode_tile_directions(map, window, codes)?;
         // Within the tile an exit is an end, so the next cell of a path is found by the exit first.
         let exit = |k: usize| {
@@ -134,7 +134,7 @@ impl TileOutflows {
         let mut to_lakes: Directions = directions.clone();
         (0..size[0] * size[1]).filter(|k| lake(*k) != 0).for_each(|k| to_lakes[k] = OUT);
         let ends = find_path_ends(&to_lakes);
-        let way = |k: usize| match ends[k] {
+        let code = |k: usize| match ends[k] {
             CIRCLE => 0,
             end => match (lake(end as usize), exit(end as usize)) {
                 (0, None) => 0,
@@ -160,11 +160,11 @@ impl TileOutflows {
                 match exit(end) {
                     Some((place, direction)) if !falls => ToSill::Onward(encode_onward_path(place, direction)),
                     Some((place, direction)) => {
-                        ToSill::Sill { cell: map.tiling.index(own(end)), way: encode_onward_path(place, direction) }
+                        ToSill::Sill { cell: map.tiling.index(own(end)), code: encode_onward_path(place, direction) }
                     }
                     None => {
-                        let way = directions.next(end).map_or(0, way);
-                        ToSill::Sill { cell: map.tiling.index(own(end)), way }
+                        let code = directions.next(end).map_or(0, code);
+                        ToSill::Sill { cell: map.tiling.index(own(end)), code }
                     }
                 }
             }
@@ -183,7 +183,7 @@ impl TileOutflows {
             }
         }
         reduce_paths(&mut lakes);
-        let rim = Rim(size).cells().map(|Cell { row: i, col: j }| i * size[1] + j).map(|k| (to_sill(k), way(k)));
+        let rim = Rim(size).cells().map(|Cell { row: i, col: j }| i * size[1] + j).map(|k| (to_sill(k), code(k)));
         Ok(Self { lakes, rim: rim.collect() })
     }
 

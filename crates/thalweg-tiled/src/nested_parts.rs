@@ -252,7 +252,7 @@ impl<'a> LakeFilling<'a> {
         let mut chunks = Chunks::new(self.map, lake, list);
         self.hollows.clear();
         self.up.clear();
-        let (mut beside, mut rising, mut open) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut adjacent, mut rising, mut open) = (Vec::new(), Vec::new(), Vec::new());
         // `numbers` is the next free number of a shared depression.
         let mut numbers = 0u32;
         // Numbers of cells of the current height, by shared depressions.
@@ -272,7 +272,7 @@ impl<'a> LakeFilling<'a> {
                 at = height;
             }
             let (i, j) = (k / cols, k % cols);
-            beside.clear();
+            adjacent.clear();
             rising.clear();
             open.clear();
             // Collect the depressions of neighbouring cells that are already under water, each once.
@@ -280,8 +280,8 @@ impl<'a> LakeFilling<'a> {
                 let [r, c] = [i.wrapping_add_signed(di), j.wrapping_add_signed(dj)];
                 if r < rows && c < cols && self.number[r * cols + c] != NONE {
                     let top = find_root(&mut self.up, self.number[r * cols + c]);
-                    if !beside.contains(&top) {
-                        beside.push(top);
+                    if !adjacent.contains(&top) {
+                        adjacent.push(top);
                         match self.hollows[top as usize] {
                             TileDepression::Closed(one) => rising.push(one),
                             TileDepression::Open(one) => open.push(one),
@@ -314,13 +314,13 @@ impl<'a> LakeFilling<'a> {
                 }
             };
             // Connect the cell and all adjacent depressions to one root, which holds the depression that they become.
-            let here = beside.first().copied().unwrap_or(self.up.len() as u32);
-            if beside.is_empty() {
+            let here = adjacent.first().copied().unwrap_or(self.up.len() as u32);
+            if adjacent.is_empty() {
                 self.up.push(here);
                 self.hollows.push(whole);
             }
             self.hollows[here as usize] = whole;
-            beside.iter().for_each(|one| self.up[*one as usize] = here);
+            adjacent.iter().for_each(|one| self.up[*one as usize] = here);
             self.number[k] = here;
         }
         tell(&mut chunks, &mut level, at);

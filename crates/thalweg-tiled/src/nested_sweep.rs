@@ -34,7 +34,7 @@ pub(super) type RimPaths = Vec<(ToSill, PathCode)>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ToSill {
     /// The sill is this cell of the map, from which water flows on along this path.
-    Sill { cell: u64, way: PathCode },
+    Sill { cell: u64, code: PathCode },
     /// The sill is in another tile, to which this path leads.
     Onward(PathCode),
     /// There is no sill.
@@ -46,11 +46,11 @@ impl ToSill {
     /// none.
     pub(super) fn write(&self, writer: &mut Writer) {
         match self {
-            Self::Sill { cell, way } => {
+            Self::Sill { cell, code } => {
                 writer.write_number(*cell << 1);
-                writer.write_number(*way);
+                writer.write_number(*code);
             }
-            Self::Onward(way) => writer.write_number(*way),
+            Self::Onward(code) => writer.write_number(*code),
             // No path into another tile has this code, because its place on the rim would be out of range.
             Self::Nowhere => writer.write_number(u64::MAX),
         }
@@ -63,7 +63,7 @@ impl ToSill {
             u64::MAX => Ok(Self::Nowhere),
             _ if first & 1 == 1 => Ok(Self::Onward(first)),
             _ if first >> 1 < map.tiling.index([map.grid.rows(), 0]) => {
-                Ok(Self::Sill { cell: first >> 1, way: reader.read_number()? })
+                Ok(Self::Sill { cell: first >> 1, code: reader.read_number()? })
             }
             _ => Err(reader.damage_error()),
         }
@@ -108,7 +108,7 @@ const NONE: u32 = u32::MAX;
 pub(super) struct NestedSweep<'a> {
     map: &'a DrainageMap,
     lists: Vec<Records<'a>>,
-    ways: Vec<RimPaths>,
+    rim_paths: Vec<RimPaths>,
     /// For each cell of each rim, its depression.
     rims: Vec<Vec<u32>>,
     /// The depressions of the current lake.
@@ -120,15 +120,15 @@ impl<'a> NestedSweep<'a> {
     /// Reads the paths of all tiles, and opens their lists of events.
     pub(super) fn from_summaries(map: &'a DrainageMap, summaries: &'a dyn Summaries) -> Result<Self> {
         map.tiling.check_count(summaries.count())?;
-        let (mut lists, mut ways, mut rims) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut lists, mut rim_paths, mut rims) = (Vec::new(), Vec::new(), Vec::new());
         for tile in 0..summaries.count() {
             let rim = Rim(map.tiling.tile_window(tile).size()).len();
             let (own, list) = read_rim_paths(map, tile, rim, &summaries.read(tile)?)?;
             lists.push(Records::new(summaries, SUMMARY, tile, list)?);
-            ways.push(own);
+            rim_paths.push(own);
             rims.push(vec![NONE; rim]);
         }
-        Ok(Self { map, lists, ways, rims, hollows: Vec::new(), up: Vec::new() })
+        Ok(Self { map, lists, rim_paths, rims, hollows: Vec::new(), up: Vec::new() })
     }
 
     /// Reports all depressions, lake by lake.
@@ -163,7 +163,7 @@ impl<'a> NestedSweep<'a> {
         self.hollows.clear();
         self.up.clear();
         let mut known: Option<LakeHeader> = None;
-        let mut parts = Vec::with_capacity(tiles.len());
+        let mut lake_parts = Vec::with_capacity(tiles.len());
         for tile in tiles {
             let here = read_known(self.map, *tile, &self.lists[*tile].read_next()?)?;
             known = Some(match known {
@@ -174,16 +174,16 @@ impl<'a> NestedSweep<'a> {
                 }
                 Some(_) => return Err(damaged_bytes_error(SUMMARY, *tile)),
             });
-            parts.push(PartOfLake { tile: *tile, events: VecDeque::new(), hollows: Vec::new() });
+            lake_parts.push(PartOfLake { tile: *tile, events: VecDeque::new(), hollows: Vec::new() });
         }
         // Merge the events of all parts in the order in which rising water reaches them.
         let mut order: BinaryHeap<Reverse<(Order, usize)>> = BinaryHeap::new();
-        for (k, part) in parts.iter_mut().enumerate() {
+        for (k, part) in lake_parts.iter_mut().enumerate() {
             self.read_next_events(lake, part)?;
             order.extend(part.events.front().map(|event| Reverse((event.sort_key(self.map), k))));
         }
         while let Some(Reverse((at, k))) = order.pop() {
-            let part = &mut parts[k];
+            let part = &mut lake_parts[k];
             if let Some(event) = part.events.pop_front() {
                 self.apply_event(number, part, event, found)?;
             }
@@ -212,7 +212,7 @@ impl<'a> NestedSweep<'a> {
         }
         let out = match first {
             None => None,
-            Some((cell, tile, way)) => Some((cell, self.find_receiving_lake(tile, way)?)),
+            Some((cell, tile, code)) => Some((cell, self.find_receiving_lake(tile, code)?)),
         };
         let cols = self.map.tiling.size()[1] as u64;
         found(self.hollows[root].into_whole_lake(number, known.level, out, cols))
@@ -251,10 +251,10 @@ impl<'a> NestedSweep<'a> {
                 Ok(())
             }
             Event::Meet { height, cell, rim, closed, open, whole } => {
-                let mut beside = Vec::new();
+                let mut adjacent = Vec::new();
                 for number in open {
                     let one = part.hollows.get(number as usize).copied().ok_or_else(broken)?;
-                    beside.push(find_root(&mut self.up, one));
+                    adjacent.push(find_root(&mut self.up, one));
                 }
                 // A cell on the rim also meets the depressions of neighbouring tiles, if these cells are under water
                 // already.
@@ -267,21 +267,21 @@ impl<'a> NestedSweep<'a> {
                     // Entries of earlier lakes remain in `rims`, so the neighbour's lake is compared as well as its
                     // depression.
                     if (one as usize) < self.up.len() && self.rim_lake(tile, place) == u64::from(lake) {
-                        beside.push(find_root(&mut self.up, one));
+                        adjacent.push(find_root(&mut self.up, one));
                     }
                 }
                 // A depression may be met at several cells but must be joined once. Sorted, the list does not depend on
                 // the order of neighbours.
-                beside.sort_unstable();
-                beside.dedup();
+                adjacent.sort_unstable();
+                adjacent.dedup();
                 let mut rising = closed;
-                rising.extend(beside.iter().map(|one| self.hollows[*one as usize]));
+                rising.extend(adjacent.iter().map(|one| self.hollows[*one as usize]));
                 let at = Meeting { cell, height, lake, cols: self.map.tiling.size()[1] as u64 };
                 // Reporting may fail, which the callback cannot return, so the rows are collected first.
-                let mut told = Vec::new();
-                let met = join_depressions(at, &mut rising, |row| told.push(row));
-                told.into_iter().try_for_each(found)?;
-                let here = match beside.first() {
+                let mut rows = Vec::new();
+                let met = join_depressions(at, &mut rising, |row| rows.push(row));
+                rows.into_iter().try_for_each(found)?;
+                let here = match adjacent.first() {
                     Some(first) => *first,
                     None => {
                         self.up.push(self.up.len() as u32);
@@ -290,7 +290,7 @@ impl<'a> NestedSweep<'a> {
                     }
                 };
                 self.hollows[here as usize] = met;
-                beside.iter().for_each(|one| self.up[*one as usize] = here);
+                adjacent.iter().for_each(|one| self.up[*one as usize] = here);
                 // A tile numbers its shared depressions from 0 without gaps: a number is new or known.
                 match part.hollows.len().cmp(&(whole as usize)) {
                     std::cmp::Ordering::Equal => part.hollows.push(here),
@@ -309,14 +309,14 @@ impl<'a> NestedSweep<'a> {
 
     /// Returns the lake that covers a cell of a rim, or 0 if there is none.
     fn rim_lake(&self, tile: usize, place: usize) -> u64 {
-        let way = self.ways[tile][place].1;
-        if way & 1 == 0 { way >> 1 } else { 0 }
+        let code = self.rim_paths[tile][place].1;
+        if code & 1 == 0 { code >> 1 } else { 0 }
     }
 
     /// Returns the tile, and the place on its rim, to which a path leads.
-    fn find_entry(&self, tile: usize, way: PathCode) -> Result<(usize, usize)> {
+    fn find_entry(&self, tile: usize, code: PathCode) -> Result<(usize, usize)> {
         // This is the inverse of `encode_onward_path`.
-        let (place, direction) = ((way >> 4) as usize, D8::ALL[(way >> 1 & 7) as usize]);
+        let (place, direction) = ((code >> 4) as usize, D8::ALL[(code >> 1 & 7) as usize]);
         let window = self.map.tiling.tile_window(tile);
         let (start, size) = (window.start, window.size());
         if place >= Rim(size).len() {
@@ -340,33 +340,33 @@ impl<'a> NestedSweep<'a> {
     fn find_sill(&mut self, tile: usize, to_sill: ToSill) -> Result<Option<(u64, usize, PathCode)>> {
         let (mut at, mut to) = (tile, to_sill);
         let mut path = Vec::new();
-        while let ToSill::Onward(way) = to {
-            path.push(self.find_entry(at, way)?);
+        while let ToSill::Onward(code) = to {
+            path.push(self.find_entry(at, code)?);
             self.check_for_cycle(&path)?;
             let (tile, place) = path[path.len() - 1];
-            (at, to) = (tile, self.ways[tile][place].0);
+            (at, to) = (tile, self.rim_paths[tile][place].0);
         }
-        let ToSill::Sill { cell, way } = to else { return Ok(None) };
+        let ToSill::Sill { cell, code } = to else { return Ok(None) };
         // Store the lake where the path ends, which is valid in every tile.
-        let lake = self.find_receiving_lake(at, way)?;
-        let known = ToSill::Sill { cell, way: 2 * PathCode::from(lake) };
-        path.into_iter().for_each(|(tile, place)| self.ways[tile][place].0 = known);
+        let lake = self.find_receiving_lake(at, code)?;
+        let known = ToSill::Sill { cell, code: 2 * PathCode::from(lake) };
+        path.into_iter().for_each(|(tile, place)| self.rim_paths[tile][place].0 = known);
         Ok(Some((cell, at, 2 * PathCode::from(lake))))
     }
 
     /// Follows a path over all tiles to a lake, and returns its number, or 0. The result is stored for later paths
     /// (path compression).
-    fn find_receiving_lake(&mut self, tile: usize, way: PathCode) -> Result<u32> {
-        let (mut at, mut way) = (tile, way);
+    fn find_receiving_lake(&mut self, tile: usize, code: PathCode) -> Result<u32> {
+        let (mut at, mut code) = (tile, code);
         let mut path = Vec::new();
-        while way & 1 == 1 {
-            path.push(self.find_entry(at, way)?);
+        while code & 1 == 1 {
+            path.push(self.find_entry(at, code)?);
             self.check_for_cycle(&path)?;
             let (tile, place) = path[path.len() - 1];
-            (at, way) = (tile, self.ways[tile][place].1);
+            (at, code) = (tile, self.rim_paths[tile][place].1);
         }
-        path.into_iter().for_each(|(tile, place)| self.ways[tile][place].1 = way);
-        u32::try_from(way >> 1).map_err(|_| damaged_bytes_error(SUMMARY, at))
+        path.into_iter().for_each(|(tile, place)| self.rim_paths[tile][place].1 = code);
+        u32::try_from(code >> 1).map_err(|_| damaged_bytes_error(SUMMARY, at))
     }
 }
 
@@ -376,9 +376,10 @@ fn read_rim_paths(map: &DrainageMap, tile: usize, rim: usize, summary: &[u8]) ->
     let length = usize::try_from(u64::from_le_bytes(*head)).ok().filter(|length| *length <= rest.len());
     let length = length.ok_or_else(|| damaged_bytes_error(SUMMARY, tile))?;
     let mut reader = Reader::new(SUMMARY, tile, &rest[..length])?;
-    let ways = (0..rim).map(|_| Ok((ToSill::read(map, &mut reader)?, reader.read_number()?))).collect::<Result<_>>()?;
+    let rim_paths =
+        (0..rim).map(|_| Ok((ToSill::read(map, &mut reader)?, reader.read_number()?))).collect::<Result<_>>()?;
     reader.expect_end()?;
-    Ok((ways, HEAD + length..summary.len()))
+    Ok((rim_paths, HEAD + length..summary.len()))
 }
 
 /// Decodes what a tile reports of a lake before its events.

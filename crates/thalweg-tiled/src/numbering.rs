@@ -33,10 +33,10 @@ impl Closed {
 
     /// Writes the number of items that begin in each row.
     pub(super) fn write(&self, writer: &mut Writer) {
-        let mut left = self.firsts.as_slice();
+        let mut remaining = self.firsts.as_slice();
         for row in 1..=self.rows {
-            let count = left.partition_point(|first| (*first as usize) < row * self.cols);
-            left = &left[count..];
+            let count = remaining.partition_point(|first| (*first as usize) < row * self.cols);
+            remaining = &remaining[count..];
             writer.write_number(count as u64);
         }
     }
@@ -92,9 +92,10 @@ impl ItemNumbering {
             // Each count is replaced by the number of the first item of its segment (an exclusive prefix sum).
             next += std::mem::replace(start, next);
         }
-        let most = u64::from(u32::MAX);
-        if next > most {
-            return Err(Error::invalid_value(name, next - 1, format!("fewer than {most}: numbers have 32 bits")));
+        let max_number = u64::from(u32::MAX);
+        if next > max_number {
+            let allowed = format!("fewer than {max_number}, because they are numbered with 32 bits");
+            return Err(Error::invalid_value(name, next - 1, allowed));
         }
         let mut numbers = Vec::with_capacity(begins.len());
         let (mut segment, mut shared) = (usize::MAX, 0);

@@ -18,7 +18,7 @@ pub(super) struct DrainageMap {
     pub(super) tiling: TileGrid,
     pub(super) outlets: Vec<Cell>,
     /// The threshold of flow accumulation for a stream, in cells.
-    pub(super) least: u64,
+    pub(super) min_stream_cells: u64,
 }
 
 /// A map shared by all passes.
@@ -37,14 +37,14 @@ impl DrainageMap {
     /// Creates the part of the map in `window` with these heights. `stand_in` is the index of an additional outlet.
     pub(super) fn create_part(&self, window: CellRect, heights: Vec<i32>, stand_in: Option<u64>) -> Result<MapPart> {
         let mut grid = self.grid.window(window);
-        let Cell { row: top, col: left } = window.start;
+        let Cell { row: first_row, col: first_col } = window.start;
         // `ends` states for north, east, south and west whether this edge of the window is an edge of the map. All
         // other edges are closed, so that water does not leave the land at the borders of tiles.
         let ends = [
-            top == 0,
-            left + window.size()[1] == self.grid.cols(),
-            top + window.size()[0] == self.grid.rows(),
-            left == 0,
+            first_row == 0,
+            first_col + window.size()[1] == self.grid.cols(),
+            first_row + window.size()[0] == self.grid.rows(),
+            first_col == 0,
         ];
         for (edge, ends) in grid.edges.iter_mut().zip(ends) {
             *edge = if ends { *edge } else { Edge::Closed };
@@ -107,14 +107,14 @@ macro_rules! take {
                 Some(Samples::$kind(samples)) if samples.len() == count => Ok(samples),
                 Some(other) => {
                     let problem = format!(
-                        "has {} samples of type {}; required are {count} of type {}",
+                        "has {} samples of type {}; the pass needs {count} of type {}",
                         other.len(),
                         other.kind(),
                         layer.kind()
                     );
                     Err(Error::invalid_layer(layer.name(), problem))
                 }
-                None => Err(Error::invalid_layer(layer.name(), "was not given to the pass that reads it")),
+                None => Err(Error::invalid_layer(layer.name(), "is required by this pass and is missing")),
             }
         }
     };

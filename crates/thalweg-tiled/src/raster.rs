@@ -99,22 +99,22 @@ impl Classes {
         let (mut i, mut j) = (0, 0);
         while i < size[0] {
             let run = reader.read_number()?;
-            let (mut left, class) = (run >> 3, (run & 7) as u8);
+            let (mut remaining, class) = (run >> 3, (run & 7) as u8);
             // Only the first run may be empty.
-            if (left == 0 && (i, j) != (0, 0)) || (class != 0 && class & FLAT == 0) {
+            if (remaining == 0 && (i, j) != (0, 0)) || (class != 0 && class & FLAT == 0) {
                 return Err(reader.damage_error());
             }
-            while left > 0 {
+            while remaining > 0 {
                 // Fill the rest of the run, but no more than the rest of the row: the rows are separated by cells
                 // around the tile.
-                let here = (size[1] - j).min(usize::try_from(left).unwrap_or(usize::MAX));
+                let here = (size[1] - j).min(usize::try_from(remaining).unwrap_or(usize::MAX));
                 // The run is longer than the tile, which only damaged bytes can cause.
                 if i == size[0] {
                     return Err(reader.damage_error());
                 }
                 let start = classes.cell_index(i as isize, j as isize);
                 classes.cells[start..start + here].fill(class);
-                left -= here as u64;
+                remaining -= here as u64;
                 j += here;
                 if j == size[1] {
                     (i, j) = (i + 1, 0);

@@ -31,9 +31,9 @@ pub(super) struct Records<'a> {
     what: &'static str,
     tile: usize,
     /// The range of the summary that is not read yet.
-    left: Range<usize>,
+    remaining: Range<usize>,
     /// The first bytes of this range, already in memory.
-    held: Vec<u8>,
+    buffer: Vec<u8>,
     /// The key and length of the next record.
     next: Option<(u64, usize)>,
 }
@@ -46,7 +46,7 @@ impl<'a> Records<'a> {
         tile: usize,
         bytes: Range<usize>,
     ) -> Result<Self> {
-        let mut records = Self { summaries, what, tile, left: bytes, held: Vec::new(), next: None };
+        let mut records = Self { summaries, what, tile, remaining: bytes, buffer: Vec::new(), next: None };
         records.advance()?;
         Ok(records)
     }
@@ -67,7 +67,7 @@ impl<'a> Records<'a> {
     /// Reads the head of the next record, if there is one.
     fn advance(&mut self) -> Result<()> {
         self.next = None;
-        if !self.left.is_empty() {
+        if !self.remaining.is_empty() {
             let head = self.read_bytes(HEAD)?;
             let (key, length) = head.split_at(8);
             // Keys and lengths are little-endian numbers of 8 and 4 bytes.
@@ -79,18 +79,18 @@ impl<'a> Records<'a> {
 
     /// Returns the next `count` bytes.
     fn read_bytes(&mut self, count: usize) -> Result<Vec<u8>> {
-        if count > self.left.len() {
+        if count > self.remaining.len() {
             return Err(damaged_bytes_error(self.what, self.tile));
         }
         // Read a block from the start of the range again. It includes the few bytes that are already in memory, which
         // is simpler than appending to them.
-        if count > self.held.len() {
-            let upto = self.left.end.min(self.left.start + count.max(BUFFER_BYTES));
-            self.held = self.summaries.read_range(self.tile, self.left.start..upto)?.into_owned();
+        if count > self.buffer.len() {
+            let upto = self.remaining.end.min(self.remaining.start + count.max(BUFFER_BYTES));
+            self.buffer = self.summaries.read_range(self.tile, self.remaining.start..upto)?.into_owned();
         }
-        self.left.start += count;
+        self.remaining.start += count;
         // The result takes the existing allocation; the rest is copied to a new one.
-        let rest = self.held.split_off(count);
-        Ok(std::mem::replace(&mut self.held, rest))
+        let rest = self.buffer.split_off(count);
+        Ok(std::mem::replace(&mut self.buffer, rest))
     }
 }

@@ -27,7 +27,7 @@ const MAX_REPORTED_POINTS: usize = 4096;
 #[derive(Clone, Copy)]
 struct ShoreChain {
     /// Its first side in row-major order, as [`encode_side`].
-    least: u64,
+    first_side: u64,
     /// The position of its runs in its tile's summary.
     at: u64,
     /// The lengths in bytes of the runs before that side, and after it.
@@ -91,8 +91,8 @@ pub(super) fn encode_shores(
         let onward = Cell::from_axes(|axis| window.start[axis].wrapping_add_signed(onward[axis]));
         writer.write_difference(map.tiling.index(onward) as i64);
         writer.write_byte(side as u8);
-        writer.write_difference(cell(piece.least.0) as i64);
-        writer.write_byte(piece.least.1);
+        writer.write_difference(cell(piece.first_side.0) as i64);
+        writer.write_byte(piece.first_side.1);
         writer.write_number(lakes(piece.cell).into());
         piece.runs.iter().for_each(|runs| writer.write_number(runs.len() as u64));
     }
@@ -177,7 +177,9 @@ impl<'a> ShoreLines<'a> {
             return Err(Error::invalid_value(
                 SHORES_NAME,
                 start + count,
-                format!("fewer than {NONE} at the edges of tiles: numbers have 32 bits"),
+                format!(
+                    "fewer than {NONE} at the edges of tiles, because they are numbered with 32 bits; use larger tiles"
+                ),
             ));
         }
         reserve_items(&mut self.chains, count);
@@ -191,7 +193,7 @@ impl<'a> ShoreLines<'a> {
             let place = place.filter(|_| other != tile).ok_or_else(|| reader.damage_error())?;
             onward.push([other as u32, (4 * place + side) as u32]);
             let cell = read_cell_index(map, &mut reader)?;
-            let least = encode_side(cell, reader.read_number_below(4)? as u8);
+            let first_side = encode_side(cell, reader.read_number_below(4)? as u8);
             let lake = u32::try_from(reader.read_number()?).map_err(|_| reader.damage_error())?;
             let mut lengths = [0; 2];
             for length in &mut lengths {
@@ -201,7 +203,7 @@ impl<'a> ShoreLines<'a> {
             if self.chains[start..].last().is_some_and(|before| before.door >= door) {
                 return Err(reader.damage_error());
             }
-            self.chains.push(ShoreChain { least, at: 0, lengths, door, next: NONE, lake });
+            self.chains.push(ShoreChain { first_side, at: 0, lengths, door, next: NONE, lake });
         }
         let count = reader.read_count()?;
         let first = self.islands.len();
@@ -240,21 +242,21 @@ impl<'a> ShoreLines<'a> {
                 continue;
             }
             let lake = self.chains[first].lake;
-            let (mut at, mut least) = (first, (u64::MAX, first));
+            let (mut at, mut lowest) = (first, (u64::MAX, first));
             loop {
                 let chain = &self.chains[at];
                 // Every chain has one successor, so a walk that meets a chain twice before it returns is not a ring.
                 if std::mem::replace(&mut walked[at], true) || chain.lake != lake {
                     return Err(broken_lines_error());
                 }
-                least = least.min((chain.least, at));
+                lowest = lowest.min((chain.first_side, at));
                 at = chain.next as usize;
                 if at == first {
                     break;
                 }
             }
             reserve_items(&mut self.rings, 1);
-            self.rings.push(ShoreRing { lake, start: least.0, chain: least.1 as u32 });
+            self.rings.push(ShoreRing { lake, start: lowest.0, chain: lowest.1 as u32 });
         }
         self.rings.sort_unstable();
         Ok(())
@@ -301,12 +303,12 @@ impl<'a> ShoreLines<'a> {
     fn report_ring(&self, ring: &ShoreRing, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<()> {
         let mut line = ShorelineReport::begin_at(self.map, ring.start, found)?;
         // Each chain has its steps before its least side, part 0, and those after it, part 1.
-        let mut draw = |id: u32, parts: Range<usize>| {
+        let mut draw = |id: u32, segments: Range<usize>| {
             let tile = self.firsts.partition_point(|first| *first <= id) - 1;
             let chain = &self.chains[id as usize];
             let [head, tail] = chain.lengths.map(|length| length as usize);
             let ends = [0, head, head + tail].map(|end| chain.at as usize + end);
-            let runs = self.summaries.read_range(tile, ends[parts.start]..ends[parts.end])?;
+            let runs = self.summaries.read_range(tile, ends[segments.start]..ends[segments.end])?;
             line.draw_runs(tile, &runs)?;
             Ok(chain.next)
         };
@@ -341,7 +343,7 @@ pub(super) fn report_closed_line(
 /// row-major order.
 struct ShorelineReport<'a> {
     /// The largest valid coordinates, in halves of a cell.
-    most: [i64; 2],
+    max_position: [i64; 2],
     /// The first position and the current one, in halves of a cell.
     origin: Cell<i64>,
     at: Cell<i64>,
@@ -365,7 +367,7 @@ impl<'a> ShorelineReport<'a> {
         let side = CellSide::new(cell.map(|at| at as isize), (start & 3) as usize);
         let origin = side.midpoint_half_cells().map(|at| at as i64);
         Ok(Self {
-            most: size.map(|cells| (cells as i64).saturating_mul(2)),
+            max_position: size.map(|cells| (cells as i64).saturating_mul(2)),
             origin,
             at: origin,
             direction: None,
@@ -393,9 +395,9 @@ impl<'a> ShorelineReport<'a> {
             let halves = if direction % 2 == 0 { 2 } else { 1 };
             for axis in 0..2 {
                 let step = D8::OFFSETS[usize::from(direction)][axis] as i64 * halves;
-                let to = step.checked_mul(count as i64).and_then(|way| way.checked_add(self.at[axis]));
+                let to = step.checked_mul(count as i64).and_then(|distance| distance.checked_add(self.at[axis]));
                 // Damaged runs could lead out of the map, or overflow.
-                let to = to.filter(|to| (0..=self.most[axis]).contains(to));
+                let to = to.filter(|to| (0..=self.max_position[axis]).contains(to));
                 self.at[axis] = to.ok_or_else(|| damaged_bytes_error(SHORES_NAME, tile))?;
             }
         }

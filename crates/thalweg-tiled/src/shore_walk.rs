@@ -59,7 +59,7 @@ pub(super) struct ShorePiece {
     /// The side with which it continues in another tile, with positions relative to this tile.
     pub(super) onward: CellSide,
     /// The first of its sides in row-major order: the tile index of its cell, and the side.
-    pub(super) least: (u32, u8),
+    pub(super) first_side: (u32, u8),
     /// The ranges in [`TileShores::runs`] of the steps before that side, and after it.
     pub(super) runs: [Range<usize>; 2],
 }
@@ -87,12 +87,12 @@ impl TileShores {
             for side in 0..4 {
                 let first = CellSide::new(Cell::new(i as isize, j as isize), side);
                 if wet.is_shore(first) && !wet.is_inside(first.previous_side(|cell| wet.is_wet(cell)).cell) {
-                    let (least, at, onward) = trace.trace_line(first);
+                    let (first_side, at, onward) = trace.trace_line(first);
                     // The runs are split at the least side, so that a line over several tiles can be reported from
                     // there without being decoded twice.
                     let runs = [0..at, at..trace.steps.len()].map(|steps| shores.append_runs(&trace.steps[steps]));
                     let (cell, door) = (trace.index(first), (4 * place + side) as u32);
-                    shores.pieces.push(ShorePiece { cell, door, onward, least, runs });
+                    shores.pieces.push(ShorePiece { cell, door, onward, first_side, runs });
                 }
             }
         }
@@ -139,13 +139,13 @@ impl ShoreTrace<'_> {
     /// in row-major order, the number of steps before it, and the side after the last step.
     fn trace_line(&mut self, first: CellSide) -> ((u32, u8), usize, CellSide) {
         self.steps.clear();
-        let (mut at, mut least) = (first, ((u32::MAX, 0), 0));
+        let (mut at, mut lowest) = (first, ((u32::MAX, 0), 0));
         loop {
             let here = (self.index(at), at.side as u8);
             self.traced[here.0 as usize] |= 1 << at.side;
             // The shore is walked once; the least side so far and the number of steps before it are kept on the way.
-            if here < least.0 {
-                least = (here, self.steps.len());
+            if here < lowest.0 {
+                lowest = (here, self.steps.len());
             }
             let next = at.next_side(true, |cell| self.wet.is_wet(cell));
             let (from, to) = (at.midpoint_half_cells(), next.midpoint_half_cells());
@@ -156,7 +156,7 @@ impl ShoreTrace<'_> {
             at = next;
             // The line is closed, or continues in another tile.
             if at == first || !self.wet.is_inside(at.cell) {
-                return (least.0, least.1, at);
+                return (lowest.0, lowest.1, at);
             }
         }
     }

@@ -88,29 +88,29 @@ impl TilePass for DrainageAreaPass {
 
     fn run_tile(&self, TileInput { tile, layers, answer, .. }: TileInput<'_>) -> Result<TileOutput> {
         let map = &self.0;
-        let ways = TileFlowPaths::from_layers(map, tile, &mut Inputs::new(layers))?;
-        let told = CatchmentAnswer::from_bytes(tile, &ways, answer)?;
-        let (size, cells) = (ways.window.size(), ways.filled.len());
+        let flow_paths = TileFlowPaths::from_layers(map, tile, &mut Inputs::new(layers))?;
+        let catchment_answer = CatchmentAnswer::from_bytes(tile, &flow_paths, answer)?;
+        let (size, cells) = (flow_paths.window.size(), flow_paths.filled.len());
         // Scatter the numbers of basins to the ends of flow paths, so that each cell finds its number without a search.
         let mut numbers = vec![0u32; cells];
-        for (end, number) in ways.nodes.iter().zip(&told.numbers) {
+        for (end, number) in flow_paths.nodes.iter().zip(&catchment_answer.numbers) {
             numbers[*end as usize] = *number;
         }
         let basin = |(end, height): (&u32, &i32)| {
             if map.is_dry(*height) { numbers.get(*end as usize).copied().unwrap_or(0) } else { 0 }
         };
-        let basins: Vec<u32> = ways.ends.as_slice().iter().zip(&ways.filled).map(basin).collect();
+        let basins: Vec<u32> = flow_paths.ends.as_slice().iter().zip(&flow_paths.filled).map(basin).collect();
         drop(numbers);
         // Each cell contributes itself; a rim cell also contributes the inflow from other tiles. Accumulation within
         // the tile then gives the counts of the whole map.
         let mut weights = Field::new(size, 1i64);
-        for (cell, inflow) in Rim(size).cells().zip(&told.inflows) {
+        for (cell, inflow) in Rim(size).cells().zip(&catchment_answer.inflows) {
             let inflow = i64::try_from(*inflow).unwrap_or(i64::MAX);
             weights[(cell[0], cell[1])] = inflow.saturating_add(1);
         }
-        let counts = accumulate::accumulate_weights(&ways.directions, &weights)?;
+        let counts = accumulate::accumulate_weights(&flow_paths.directions, &weights)?;
         drop(weights);
-        let summary = encode_pieces(map, &ways, &told, &counts);
+        let summary = encode_pieces(map, &flow_paths, &catchment_answer, &counts);
         let area = map.grid.cell_area();
         // Cells are counted as integers and multiplied once, so the area does not depend on the order of summation.
         let areas = counts.as_slice().iter().map(|count| *count as f64 * area).collect();
@@ -169,22 +169,27 @@ impl TilePass for DrainageAreaPass {
 fn max_reaches(map: &DrainageMap) -> u64 {
     let cells = map.tiling.index([map.grid.rows(), 0]);
     // For example, a threshold of 100 cells allows one source per 100 cells, and so one reach per 50 cells.
-    cells.min(2 * (cells / map.least.max(1)))
+    cells.min(2 * (cells / map.min_stream_cells.max(1)))
 }
 
 /// Encodes the tile's pieces of streams, and the places where streams enter from other tiles.
-fn encode_pieces(map: &DrainageMap, ways: &TileFlowPaths, told: &CatchmentAnswer, counts: &Field<i64>) -> Vec<u8> {
-    let cols = ways.window.size()[1];
-    let rim = Rim(ways.window.size());
-    let is_stream = |k: usize| counts[k] as u64 >= map.least && map.is_dry(ways.filled[k]);
-    let streams = TileStreams::from_directions(&ways.directions, &is_stream, &told.streams);
+fn encode_pieces(
+    map: &DrainageMap,
+    flow_paths: &TileFlowPaths,
+    catchment_answer: &CatchmentAnswer,
+    counts: &Field<i64>,
+) -> Vec<u8> {
+    let cols = flow_paths.window.size()[1];
+    let rim = Rim(flow_paths.window.size());
+    let is_stream = |k: usize| counts[k] as u64 >= map.min_stream_cells && map.is_dry(flow_paths.filled[k]);
+    let streams = TileStreams::from_directions(&flow_paths.directions, &is_stream, &catchment_answer.streams);
     let tributaries = |k: usize| streams.tributaries[k];
     // A stream that leaves the tile to a cell above the sea continues there, because its drainage area does not
     // decrease.
     let leaves = |k: usize| {
         let place = rim.position_of_cell([k / cols, k % cols])?;
-        let exit = ways.exits[place]?;
-        ways.find_node(k).filter(|node| told.onward[*node]).map(|_| exit)
+        let exit = flow_paths.exits[place]?;
+        flow_paths.find_node(k).filter(|node| catchment_answer.onward[*node]).map(|_| exit)
     };
     let goes_on = |k: usize| streams.stream_receiver(k).is_some() || leaves(k).is_some();
     let end = |k: usize| if tributaries(k) > 1 { PieceEnd::Junction } else { PieceEnd::Outlet };
@@ -192,26 +197,28 @@ fn encode_pieces(map: &DrainageMap, ways: &TileFlowPaths, told: &CatchmentAnswer
     // Write the doors: the rim cells that streams of other tiles enter. A stream continues through a door if it is the
     // only one there and flows on; otherwise it ends at this cell.
     let doors: Vec<(usize, usize)> = rim.cells().map(|Cell { row: i, col: j }| i * cols + j).enumerate().collect();
-    let doors: Vec<_> = doors.into_iter().filter(|(place, k)| told.streams[*place] != 0 && is_stream(*k)).collect();
+    let doors: Vec<_> =
+        doors.into_iter().filter(|(place, k)| catchment_answer.streams[*place] != 0 && is_stream(*k)).collect();
     writer.write_number(doors.len() as u64);
     for (place, k) in &doors {
         let kind = if tributaries(*k) == 1 && goes_on(*k) { PieceEnd::Onward } else { end(*k) };
         writer.write_number(*place as u64);
-        writer.write_byte(told.streams[*place]);
+        writer.write_byte(catchment_answer.streams[*place]);
         writer.write_byte(kind as u8);
-        writer.write_difference(ways.filled[*k].into());
+        writer.write_difference(flow_paths.filled[*k].into());
         writer.write_number(counts[*k] as u64);
     }
     let comes_in = |k: usize| {
-        rim.position_of_cell([k / cols, k % cols]).is_some_and(|place| told.streams[place] != 0) && tributaries(k) == 1
+        rim.position_of_cell([k / cols, k % cols]).is_some_and(|place| catchment_answer.streams[place] != 0)
+            && tributaries(k) == 1
     };
     // A piece begins at a source, at a junction, and where a stream enters the tile.
     let begins = |k: &usize| is_stream(*k) && goes_on(*k) && (tributaries(*k) != 1 || comes_in(*k));
-    let starts: Vec<usize> = (0..ways.filled.len()).filter(begins).collect();
+    let starts: Vec<usize> = (0..flow_paths.filled.len()).filter(begins).collect();
     writer.write_number(starts.len() as u64);
     for start in starts {
         writer.write_number(start as u64);
-        writer.write_difference(ways.filled[start].into());
+        writer.write_difference(flow_paths.filled[start].into());
         // Follow the piece to the next junction, the end of the stream or the border of the tile.
         let (mut steps, mut at) = (Vec::new(), start);
         let (kind, before, last) = loop {
@@ -219,7 +226,7 @@ fn encode_pieces(map: &DrainageMap, ways: &TileFlowPaths, told: &CatchmentAnswer
                 steps.extend(leaves(at).map(D8::code));
                 break (PieceEnd::Onward, at, at);
             };
-            steps.push(ways.directions[at]);
+            steps.push(flow_paths.directions[at]);
             if tributaries(next) > 1 || !goes_on(next) {
                 break (end(next), at, next);
             }
@@ -229,7 +236,7 @@ fn encode_pieces(map: &DrainageMap, ways: &TileFlowPaths, told: &CatchmentAnswer
         writer.write_number(steps.len() as u64);
         writer.write_bytes(&steps);
         writer.write_byte(kind as u8);
-        writer.write_difference(ways.filled[last].into());
+        writer.write_difference(flow_paths.filled[last].into());
         // The count of a junction includes the water of other tributaries, so that of the cell before it is the one of
         // this piece.
         let lowest = if kind == PieceEnd::Outlet { last } else { before };
@@ -429,7 +436,7 @@ impl PieceNetwork<'_> {
             return Err(Error::invalid_value(
                 "streams",
                 heads.len(),
-                format!("fewer than {NONE}: numbers have 32 bits"),
+                format!("fewer than {NONE}, because they are numbered with 32 bits; use a larger stream threshold"),
             ));
         }
         // Streams are numbered in the order of their first cells, which no two of them share.
@@ -437,11 +444,11 @@ impl PieceNetwork<'_> {
         let mut arrivals: Vec<Vec<StreamEntry>> = self.tiles.iter().map(|_| Vec::new()).collect();
         let mut downstream = Vec::with_capacity(heads.len());
         // In total, streams cannot have more pieces than there are. This detects cycles in damaged summaries.
-        let mut left: usize = self.tiles.iter().map(|tile| tile.pieces.len()).sum();
+        let mut remaining_pieces: usize = self.tiles.iter().map(|tile| tile.pieces.len()).sum();
         for (id, (_, tile, number)) in heads.iter().enumerate() {
             let mut piece = &self.tiles[*tile as usize].pieces[*number as usize];
             loop {
-                left = left.checked_sub(1).ok_or_else(broken_pieces_error)?;
+                remaining_pieces = remaining_pieces.checked_sub(1).ok_or_else(broken_pieces_error)?;
                 let Some(RimOutflow { tile, at, piece: next, .. }) = self.find_onward(piece)? else { break };
                 arrivals[tile].push(StreamEntry {
                     door: at as u32,
@@ -482,15 +489,15 @@ impl PieceNetwork<'_> {
             let Some(next) = onward.piece else { break (onward.door.height, count) };
             (tile, piece) = (onward.tile, &self.tiles[onward.tile].pieces[next]);
         };
-        let (length, drop) = (cell_size * path_length(&cells), first.metres() - Height(last).metres());
+        let (length, height_difference) = (cell_size * path_length(&cells), first.metres() - Height(last).metres());
         Ok(ChannelReach {
             id: id as ReachId,
             order: streams.orders[id].into(),
             magnitude: streams.magnitudes[id],
             cells,
             length,
-            drop,
-            slope: drop / length,
+            drop: height_difference,
+            slope: height_difference / length,
             drainage_area: count as f64 * (cell_size * cell_size),
             downstream: Some(streams.downstream[id]).filter(|below| *below != NONE),
             hydraulics: None,
@@ -570,8 +577,8 @@ impl TilePass for StreamOrderPass {
         let areas = inputs.areas(TileLayer::Area, window)?;
         let (directions, _) = decode_tile_directions(map, window, codes)?;
         // Areas increase with counts, so the area of the least count is an exact threshold.
-        let least = map.least as f64 * map.grid.cell_area();
-        let is_stream = |k: usize| areas[k] >= least && map.is_dry(filled[k]);
+        let min_area = map.min_stream_cells as f64 * map.grid.cell_area();
+        let is_stream = |k: usize| areas[k] >= min_area && map.is_dry(filled[k]);
         let streams = TileStreams::from_directions(&directions, &is_stream, &[]);
         // Begin with the orders of streams that enter from other tiles.
         let mut tops = vec![Top::default(); directions.len()];

@@ -54,9 +54,9 @@ export interface Land {
   nodata?: number;
   /** Sea level in metres. The default is no sea. */
   seaLevel?: number;
-  /** Boundary condition for water and sediment at the edges. */
+  /** Boundary condition for water and sediment at the four sides. The default is "open". */
   edges?: "open" | "closed" | "looped";
-  /** Further layers by name, for example `hardness`. */
+  /** Further layers by name, for example `hardness`; each has as many values as `heights`. */
   layers?: Record<string, Numbers>;
 }
 
@@ -70,13 +70,13 @@ export class Terrain {
   readonly cols: number;
   /** Side of a cell in metres. */
   readonly cellSize: number;
-  /** World row and column of the first cell. */
+  /** Row and column in the world of the first cell. */
   readonly origin: Float64Array;
   /** Sea level in metres; undefined if there is no sea. */
   readonly seaLevel: number | undefined;
   /** Number of no-data cells. */
   readonly nodataCount: number;
-  /** Lowest and highest elevation in metres. */
+  /** Lowest and highest elevation in metres; undefined if no cell has data. */
   readonly range: Float64Array | undefined;
   /** Names of the layers. */
   readonly layers: string[];
@@ -104,13 +104,13 @@ export class Terrain {
 export interface Progress {
   /** Label of the current stage. */
   stage: string;
-  /** The current level, and the number of levels. */
+  /** The current level, where 0 is the coarsest, and the number of levels. */
   level: number;
   levels: number;
-  /** The step of the stage on this level, and the number of its steps there. */
+  /** Steps of the stage on this level: those that are done, and their total number. */
   step: number;
   steps: number;
-  /** The number of completed steps, and of all steps of the run. */
+  /** Steps of the run: those that are done, and their total number. */
   done: number;
   of: number;
 }
@@ -136,7 +136,14 @@ export interface BuildOptions {
  */
 export function build(recipe: PresetName | (string & {}), options?: BuildOptions): Terrain;
 
-/** Runs one model on a terrain and returns the result. */
+/**
+ * Runs one model on a terrain and returns the result.
+ *
+ * @param parameters Parameters of the model. A parameter that is left out has its default.
+ * @param options `seed` is the seed of the random numbers, 1 by default; `progress` receives the progress after every
+ * step, and if it returns false, the call ends with an error.
+ * @throws Error with the library's message.
+ */
 export function apply<M extends ModelName>(
   model: M,
   terrain: Terrain,
@@ -146,21 +153,23 @@ export function apply<M extends ModelName>(
 
 /** A channel reach: the part of a stream between two junctions. */
 export interface Reach {
+  /** Number of the reach, from 0. */
   id: number;
   /** Strahler's order. */
   order: number;
-  /** Shreve's magnitude. */
+  /** Shreve's magnitude: the number of sources upstream. */
   magnitude: number;
   /** Length in metres. */
   length: number;
-  /** Height of its first cell over its last, in metres. */
+  /** Height of its first cell above its last, in metres. */
   drop: number;
+  /** Drop divided by length. */
   slope: number;
   /** Drainage area in m² at its lower end. */
   catchment: number;
-  /** Number of the reach downstream. */
+  /** Number of the reach downstream; null at an outlet. */
   into: number | null;
-  /** Its cells: row and column in turn. */
+  /** Its cells, downstream: the row and the column of the first cell, then those of the second, and so on. */
   cells: Uint32Array;
 }
 
@@ -172,7 +181,10 @@ export interface Drainage {
   lakeDepth: Float64Array;
   /** Depth of carved channels in metres, if `breach` was given. */
   cut?: Float64Array;
-  /** D8 flow direction in ESRI's codes: 1 east, 2 south-east, clockwise to 128 north-east; 0 where water leaves. */
+  /**
+   * D8 flow direction in ESRI's codes: 1 east, 2 south-east, clockwise to 128 north-east; 0 where water leaves, 255
+   * without data.
+   */
   directions: Uint8Array;
   /** D∞ direction of steepest descent in radians counter-clockwise from the east; below 0 where there is none. */
   angles: Float32Array;
@@ -184,6 +196,7 @@ export interface Drainage {
   basins: Uint32Array;
   /** Strahler's order of the stream; 0 where there is none. */
   orders: Uint32Array;
+  /** The channel reaches. */
   reaches: Reach[];
   /** Summary figures, as in the command's drain.json. */
   summary: Record<string, unknown>;
@@ -224,7 +237,7 @@ export interface Textures {
   deposit?: Float32Array;
 }
 
-/** Computes the textures of a terrain by the rules of its recipe. */
+/** Computes the textures of a terrain by the rules of its recipe, or by the default rules if it has none. */
 export function textures(terrain: Terrain, options?: TexturesOptions): Textures;
 
 /** A world of any size. A tile of any level is computed on request; its bits do not depend on the order of requests. */
@@ -243,7 +256,7 @@ export class World {
   readonly zooms: Uint32Array;
   /** Returns the width of a level's cells in metres. */
   width(level: number): number;
-  /** Returns the first row and column of a level, and the row and column after the last. */
+  /** Returns four numbers: the first row and column of a level, and the row and column after its last. */
   bounds(level: number): Float64Array;
   /**
    * Computes the tile of a level that contains a position: `x` metres to the east and `y` metres to the south. If
@@ -255,7 +268,7 @@ export class World {
     y: number,
     progress?: (progress: { stage: string; done: number; of: number }) => boolean | void,
   ): Terrain;
-  /** Returns the elevation at a position in metres. */
+  /** Returns the elevation in metres at a position; `x` and `y` as for `tile`. */
   heightAt(level: number, x: number, y: number): number;
   /**
    * Returns the description of the tiles for web maps (TileJSON 3); `base` is the address of the tiles, without a final
@@ -289,7 +302,7 @@ export interface Preset {
   recipe: string;
 }
 
-/** Returns the presets. The first is a good start. */
+/** Returns the presets; `build` accepts their names. The first is a good start. */
 export function presets(): Preset[];
 
 /** A layer that a model needs, uses or writes. */
@@ -331,7 +344,7 @@ export function models(): ModelPage[];
 /** Options of `drain`. */
 export interface DrainOptions {
   /**
-   * The drainage area from which there is a stream. The default is 0.5 km², but at least 100 cells.
+   * The smallest drainage area of a stream. The default is 0.5 km², but at least 100 cells.
    *
    * Allowed: 0 to 1e15 m².
    */
@@ -341,16 +354,16 @@ export interface DrainOptions {
    */
   outlets?: ([number, number])[];
   /**
-   * Breaches depressions before the rest is filled: the greatest depth and length of a carved channel in metres (Lindsay 2016).
+   * Breaches depressions by carving channels, and fills those that remain (Lindsay 2016): the maximum depth and length of a channel in metres. By default, all depressions are filled.
    */
   breach?: boolean | [number, number] | { depth: number; length: number };
   /**
-   * The routing method by which the drainage area accumulates. Flow directions, basins, streams and discharge are always those of D8.
+   * The routing method of the drainage area. Flow directions, basins, streams and discharge always follow D8.
    * @default "d8"
    */
   method?: "d8" | "dinf" | "mfd";
   /**
-   * The exponent of slopes of the method `mfd`: the larger, the more of the flow takes the steepest direction.
+   * The exponent of the slope in the method `mfd`: the larger it is, the more of the flow follows the steepest slope.
    *
    * Allowed: 0.5 to 10.
    * @default 1.1
@@ -361,18 +374,18 @@ export interface DrainOptions {
 /** Options of `textures`. */
 export interface TexturesOptions {
   /**
-   * The number of samples on the longer side. The outermost samples are at the centres of the outermost cells. The default is one sample per cell.
+   * The number of samples on the longer side. The default is one sample per cell. The outermost samples lie at the centres of the outermost cells.
    *
-   * Allowed: 1 to 65536, whole.
+   * Allowed: a whole number from 1 to 65536.
    */
   size?: number;
   /**
-   * The bits per weight.
+   * The number of bits of each weight, 8 or 16.
    * @default 8
    */
   bits?: 8 | 16;
   /**
-   * Shows the crowns of a forest in the albedo instead of its floor.
+   * Shows forests from above in the albedo: the crowns of the trees instead of the forest floor.
    * @default false
    */
   fromAir?: boolean;
@@ -471,7 +484,7 @@ export interface GradientNoiseParameters {
   /**
    * Number of octaves: each one adds finer hills, as far as the grid can resolve them.
    *
-   * Allowed: 1 to 24, whole.
+   * Allowed: a whole number from 1 to 24.
    * @default 12
    */
   octaves?: number;
@@ -573,7 +586,7 @@ export interface CellularNoiseParameters {
   /**
    * Number of octaves; each one adds cells of half the size.
    *
-   * Allowed: 1 to 24, whole.
+   * Allowed: a whole number from 1 to 24.
    * @default 7
    */
   octaves?: number;
@@ -736,7 +749,7 @@ export interface FaultFormationParameters {
   /**
    * Number of faults: few leave scarps, many make hills.
    *
-   * Allowed: 1 to 20000, whole.
+   * Allowed: a whole number from 1 to 20000.
    * @default 800
    */
   count?: number;
@@ -877,7 +890,7 @@ export interface VolcanoParameters {
   /**
    * Number of rift zones: 1 or 2 make a long ridge, 3 a star of three blunt arms.
    *
-   * Allowed: 1 to 6, whole.
+   * Allowed: a whole number from 1 to 6.
    * @default 2
    */
   rifts?: number;
@@ -905,7 +918,7 @@ export interface VolcanoParameters {
   /**
    * Number of small cones.
    *
-   * Allowed: 0 to 1000, whole.
+   * Allowed: a whole number from 0 to 1000.
    * @default 24
    */
   vents?: number;
@@ -1049,7 +1062,7 @@ export interface PlatesParameters {
   /**
    * Number of mouths of great rivers.
    *
-   * Allowed: 1 to 64, whole.
+   * Allowed: a whole number from 1 to 64.
    * @default 3
    */
   mouths?: number;
@@ -1485,7 +1498,7 @@ export interface DropletsParameters {
   /**
    * Total number of droplets, instead of a density; 0 uses the density.
    *
-   * Allowed: 0 to 4000000000, whole.
+   * Allowed: a whole number from 0 to 4000000000.
    * @default 0
    */
   count?: number;
@@ -1562,7 +1575,7 @@ export interface DropletsParameters {
   /**
    * Longest path of a droplet, in strides.
    *
-   * Allowed: 1 to 100000, whole stride.
+   * Allowed: a whole number from 1 to 100000 stride.
    * @default 600
    */
   max_steps?: number;
@@ -1583,7 +1596,7 @@ export interface DropletsParameters {
   /**
    * Storage test: heights are kept in this many bits over 1 000 m, as in an image; 32 keeps full precision.
    *
-   * Allowed: 8 to 32, whole bit.
+   * Allowed: a whole number from 8 to 32 bit.
    * @default 32
    */
   store_bits?: number;
@@ -1622,7 +1635,7 @@ export interface ThermalParameters {
   /**
    * Number of steps, which replaces `distance`; with 0 the distance determines it.
    *
-   * Allowed: 0 to 1000000, whole.
+   * Allowed: a whole number from 0 to 1000000.
    * @default 0
    */
   steps?: number;
@@ -1932,7 +1945,7 @@ export interface PlanationParameters {
   /**
    * How many times rivers are located and floors are cut.
    *
-   * Allowed: 0 to 10000, whole.
+   * Allowed: a whole number from 0 to 10000.
    * @default 1
    */
   steps?: number;
@@ -1964,7 +1977,7 @@ export interface GlacierParameters {
   /**
    * Highest number of ice flow steps in `ice_years`: more let ice on fine cells keep up with its bed.
    *
-   * Allowed: 1 to 1000, whole.
+   * Allowed: a whole number from 1 to 1000.
    * @default 12
    */
   ice_steps?: number;
@@ -2164,7 +2177,7 @@ export interface DunesParameters {
   /**
    * Number of winds, which take turns from step to step: two make long ridges, three spread over 240° make star dunes.
    *
-   * Allowed: 1 to 12, whole.
+   * Allowed: a whole number from 1 to 12.
    * @default 2
    */
   winds?: number;
@@ -2389,7 +2402,7 @@ export interface FluvialParameters {
   /**
    * Total number of steps, instead of a duration; 0 uses the duration.
    *
-   * Allowed: 0 to 1000000, whole.
+   * Allowed: a whole number from 0 to 1000000.
    * @default 0
    */
   steps?: number;
@@ -2824,7 +2837,7 @@ export interface HydrologyParameters {
   /**
    * Number of times that a drop without a path down starts again.
    *
-   * Allowed: 0 to 100, whole.
+   * Allowed: a whole number from 0 to 100.
    * @default 5
    */
   spill?: number;
@@ -2919,7 +2932,7 @@ export interface TreesParameters {
   /**
    * Number of years that the forest grows: after a few years there are clumps around the first plants, after a few hundred the forest is closed.
    *
-   * Allowed: 1 to 100000, whole a.
+   * Allowed: a whole number from 1 to 100000 a.
    * @default 300
    */
   years?: number;
@@ -3203,7 +3216,7 @@ export interface RiverNetworkParameters {
   /**
    * Number of sampled points at which rivers begin, in addition to springs; 0 takes all.
    *
-   * Allowed: 0 to 1000000, whole.
+   * Allowed: a whole number from 0 to 1000000.
    * @default 0
    */
   sources?: number;

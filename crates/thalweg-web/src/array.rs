@@ -32,7 +32,11 @@ pub fn read_reals(name: &str, value: &JsValue, [rows, cols]: [usize; 2]) -> Resu
     let is_list = js_sys::Array::is_array(value) || js_sys::ArrayBuffer::is_view(value);
     // A view without a type has no elements, and those of a BigInt64Array are no numbers.
     if !is_list || value.has_type::<js_sys::DataView>() || value.has_type::<js_sys::BigInt64Array>() {
-        let said = if is_list { "an array".to_string() } else { format_value(value) };
+        let said = match () {
+            () if value.has_type::<js_sys::DataView>() => "a DataView".to_string(),
+            () if is_list => "an array of BigInt".to_string(),
+            () => format_value(value),
+        };
         return Err(Error::invalid_value(name, said, allowed).into());
     }
     let array = Float64Array::new(value);

@@ -15,7 +15,7 @@ use crate::progress::Watcher;
 /// Computes the drainage of a terrain.
 #[wasm_bindgen(skip_typescript)]
 pub fn drain(terrain: &Terrain, options: JsValue) -> Result<JsValue> {
-    let (options, given) = read_operation::<DrainOptions>("option of drain", options, &["progress"])?;
+    let (options, given) = read_operation::<DrainOptions>("drain option", options, &["progress"])?;
     let progress = given.read_function("progress")?;
     let land = &terrain.land;
     // Invalid options are reported before the computation starts.

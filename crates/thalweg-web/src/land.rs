@@ -40,7 +40,7 @@ impl Terrain {
     /// Creates a terrain from elevations in metres.
     #[wasm_bindgen(constructor)]
     pub fn new(land: JsValue) -> Result<Terrain> {
-        let land = JsOptions::with_known_keys("key of Land", land, TERRAIN_KEYS)?;
+        let land = JsOptions::with_known_keys("Land key", land, TERRAIN_KEYS)?;
         let missing = |key: &str, what: &str| Error::missing_input(key, format!("give {what}"));
         let [rows, cols] = [land.read_cell_count("rows")?, land.read_cell_count("cols")?];
         let rows = rows.ok_or_else(|| missing("rows", "the number of rows"))?;

@@ -22,7 +22,9 @@ pub use wasm_bindgen_rayon::init_thread_pool;
 #[wasm_bindgen(start)]
 fn begin() {
     std::panic::set_hook(Box::new(|why| {
-        wasm_bindgen::throw_str(&format!("internal error of thalweg; this module can no longer be used: {why}"));
+        wasm_bindgen::throw_str(&format!(
+            "internal error in thalweg, after which this module can no longer be used; please report it: {why}"
+        ));
     }));
 }
 
@@ -49,7 +51,7 @@ pub fn allow_memory(bytes: f64) -> Result<(), error::JsException> {
         return Err(thalweg_core::base::error::Error::invalid_value(
             "bytes",
             bytes,
-            format!("0 to {MAX_MEMORY_BYTES}: 32 bits address no more"),
+            format!("0 to {MAX_MEMORY_BYTES}, the most that WebAssembly can address with 32 bits"),
         )
         .into());
     }

@@ -23,8 +23,7 @@ pub fn find_or_parse_recipe(text: &str) -> thalweg_core::base::error::Result<Rec
 /// Builds the world of a recipe.
 #[wasm_bindgen(skip_typescript)]
 pub fn build(recipe: &str, options: JsValue) -> Result<Terrain> {
-    let options =
-        JsOptions::with_known_keys("option of build", options, &["cells", "seed", "until", "set", "progress"])?;
+    let options = JsOptions::with_known_keys("build option", options, &["cells", "seed", "until", "set", "progress"])?;
     let mut recipe = find_or_parse_recipe(recipe)?;
     recipe.cells = options.read_cell_count("cells")?.unwrap_or(recipe.cells);
     recipe.seed = options.read_count("seed")?.unwrap_or(recipe.seed);
@@ -52,7 +51,7 @@ pub fn build(recipe: &str, options: JsValue) -> Result<Terrain> {
 /// Runs one model on a terrain.
 #[wasm_bindgen(skip_typescript)]
 pub fn apply(model: &str, terrain: &Terrain, parameters: JsValue, options: JsValue) -> Result<Terrain> {
-    let options = JsOptions::with_known_keys("option of apply", options, &["seed", "progress"])?;
+    let options = JsOptions::with_known_keys("apply option", options, &["seed", "progress"])?;
     let mut model = models::find_model(model)?;
     let given = JsOptions::with_any_keys("parameters", parameters).entries()?;
     let given: Vec<_> = given.iter().map(|(name, value)| (name.as_str(), to_written_value(value))).collect();

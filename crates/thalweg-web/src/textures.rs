@@ -14,7 +14,7 @@ use crate::options::read_operation;
 /// Computes the textures of a terrain by the rules of its recipe.
 #[wasm_bindgen(skip_typescript)]
 pub fn textures(terrain: &Terrain, options: JsValue) -> Result<JsValue> {
-    let (options, _) = read_operation::<TextureOptions>("option of textures", options, &[])?;
+    let (options, _) = read_operation::<TextureOptions>("textures option", options, &[])?;
     let own = terrain.recipe.as_ref().map(|recipe| (recipe.textures.clone(), recipe.rock));
     let (rules, rock) = own.unwrap_or_else(|| (TextureRules::default(), Rock::usual()));
     let made = Textures::from_terrain(&terrain.land, &rules, rock, &options, None)?;

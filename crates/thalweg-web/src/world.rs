@@ -28,7 +28,7 @@ impl World {
     /// Opens the world of a preset or of a recipe.
     #[wasm_bindgen(constructor)]
     pub fn new(recipe: &str, options: JsValue) -> Result<World> {
-        let options = JsOptions::with_known_keys("option of World", options, &["seed", "tile"])?;
+        let options = JsOptions::with_known_keys("World option", options, &["seed", "tile"])?;
         let mut recipe = find_or_parse_recipe(recipe)?;
         recipe.seed = options.read_count("seed")?.unwrap_or(recipe.seed);
         let world =
@@ -80,7 +80,7 @@ impl World {
             Some("terrarium") => Encoding::Terrarium,
             Some("hillshade") => Encoding::Hillshade,
             Some(other) => {
-                return Err(Error::invalid_value("encoding", other, "terrain-rgb, terrarium, hillshade").into());
+                return Err(Error::invalid_value("encoding", other, "one of terrain-rgb, terrarium, hillshade").into());
             }
         };
         let tile = self.tiles.encode_tile(MapTile { zoom, column, row }, encoding)?;

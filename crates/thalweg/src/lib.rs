@@ -313,9 +313,11 @@ pub mod world {
 pub mod render {
     pub use thalweg_render::pictures::animation::encode_animation;
     pub use thalweg_render::pictures::colour::Rgb;
+    pub use thalweg_render::pictures::drawn_land::DrawnLand;
     pub use thalweg_render::pictures::layer::{LayerOptions, draw_values};
     pub use thalweg_render::pictures::light::{Sun, hillshade};
-    pub use thalweg_render::pictures::perspective::{DrawnLand, Standpoint, ViewOptions, draw_comparison, draw_view};
+    pub use thalweg_render::pictures::look::LookOptions;
+    pub use thalweg_render::pictures::perspective::{CameraOptions, ViewOptions, draw_comparison, draw_view};
     pub use thalweg_render::pictures::picture::Picture;
     pub use thalweg_render::pictures::ramps::{RAMPS, Ramp};
     pub use thalweg_render::pictures::shade::{ShadeOptions, draw_map};

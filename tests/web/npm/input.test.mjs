@@ -20,7 +20,7 @@ const flat = (more = {}) => new Terrain({ heights: new Float32Array(64 * 64).fil
 
 test("names, values and what is allowed are said", () => {
   refused(() => build("alpin"), /preset `alpin`/, /did you mean `alpine`/);
-  refused(() => build("hills", { cell: 64 }), /option of build `cell`/, /`cells`/);
+  refused(() => build("hills", { cell: 64 }), /build option `cell`/, /`cells`/);
   refused(() => build("hills", { cells: 1.5 }), /cells = 1\.5/, /whole number/);
   refused(() => build("hills", { cells: -4 }), /cells = -4/);
   refused(() => build("hills", { seed: -1n }), /seed = /);
@@ -37,7 +37,7 @@ test("names, values and what is allowed are said", () => {
   refused(() => textures(flat(), { bits: 9 }), /bits = 9/, /8, 16/);
   refused(() => textures(flat(), { progress: () => true }), /progress/);
   refused(() => drain(flat(), { threshold: -5n }), /threshold = -5/);
-  refused(() => drain(flat(), { exponent: 2 }), /only applies with the method mfd/);
+  refused(() => drain(flat(), { exponent: 2 }), /only applies when method is mfd/);
   refused(() => new World("hills", { tile: 5 }), /5/, /16/);
   refused(() => new World("endless").png(8, 128, 128, "rgb"), /encoding = "?rgb/, /terrain-rgb/);
   refused(() => new World("endless").tile(99, 0, 0), /99/);
@@ -102,7 +102,7 @@ test("more than a GiB is refused before it is taken", () => {
   refused(() => build(text.replace("20000", "2000")), /1048576/);
   thalweg.allowMemory(2 ** 30);
   assert.ok(build(text.replace("20000", "200")).rows === 200);
-  refused(() => thalweg.allowMemory(2 ** 33), /32 bits/);
+  refused(() => thalweg.allowMemory(2 ** 33), /WebAssembly can address with 32 bits/);
 });
 
 test("memory comes back", () => {

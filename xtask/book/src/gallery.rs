@@ -18,7 +18,7 @@ use xtask::shell::{Outcome, cargo_command, prepare_program, programs_folder, rep
 /// The pictures in addition to those of presets and models: a preset, and a line that draws another picture of its
 /// world.
 const PICTURES: &[(&str, &str)] = &[
-    ("alpine", "view worlds/alpine --size 920x440 --from 205,28 --zoom 1.12 -o wide.png"),
+    ("alpine", "view worlds/alpine --size 920x440 --elevation 28 --zoom 1.12 -o wide.png"),
     // The effects of the knobs, shown in docs/knobs.md.
     ("alpine", "vary alpine --age 0.3,1,3 --rain 0.3,1,3 --pixels 140 -o knobs_alpine_age_rain.png"),
     (

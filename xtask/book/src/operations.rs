@@ -44,7 +44,7 @@ pub fn build_interfaces() -> String {
         let _ = writeln!(text, "\n/** Options of `{name}`. */\nexport interface {} {{", type_name(name));
         for option in options_for(&**operation, form) {
             let allowed = match option.kind {
-                OptionKind::Number { .. } | OptionKind::Count { .. } => {
+                OptionKind::Number { .. } | OptionKind::NumberOr { .. } | OptionKind::Count { .. } => {
                     format!("\n   *\n   * Allowed: {}.", option.describe_allowed())
                 }
                 _ => String::new(),
@@ -70,6 +70,7 @@ fn typescript_type(option: &OptionSpec) -> String {
     let one = match option.kind {
         OptionKind::Switch => "boolean".to_string(),
         OptionKind::Number { .. } | OptionKind::Count { .. } => "number".to_string(),
+        OptionKind::NumberOr { word, .. } => format!("number | {word:?}"),
         OptionKind::OneOf(numbers) => numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" | "),
         OptionKind::Choice(choice) => join_words(choice, " | "),
         OptionKind::Cell => "[number, number]".to_string(),
@@ -105,6 +106,7 @@ fn python_type(option: &OptionSpec) -> String {
     let one = match option.kind {
         OptionKind::Switch => "bool".to_string(),
         OptionKind::Number { .. } => "float".to_string(),
+        OptionKind::NumberOr { word, .. } => format!("float | Literal[{word:?}]"),
         OptionKind::Count { .. } => "int".to_string(),
         OptionKind::OneOf(numbers) => {
             format!("Literal[{}]", numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))

@@ -22,7 +22,7 @@ async function begin(figure) {
   const recipe = await (await fetch(figure.dataset.recipe)).text();
   const model = figure.dataset.recipe.match(/(\w+)\.toml$/)[1];
   const worker = new Worker(new URL("live_worker.js", import.meta.url), { type: "module" });
-  worker.onerror = (problem) => (words.textContent = `Cannot be shown: ${problem.message}`);
+  worker.onerror = (problem) => (words.textContent = `The figure cannot be shown: ${problem.message}`);
   worker.onmessage = ({ data }) => {
     if (data.problem) words.textContent = data.problem;
     else if (data.parameters) offer(data.parameters);

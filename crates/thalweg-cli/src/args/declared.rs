@@ -91,20 +91,22 @@ fn argument(option: &OptionSpec) -> Arg {
         (Arity::List, _) if option.kind == OptionKind::Text => arg.action(ArgAction::Append).value_delimiter(','),
         (Arity::List, _) => arg.action(ArgAction::Append),
         (_, Json::Null) => arg,
-        (_, Json::String(word)) => arg.default_value(word.clone()),
-        (_, default) => arg.default_value(default.to_string()),
+        (_, default) => arg.default_value(option.format_typed(default)),
     }
 }
 
-/// Returns the help of an option: its meaning, its unit, and how it is typed.
+/// Returns the help of an option: its meaning, its unit or range, and how it is typed.
 fn format_help(option: &OptionSpec) -> String {
-    // The placeholder of a single number states its unit.
-    let unit = match option.kind {
+    let syntax = option.value_syntax().map_or(String::new(), |syntax| format!("; {syntax}"));
+    let allowed = match option.kind {
         OptionKind::Numbers(_) if option.unit != "1" => format!(" [{}]", option.unit),
+        // The examples of a syntax show the unit already.
+        OptionKind::Number { .. } | OptionKind::Count { .. } if syntax.is_empty() => {
+            format!(" [allowed: {}]", option.describe_allowed())
+        }
         _ => String::new(),
     };
-    let syntax = option.value_syntax().map_or(String::new(), |syntax| format!("; {syntax}"));
-    format!("{}{unit}{syntax}", option.meaning.trim_end_matches('.'))
+    format!("{}{allowed}{syntax}", option.meaning.trim_end_matches('.'))
 }
 
 /// Checks a value as it is typed; the text itself is kept.

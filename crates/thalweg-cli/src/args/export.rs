@@ -14,7 +14,7 @@ use super::shared::LoadArgs;
 pub struct ExportArgs {
     /// The terrain: a file, or a folder that `build` wrote.
     pub input: PathBuf,
-    /// The program that it is for.
+    /// The program that is to read the files.
     #[arg(long = "for", value_name = "TARGET", value_parser = target_parser())]
     pub target: String,
     /// The folder to write into.

@@ -9,22 +9,22 @@ use thalweg_sim::knobs::Knobs;
 #[derive(Args)]
 #[command(next_help_heading = "Knobs")]
 pub struct KnobArgs {
-    /// Factor on the time for which all processes act, 0.1 to 10.
+    /// Factor on the duration of all processes, 0.1 to 10 [default: 1].
     #[arg(long, value_name = "F", value_delimiter = ',', allow_hyphen_values = true)]
     pub age: Vec<f64>,
-    /// Factor on rain, 0.1 to 10.
+    /// Factor on the rain, 0.1 to 10 [default: 1].
     #[arg(long, value_name = "F", value_delimiter = ',', allow_hyphen_values = true)]
     pub rain: Vec<f64>,
-    /// Rock of the land (see `thalweg rocks`).
+    /// Rock of the terrain (see `thalweg rocks`) [default: the recipe's].
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub rock: Vec<String>,
-    /// Factor on heights, 0.25 to 4.
+    /// Factor on the heights, 0.25 to 4 [default: 1].
     #[arg(long, value_name = "F", value_delimiter = ',', allow_hyphen_values = true)]
     pub relief: Vec<f64>,
-    /// Factor on widths, 0.25 to 4: the same landform, stretched horizontally by this factor.
+    /// Factor on the horizontal extent of the world and its landforms, 0.25 to 4 [default: 1].
     #[arg(long, value_name = "F", value_delimiter = ',', allow_hyphen_values = true)]
     pub size: Vec<f64>,
-    /// Metres by which the sea rises; if there is no sea, the sea level.
+    /// Rise of the sea level in metres; if the recipe has no sea, the sea level itself.
     #[arg(long, value_name = "M", value_delimiter = ',', allow_hyphen_values = true)]
     pub sea: Vec<f64>,
 }
@@ -77,7 +77,11 @@ impl KnobArgs {
             if let [first, _, ..] = turns.as_slice() {
                 let typed: Vec<String> = turns.iter().map(KnobSetting::format_value).collect();
                 let name = format!("--{}", first.name());
-                return Err(Error::invalid_value(name, typed.join(","), "one value; `thalweg vary` takes lists"));
+                return Err(Error::invalid_value(
+                    name,
+                    typed.join(","),
+                    "one value; use `thalweg vary` for a list of values",
+                ));
             }
             turns.iter().for_each(|turn| turn.apply_to(&mut knobs));
         }

@@ -8,7 +8,7 @@ mod export;
 pub mod knobs;
 #[cfg(feature = "studio")]
 pub mod picture;
-mod pictures;
+pub mod pictures;
 mod runs;
 mod shared;
 mod stores;
@@ -26,9 +26,10 @@ use thalweg_models::models;
 pub use export::ExportArgs;
 pub use pictures::{CompareArgs, MeshArgs, NormalsArgs, ShadeArgs, TexturesArgs, ViewArgs, WaterArgs};
 pub use runs::{ApplyArgs, BuildArgs, GenerateArgs, ModelArgs, ResumeArgs, RunArgs, StudioArgs, VaryArgs};
-pub use shared::{CommonArgs, LoadArgs, drain_job};
+pub use shared::{CommonArgs, drain_job};
 pub use stores::{LayerArgs, PlanArgs, StageArgs, TILE, VerifyArgs};
 pub use terrains::{CropArgs, DrainArgs, InfoArgs, MeasureArgs, ResampleArgs, RiversArgs};
+use values::operation_parser;
 pub use worlds::{ServeArgs, TileArgs, WorldArgs};
 
 /// Makes terrain, erodes it, and writes it for game engines and GIS.
@@ -47,89 +48,94 @@ pub struct Cli {
 pub enum Command {
     /// Builds a world from a preset or a recipe into a folder.
     Build(Box<BuildArgs>),
-    /// Computes one tile of a world of any size: heights, flow directions, rivers, a map.
+    /// Computes one tile of a world of any size: heights, flow directions, rivers and a shaded map.
     Tile(TileArgs),
-    /// Serves a world's tiles to web maps and engines, and computes them on request.
+    /// Serves a world's tiles over HTTP to web maps and game engines, and computes them on request.
     Serve(ServeArgs),
     /// Builds variations of a recipe (seeds, knobs, parameters) and draws them on one sheet.
     Vary(VaryArgs),
-    /// Opens the studio, a window in which the land erodes.
+    /// Opens the studio, a window that shows the erosion of a terrain and in which you can edit it.
     Studio(StudioArgs),
-    /// Opens the explorer, which shows a world at any distance, from the whole world to a gully; or draws its view.
+    /// Opens the explorer, a window that shows a world at any distance, from the whole world to a gully; or draws one
+    /// view as a PNG.
     #[cfg(feature = "studio")]
     Explore(explore::ExploreArgs),
-    /// Generates terrain with one base model.
+    /// Generates terrain with one base model, such as noise or a volcano.
     Generate(GenerateArgs),
-    /// Runs one model over an elevation model.
+    /// Runs one erosion or analysis model over an elevation model.
     Apply(ApplyArgs),
-    /// Continues a run from its checkpoint.
+    /// Continues an interrupted run from its checkpoint file.
     Resume(ResumeArgs),
-    /// Lists the models, or prints the page of one.
+    /// Lists the models, or describes one with all its parameters.
     Models {
-        /// The name of a model.
+        /// The name of the model to describe [default: list all].
         name: Option<String>,
     },
-    /// Lists the presets that `build` accepts, or prints what the stages of one do, including on local levels.
+    /// Lists the presets that `build` accepts, or the stages of one and what they do on refinement levels.
     Presets {
-        /// The name of a preset.
+        /// The name of the preset whose stages are listed [default: list all presets].
         name: Option<String>,
     },
-    /// Lists the rocks that --rock accepts, with their properties.
+    /// Lists the rocks that `build --rock` accepts, with their properties.
     Rocks,
-    /// Prints the JSON Schema of recipes, for editors.
-    Schema,
-    /// Describes a terrain file.
+    /// Prints the JSON Schema of recipes, for checks and completion in editors, or that of an operation's options.
+    Schema {
+        /// The operation whose options the schema describes [default: recipes].
+        #[arg(value_parser = operation_parser())]
+        operation: Option<String>,
+    },
+    /// Prints the size, heights and coordinate system of a terrain file, and whether commands can use it.
     Info(InfoArgs),
     /// Computes the drainage of an elevation model for GIS: flow directions, drainage areas, basins, lakes, streams.
     Drain(DrainArgs),
-    /// Plans work that is done by tiles into a store, as a file for the queue of a cluster.
+    /// Divides large work into tiles that the processes of a cluster can do with `stage`, and writes the plan to a
+    /// file.
     Plan(PlanArgs),
-    /// Does one part of a plan: a tile of a stage, or its solution. Exits with 0 if the part is done, and with 3 if it
-    /// has to wait for others.
+    /// Does one part of a plan: one tile of a stage, or the step that combines its tiles. Exits with 0 if the part is
+    /// done, and with 3 if it has to wait for other parts.
     Stage(StageArgs),
-    /// Finds tiles of a store that were lost or altered, and recreates them with --mend.
+    /// Finds missing or altered tiles of a Zarr store, and with --mend recreates them.
     Verify(VerifyArgs),
-    /// Writes a layer of a store as a cloud-optimised GeoTIFF, at its full resolution or coarser.
+    /// Writes a layer of a Zarr store as a cloud-optimised GeoTIFF, at full resolution or coarser.
     Layer(LayerArgs),
     /// Adds rivers and lakes to a terrain, and writes lines, rasters, meshes and the corrected elevation.
     Rivers(RiversArgs),
-    /// Checks the files that `rivers` wrote.
+    /// Checks the rivers and lakes that `rivers` wrote, and prints the share of cases that pass each check.
     CheckRivers {
-        /// The folder of these files.
+        /// The folder that `rivers` wrote.
         folder: PathBuf,
     },
-    /// Measures the slopes, drainage and channels of a terrain, and prints the range that is usual in nature.
+    /// Measures the slopes, drainage and channels of a terrain, and prints the usual range of each measure in nature.
     Measure(MeasureArgs),
-    /// Draws a shaded map.
+    /// Draws a terrain as a shaded map.
     Shade(ShadeArgs),
     /// Draws a terrain in perspective.
     View(ViewArgs),
     /// Draws terrains side by side: two in perspective, or a sheet of several.
     Compare(CompareArgs),
-    /// Draws a terrain as the studio shows it.
+    /// Draws a terrain in perspective or as a map, as the studio shows it.
     #[cfg(feature = "studio")]
     Picture(picture::PictureArgs),
-    /// Writes a terrain in the form that another program reads, in tiles if requested, and prints what to click and
-    /// type in that program.
+    /// Writes a terrain as files that a given program can import, and prints the steps of the import.
     Export(ExportArgs),
     /// Writes a mesh with normals and tangents.
     Mesh(MeshArgs),
     /// Writes a normal map or a bump map.
     Normals(NormalsArgs),
-    /// Writes textures: weights of ground cover, albedo without light, roughness, occlusion, curvature, flow.
+    /// Writes textures: weights of ground cover, unlit albedo, roughness, occlusion, curvature and flow.
     Textures(TexturesArgs),
-    /// Changes the number of cells over the same extent.
+    /// Resamples a terrain to another number of cells over the same extent.
     Resample(ResampleArgs),
-    /// Cuts out a window of cells.
+    /// Cuts a rectangle of cells out of a terrain.
     Crop(CropArgs),
-    /// Prints completions for a shell.
+    /// Prints the script that completes commands and options in a shell.
     Completions {
-        /// The shell.
+        /// The shell that is to run the script.
         shell: clap_complete::Shell,
     },
     /// Prints the man page of the program, or of one command.
     Man {
-        /// The name of a command.
+        /// The name of the command [default: the whole program].
         command: Option<String>,
     },
 }
@@ -184,7 +190,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Draw it", &["shade", "view", "compare", "picture"]),
     ("Export it", &["export", "mesh", "normals", "textures", "resample", "crop"]),
     ("Work on large data", &["plan", "stage", "verify", "layer", "serve"]),
-    ("Print what is declared", &["models", "presets", "rocks", "schema", "completions", "man"]),
+    ("Look up models, presets and commands", &["models", "presets", "rocks", "schema", "completions", "man"]),
 ];
 
 /// Lists the commands by group, each with its summary.

@@ -23,34 +23,35 @@ pub struct PictureArgs {
     /// Width and height in pixels.
     #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = parse_picture_size, default_value = "1280x800")]
     pub size: [usize; 2],
-    /// Azimuth of the camera in degrees clockwise from north, instead of that of the view.
+    /// Azimuth of the camera as seen from the terrain, in degrees clockwise from north [default: that of the view].
     #[arg(long, value_name = "DEGREES", allow_negative_numbers = true)]
     pub azimuth: Option<f32>,
-    /// Elevation of the camera in degrees above the horizon, instead of that of the view.
+    /// Elevation angle of the camera in degrees above the horizon [default: that of the view].
     #[arg(long, value_name = "DEGREES")]
     pub elevation: Option<f32>,
-    /// Zoom factor; 1 frames the whole terrain.
+    /// Zoom factor; with 1, the whole terrain fits into the picture.
     #[arg(long, value_name = "X", default_value = "1")]
     pub zoom: f32,
     /// Azimuth (clockwise from north) and altitude of the sun in degrees.
     #[arg(long, value_name = "AZIMUTH,ALTITUDE", value_parser = two_numbers("AZIMUTH,ALTITUDE"), default_value = "315,45", allow_hyphen_values = true)]
     pub sun: [f64; 2],
-    /// Factor on heights [default: chosen so that relief and extent are in good proportion].
+    /// Factor on heights, which exaggerates the relief; 1 is true to scale [default: chosen from the terrain].
     #[arg(long, value_name = "X")]
     pub exaggeration: Option<f32>,
-    /// Data to draw over the land, such as height, slope, catchment or basins, or the name of a layer.
+    /// Data to draw over the terrain, such as height, slope, catchment or basins, or the name of a layer; the error for
+    /// an unknown name lists all.
     #[arg(long, value_name = "NAME")]
     pub overlay: Option<String>,
-    /// Draws the land in natural colours, those of its ground cover according to its recipe.
+    /// Draws the terrain in the natural colours of its ground cover, such as rock, grass and snow.
     #[arg(long, conflicts_with = "overlay")]
     pub natural: bool,
-    /// The terrain at the start, for overlays that compare with it.
+    /// The terrain before erosion, for overlays that show changes, such as difference.
     #[arg(long, value_name = "FILE")]
     pub start: Option<PathBuf>,
     /// Draws snow above this elevation in metres.
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub snow_line: Option<f32>,
-    /// Draws sea up to this elevation in metres.
+    /// Sea level in metres; ground at or below it is drawn as sea [default: that of the folder or recipe].
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub sea_level: Option<f64>,
     /// Draws no water: no sea, lakes or streams.
@@ -59,10 +60,10 @@ pub struct PictureArgs {
     /// Draws no trees.
     #[arg(long)]
     pub no_trees: bool,
-    /// Number of cells on the long side of a world that is built first.
+    /// Number of cells on the long side, for a preset or recipe [default: the recipe's].
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
     pub cells: Option<usize>,
-    /// Seed of a world that is built first.
+    /// Seed of the world, for a preset or recipe [default: the recipe's].
     #[arg(long, value_name = "N", value_parser = seed_parser())]
     pub seed: Option<u64>,
     #[command(flatten)]

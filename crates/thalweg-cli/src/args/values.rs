@@ -7,9 +7,9 @@ use clap::ValueEnum;
 use clap::builder::{OsStringValueParser, PossibleValue, RangedU64ValueParser, StringValueParser, TypedValueParser};
 use thalweg_core::terrain::grid::Edges;
 use thalweg_core::{Cell, Edge, MapPoint, Point};
+use thalweg_export::export_operations;
 use thalweg_io::Unit;
 use thalweg_models::models::Models;
-use thalweg_render::pictures::ramps::RAMPS;
 use thalweg_sim::presets::PRESETS;
 
 /// Columns, and rows if they were given.
@@ -79,7 +79,7 @@ pub enum SampleWord {
 /// The unit in which a file is read.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum UnitWord {
-    /// Metres.
+    /// The metre.
     Metre,
 }
 
@@ -124,19 +124,14 @@ pub fn thread_count_parser() -> RangedU64ValueParser<usize> {
 /// The maximum number of threads.
 pub const MAX_THREADS: usize = 1024;
 
-/// Returns the parser of the name of a colour ramp.
-pub fn ramp_parser() -> clap::builder::PossibleValuesParser {
-    RAMPS.iter().map(|ramp| PossibleValue::new(ramp.name).help(ramp.about)).collect::<Vec<_>>().into()
+/// Returns the parser of the name of a declared operation.
+pub fn operation_parser() -> clap::builder::PossibleValuesParser {
+    export_operations().iter().map(|operation| operation.name()).collect::<Vec<_>>().into()
 }
 
 /// Parses a time in seconds, 0 to 10⁹; returns a message for anything else.
 pub fn parse_seconds(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|s| (0.0..=1e9).contains(s)).ok_or_else(|| "allowed is 0 to 1000000000 seconds".into())
-}
-
-/// Parses a factor, 10⁻⁶ to 10⁶; returns a message for anything else.
-pub fn parse_factor(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|x| (1e-6..=1e6).contains(x)).ok_or_else(|| "allowed is 0.000001 to 1000000".into())
+    text.parse().ok().filter(|s| (0.0..=1e9).contains(s)).ok_or_else(|| "must be 0 to 1000000000 seconds".into())
 }
 
 /// Parses an area in m², or with the suffix `km2` in km²; returns it in m².
@@ -148,14 +143,13 @@ pub fn parse_area(text: &str) -> Result<f64, String> {
         (None, None) => (text, 1.0),
     };
     let area = number.trim().parse::<f64>().ok().map(|number| number * factor);
-    area.filter(|m2| (0.0..=1e15).contains(m2))
-        .ok_or_else(|| "allowed is an area of 0 to 1e15 m2, such as 0.5km2".into())
+    area.filter(|m2| (0.0..=1e15).contains(m2)).ok_or_else(|| "must be an area of 0 to 1e15 m2, such as 0.5km2".into())
 }
 
 /// Parses bytes of memory: a number, which may end in K, M, G or T, each 1024 times the previous one; KiB and so on
 /// mean the same.
 pub fn parse_byte_count(text: &str) -> Result<u64, String> {
-    let wrong = || "allowed is a number of bytes of at least 1M, such as 524288000, 500M or 2.5G".to_string();
+    let wrong = || "must be a number of bytes of at least 1M, such as 524288000, 500M or 2.5G".to_string();
     // The endings K, KB and KiB mean the same.
     let text = text.trim().trim_end_matches("iB").trim_end_matches('B');
     let powers = "KMGT".chars().zip([10, 20, 30, 40]);
@@ -169,12 +163,12 @@ pub fn parse_byte_count(text: &str) -> Result<u64, String> {
 pub fn parse_cell(text: &str) -> Result<Cell, String> {
     let numbers: Option<Vec<usize>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
     let numbers = numbers.and_then(|n| <[usize; 2]>::try_from(n).ok());
-    numbers.map(Cell::from).ok_or_else(|| "allowed is ROW,COL, two whole numbers from 0".into())
+    numbers.map(Cell::from).ok_or_else(|| "must be ROW,COL, two whole numbers of 0 or more".into())
 }
 
 /// Parses ROW,COL,NUMBER, for example a spring with its discharge.
 pub fn parse_cell_with_number(text: &str) -> Result<(Cell, f64), String> {
-    let wrong = || "allowed is ROW,COL,NUMBER, with whole ROW and COL from 0".to_string();
+    let wrong = || "must be ROW,COL,NUMBER, where ROW and COL are whole numbers of 0 or more".to_string();
     // The number follows the last comma; the rest is the cell.
     let (place, number) = text.rsplit_once(',').ok_or_else(wrong)?;
     let number = number.trim().parse().ok().filter(|x: &f64| x.is_finite()).ok_or_else(wrong)?;
@@ -183,7 +177,7 @@ pub fn parse_cell_with_number(text: &str) -> Result<(Cell, f64), String> {
 
 /// Parses NAME=VALUE; blanks around both are removed.
 pub fn parse_name_and_value(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("allowed is NAME=VALUE")?;
+    let (name, value) = text.split_once('=').ok_or("must be NAME=VALUE")?;
     Ok((name.trim().to_string(), value.trim().to_string()))
 }
 
@@ -192,8 +186,8 @@ pub fn named_file() -> impl TypedValueParser<Value = (String, PathBuf)> {
     OsStringValueParser::new().try_map(|text| {
         // Split the bytes instead of text, because file names need not be valid UTF-8.
         let bytes = text.as_encoded_bytes();
-        let at = bytes.iter().position(|byte| *byte == b'=').ok_or("allowed is NAME=FILE")?;
-        let name = std::str::from_utf8(&bytes[..at]).map_err(|_| "allowed is NAME=FILE")?.trim().to_string();
+        let at = bytes.iter().position(|byte| *byte == b'=').ok_or("must be NAME=FILE")?;
+        let name = std::str::from_utf8(&bytes[..at]).map_err(|_| "must be NAME=FILE")?.trim().to_string();
         // Blanks around a name that is valid text are removed, as in other pairs.
         let file = text.to_str().map(|text| PathBuf::from(text[at + 1..].trim()));
         Ok::<_, &str>((name, file.unwrap_or_else(|| path_after(&text, at + 1))))
@@ -218,13 +212,13 @@ pub fn parse_cell_counts(text: &str) -> Result<CellCounts, String> {
         None => number(text).map(|cols| CellCounts { cols, rows: None }),
         Some((cols, rows)) => number(cols).zip(number(rows)).map(|(cols, rows)| CellCounts { cols, rows: Some(rows) }),
     };
-    sides.ok_or_else(|| "allowed is COLSxROWS or COLS, whole numbers from 1".into())
+    sides.ok_or_else(|| "must be COLSxROWS or COLS, whole numbers of 1 or more".into())
 }
 
 /// Parses WIDTHxHEIGHT in pixels; returns rows and columns.
 pub fn parse_picture_size(text: &str) -> Result<[usize; 2], String> {
     let CellCounts { cols, rows } = parse_cell_counts(text)?;
-    rows.map(|rows| [rows, cols]).ok_or_else(|| "allowed is WIDTHxHEIGHT in pixels".into())
+    rows.map(|rows| [rows, cols]).ok_or_else(|| "must be WIDTHxHEIGHT in pixels".into())
 }
 
 /// Parses a point in world metres.
@@ -239,23 +233,11 @@ pub fn map_point(text: &str) -> Result<MapPoint, String> {
 
 /// Returns the parser of two numbers with a comma between them; `names` names them in the message.
 pub fn two_numbers(names: &'static str) -> impl Fn(&str) -> Result<[f64; 2], String> + Clone + Send + Sync {
-    numbers_parser(names, "two")
-}
-
-/// Returns the parser of three numbers with commas between them; `names` names them in the message.
-pub fn three_numbers(names: &'static str) -> impl Fn(&str) -> Result<[f64; 3], String> + Clone + Send + Sync {
-    numbers_parser(names, "three")
-}
-
-fn numbers_parser<const N: usize>(
-    names: &'static str,
-    count: &'static str,
-) -> impl Fn(&str) -> Result<[f64; N], String> + Clone + Send + Sync {
     move |text| {
         let numbers: Option<Vec<f64>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
-        let numbers = numbers.and_then(|n| <[f64; N]>::try_from(n).ok());
+        let numbers = numbers.and_then(|n| <[f64; 2]>::try_from(n).ok());
         let finite = numbers.filter(|n| n.iter().all(|x| x.is_finite()));
-        finite.ok_or_else(|| format!("allowed is {names}, {count} numbers"))
+        finite.ok_or_else(|| format!("must be {names}, two numbers"))
     }
 }
 
@@ -263,12 +245,12 @@ fn numbers_parser<const N: usize>(
 pub fn four_numbers(text: &str) -> Result<[f64; 4], String> {
     let numbers: Option<Vec<f64>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
     let numbers = numbers.and_then(|n| <[f64; 4]>::try_from(n).ok()).filter(|n| n.iter().all(|x| x.is_finite()));
-    numbers.ok_or_else(|| "allowed is W,N,E,S, four numbers".into())
+    numbers.ok_or_else(|| "must be W,N,E,S, four numbers".into())
 }
 
 /// Parses COL,ROW,COLS,ROWS, four whole numbers.
 pub fn parse_window(text: &str) -> Result<[usize; 4], String> {
     let numbers: Option<Vec<usize>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
     let numbers = numbers.and_then(|n| <[usize; 4]>::try_from(n).ok());
-    numbers.ok_or_else(|| "allowed is COL,ROW,COLS,ROWS, four whole numbers".into())
+    numbers.ok_or_else(|| "must be COL,ROW,COLS,ROWS, four whole numbers".into())
 }

@@ -37,7 +37,7 @@ pub fn apply_model(args: &ApplyArgs, voice: Reporter) -> Result<ExitCode> {
         job.units_overridden = opened.overridden;
         Run::with_terrain(recipe.clone(), recipe.prepare_start_terrain(opened.terrain)?)?
     } else {
-        let run = Run::from_elevation_file(recipe, &args.input, &args.load.to_load_options())?;
+        let run = Run::from_elevation_file(recipe, &args.input, &args.load)?;
         let input = run.input();
         voice.warn_all(&input.warnings);
         job.units_overridden = input.overridden.clone();
@@ -54,11 +54,11 @@ fn apply_by_tiles(args: &ApplyArgs, recipe: &Recipe, voice: Reporter) -> Result<
     let asked = [("--layers", args.model.layers.is_some()), ("--type", args.model.sample.is_some())];
     let asked = asked.into_iter().find(|(_, asked)| *asked).map(|(name, _)| name);
     if let Some(name) = asked.or_else(|| args.run.in_memory_only_option()) {
-        let problem = "does not apply when the output is a Zarr store: the layers and the report are written with it, \
-                       and the same command continues an interrupted run";
+        let problem = "does not apply when the output is a Zarr store: the layers and the report are always written, \
+                       and running the same command again continues an interrupted run";
         return Err(Error::conflict(name, problem));
     }
-    let job = ApplyJob::from_recipe(recipe, &args.input, args.load.to_load_options())?;
+    let job = ApplyJob::from_recipe(recipe, &args.input, args.load.clone())?;
     execute_job(thalweg_store::Job::Apply(job), &args.model.output, TILE, args.memory, voice)
 }
 

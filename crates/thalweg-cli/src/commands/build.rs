@@ -37,8 +37,8 @@ pub fn build_world(args: &BuildArgs, voice: Reporter) -> Result<ExitCode> {
     let asked = resolve_request(args)?;
     let is_store = is_store_name(&asked.dir);
     if let Some(name) = args.run.in_memory_only_option().filter(|_| args.tile_dir.is_some() || is_store) {
-        let problem = "does not apply when the output is a folder of tiles or a Zarr store: the report is written with \
-                       it, and the same command continues an interrupted run";
+        let problem = "does not apply when the output is a folder of tiles or a Zarr store: the report is always \
+                       written, and running the same command again continues an interrupted run";
         return Err(Error::conflict(name, problem));
     }
     if let Some(dir) = &args.tile_dir {
@@ -46,7 +46,7 @@ pub fn build_world(args: &BuildArgs, voice: Reporter) -> Result<ExitCode> {
         return build_tiles(args, &recipe, dir, voice);
     }
     if is_store {
-        let job = BuildJob::from_recipe_part(&asked.recipe, args.level, args.rect)?;
+        let job = BuildJob::from_recipe_part(&asked.recipe, args.level, args.rect).map_err(as_typed)?;
         return execute_job(thalweg_store::Job::Build(job), &asked.dir, TILE, args.memory, voice);
     }
     let of_stores = [("--level", args.level.is_some()), ("--rect", args.rect.is_some())];
@@ -76,12 +76,13 @@ fn build_whole_world(
         ..RunJob::new(ending, &args.run, run.recipe(), &reads)?
     };
     if args.output.is_none() && is_of_another(&dir, run.recipe()) {
-        let replaced = "contains another world, which is replaced; choose another folder with -o";
+        let replaced = "contains another world, which this run replaces; choose another folder with -o to keep it";
         voice.warn(&format!("{} {replaced}", format_path(&dir)));
     }
     let idle = run.idle_stages();
     if !idle.is_empty() {
-        voice.print_line(&format!("not run, because no level has cells of their widths: {}", idle.join(", ")));
+        let why = "these stages do not run, because no level has cells of their widths";
+        voice.print_line(&format!("{why}: {}", idle.join(", ")));
     }
     complete_run(run, job, voice)
 }
@@ -109,7 +110,7 @@ fn build_tiles(args: &BuildArgs, recipe: &Recipe, dir: &Path, voice: Reporter) -
     let world = World::open(recipe)?;
     // If the work cannot be started, no folder is left behind, and a folder that another run has locked stays as it
     // is.
-    TileFolder::check(dir, &world, recipe, &range)?;
+    TileFolder::check(dir, &world, recipe, &range).map_err(as_typed)?;
     output::make_folder(dir)?;
     let _lock = lock_folder(dir, voice)?;
     let folder = TileFolder::open(dir, &world, recipe, &range)?;
@@ -153,11 +154,8 @@ fn tile_range(args: &BuildArgs) -> Result<TileRange> {
         [] => None,
         [west, north, east, south] => Some([west, north, east, south]),
         _ => {
-            return Err(Error::invalid_value(
-                "--tile-within",
-                format!("{:?}", args.tile_within),
-                "W,N,E,S: four numbers",
-            ));
+            let typed: Vec<String> = args.tile_within.iter().map(ToString::to_string).collect();
+            return Err(Error::invalid_value("--tile-within", typed.join(","), "W,N,E,S, four numbers in metres"));
         }
     };
     Ok(TileRange { level: args.tile_level, within })

@@ -16,6 +16,7 @@ use thalweg_store::{ElevationFile, Job, is_zarr};
 use crate::args::declared::typed_flag;
 use crate::args::{DrainArgs, TILE, drain_job};
 use crate::console::{Reporter, list_paths, paths_to_text};
+use crate::job::as_typed;
 use crate::progress::Phases;
 use crate::stores::{execute_job, is_store_name, report_tiled_work};
 use crate::terrains::{OpenedTerrain, add_input_to_report, list_source_files, open_terrain};
@@ -35,7 +36,7 @@ pub fn write_drainage(args: &DrainArgs, voice: Reporter) -> Result<ExitCode> {
     check_files(&args.output, options, &reads)?;
     let OpenedTerrain { terrain, nodata, overridden } =
         open_terrain(&args.input, &args.load, args.map.edges, args.map.sea_level, voice)?;
-    options.check(&terrain)?;
+    options.check(&terrain).map_err(as_typed)?;
     output::make_folder(&args.output)?;
     // The last phase writes the files.
     let mut phases = Phases::new(voice, Survey::TASKS.len() as u64 + 1);
@@ -68,7 +69,7 @@ fn choose_store(args: &DrainArgs, voice: Reporter) -> Result<Option<PathBuf>> {
         return Ok(None);
     }
     // The error is reported when the file is read as a whole.
-    let Ok(file) = ElevationFile::open(&args.input, &args.load.to_load_options()) else { return Ok(None) };
+    let Ok(file) = ElevationFile::open(&args.input, &args.load) else { return Ok(None) };
     let cells = file.grid().size.into_iter().map(|n| n as u64).product::<u64>();
     let need = cells.saturating_mul(BYTES_PER_CELL);
     if args.memory.map_or_else(|| memory::check_memory("drain", need).is_ok(), |memory| need <= memory) {

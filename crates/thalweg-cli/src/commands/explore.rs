@@ -60,8 +60,8 @@ fn choose_viewpoint(args: &ExploreArgs, world: &World) -> Result<Viewpoint> {
     (stand.camera.azimuth, stand.camera.elevation) = (args.azimuth, args.elevation);
     stand.camera.distance = args.distance.unwrap_or(stand.camera.distance);
     let [low, high] = DISTANCES;
-    check_range("distance", stand.camera.distance, low..=high)?;
-    check_range("azimuth", args.azimuth, -360.0..=360.0)?;
-    check_range("elevation of the eye", args.elevation, 1.0..=90.0)?;
+    check_range("--distance", stand.camera.distance, low..=high)?;
+    check_range("--azimuth", args.azimuth, -360.0..=360.0)?;
+    check_range("--elevation", args.elevation, 1.0..=90.0)?;
     Ok(stand)
 }

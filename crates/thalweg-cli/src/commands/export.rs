@@ -9,8 +9,20 @@ use thalweg_export::export::{Export, ExportTarget};
 
 use crate::args;
 use crate::console::{Reporter, list_paths, paths_to_text};
+use crate::job::rename_options;
 use crate::progress::Counting;
 use crate::signals::{INTERRUPTED, install_signal_handler, is_stop_requested};
+
+/// Options of which the library names the value as here, without the dashes.
+const OPTIONS: [(&str, &str); 7] = [
+    ("tiles", "--tiles"),
+    ("edges", "--edges"),
+    ("range", "--range"),
+    ("layers", "--layers"),
+    ("format", "--format"),
+    ("origin", "--origin"),
+    ("zoom", "--zoom"),
+];
 
 /// Writes a terrain for a program, and prints how to import it there.
 ///
@@ -20,7 +32,8 @@ use crate::signals::{INTERRUPTED, install_signal_handler, is_stop_requested};
 pub fn export_terrain(args: &args::ExportArgs, voice: Reporter) -> Result<ExitCode> {
     let start = Instant::now();
     let (target, options) = (ExportTarget::find(&args.target)?, args.options.clone());
-    let mut job = Export::open(&args.input, &args.load.to_load_options(), &args.output, target, options)?;
+    let job = Export::open(&args.input, &args.load, &args.output, target, options);
+    let mut job = job.map_err(|error| rename_options(error, &OPTIONS))?;
     voice.warn_all(job.warnings());
     install_signal_handler(voice);
     let mut show = Counting::new(voice);

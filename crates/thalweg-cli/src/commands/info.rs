@@ -33,8 +33,8 @@ pub fn print_info(args: &InfoArgs, voice: Reporter) -> Result<()> {
             store.spec().layers.iter().map(|layer| layer.name.as_str()).collect::<Vec<_>>().join(", ").into();
     }
     let told = match is_zarr(path) || large.is_some() {
-        true => ElevationFile::open(path, &args.load.to_load_options()).and_then(|file| map_facts(&mut facts, &file)),
-        false => load_terrain(path, &args.load.to_load_options()).map(|loaded| {
+        true => ElevationFile::open(path, &args.load).and_then(|file| map_facts(&mut facts, &file)),
+        false => load_terrain(path, &args.load).map(|loaded| {
             terrain_facts(&mut facts, &loaded);
             loaded.warnings
         }),

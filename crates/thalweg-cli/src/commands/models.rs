@@ -2,7 +2,9 @@
 
 use clap_complete::Shell;
 use serde_json::{Map, Value, json};
+use thalweg_core::declare::schema::operation_schema;
 use thalweg_core::{Error, Result};
+use thalweg_export::find_operation;
 use thalweg_models::model::{Family, page};
 use thalweg_models::rocks::{ROCKS, Rock, TABLE_HEADINGS};
 use thalweg_sim::presets::PRESETS;
@@ -69,12 +71,16 @@ pub fn print_rocks(voice: Reporter) -> Result<()> {
     Ok(())
 }
 
-/// Prints the JSON Schema of recipes.
+/// Prints the JSON Schema of recipes, or of the options of an operation.
 ///
 /// # Errors
-/// Returns an error if nothing can be printed.
-pub fn print_schema() -> Result<()> {
-    print_to_stdout(&format!("{:#}\n", thalweg_sim::recipe::recipe_schema(&thalweg_models::models::Models::default())))
+/// Returns an error if there is no such operation, or if nothing can be printed.
+pub fn print_schema(operation: Option<&str>) -> Result<()> {
+    let schema = match operation {
+        None => thalweg_sim::recipe::recipe_schema(&thalweg_models::models::Models::default()),
+        Some(name) => operation_schema(&*find_operation(name)?),
+    };
+    print_to_stdout(&format!("{schema:#}\n"))
 }
 
 /// Prints shell completions.

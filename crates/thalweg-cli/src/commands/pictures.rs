@@ -3,15 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use thalweg_core::base::names::format_path;
+use thalweg_core::declare::operation::{Operation as _, WorkForm};
 use thalweg_core::{Error, Grid, Result, Terrain};
 use thalweg_export::world_folder::{draw_layer, read_cover, read_recipe};
 use thalweg_io::{MapPixels, output, save_picture, save_shaded, save_world_file};
-use thalweg_render::pictures::perspective::{self, DrawnLand, ViewOptions};
+use thalweg_render::pictures::drawn_land::DrawnLand;
+use thalweg_render::pictures::perspective::{self, ViewOptions};
 use thalweg_render::pictures::picture::Picture;
 use thalweg_render::pictures::shade::{self, ShadeOptions};
 use thalweg_render::pictures::sheet::{SheetTerrain, draw_sheet};
 use thalweg_store::{ElevationFile, MapRows, is_zarr};
 
+use crate::args::declared::typed_flag;
+use crate::args::pictures::with_recipe_ramp;
 use crate::args::{CompareArgs, ShadeArgs, ViewArgs};
 use crate::console::Reporter;
 use crate::memory;
@@ -26,6 +30,7 @@ use crate::terrains::{
 /// cannot be written.
 pub fn shade_terrain(args: &ShadeArgs, voice: Reporter) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
+    args.options.check_form(WorkForm::Folder, typed_flag)?;
     check_distinct_output([&args.input], &args.water, args.trees.as_deref(), &args.output)?;
     let over = whole_map_option(args);
     // A Zarr map is drawn by rows, unless something is drawn onto it that needs the whole map.
@@ -33,8 +38,8 @@ pub fn shade_terrain(args: &ShadeArgs, voice: Reporter) -> Result<()> {
     if let Some(file) = open_by_windows(&args.input, &args.load, asked, |size| memory::SHADE.required_bytes(size))? {
         return match over {
             Some(flag) => {
-                let problem = "cannot be drawn on a map that does not fit in memory, which is drawn by rows; `crop` or \
-                               `resample` it first";
+                let problem = "cannot be drawn, because the map does not fit in memory and is drawn row by row; `crop` \
+                               or `resample` the map first";
                 Err(Error::unsupported(flag, problem))
             }
             None => shade_rows(args, &file, voice),
@@ -44,18 +49,18 @@ pub fn shade_terrain(args: &ShadeArgs, voice: Reporter) -> Result<()> {
     memory::SHADE.check_terrain("shade", &terrain)?;
     args.water.insert_water(&mut terrain)?;
     if let Some(name) = &args.layer {
-        save_picture(&args.output, &draw_layer(&terrain, name, args.scale, args.max_size)?)?;
+        save_picture(&args.output, &draw_layer(&terrain, name, args.options.scale_bar, args.options.max_size)?)?;
         return finish_map(args, &terrain.grid, voice);
     }
     let trees = read_trees(&args.input, args.trees.as_deref(), &terrain, voice)?;
-    let options = ShadeOptions { water: args.water.select_water(&terrain), trees: &trees, ..shade_options(args)? };
-    save_picture(&args.output, &shade::draw_map(&terrain, &options)?)?;
+    let land = DrawnLand { water: args.water.select_water(&terrain), trees: &trees, ..(&terrain).into() };
+    save_picture(&args.output, &shade::draw_map(land, &shade_options(args)?)?)?;
     finish_map(args, &terrain.grid, voice)
 }
 
 /// Writes the map's world file next to it, and reports both.
 fn finish_map(args: &ShadeArgs, grid: &Grid, voice: Reporter) -> Result<()> {
-    let place = save_world_file(&args.output, grid, MapPixels::for_shaded_map(grid.size, args.max_size))?;
+    let place = save_world_file(&args.output, grid, MapPixels::for_shaded_map(grid.size, args.options.max_size))?;
     voice.report_files(&[args.output.clone(), place]);
     Ok(())
 }
@@ -68,21 +73,14 @@ fn shade_rows(args: &ShadeArgs, file: &ElevationFile, voice: Reporter) -> Result
     memory::check_row_memory("shade", file.grid(), bytes)?;
     let map = MapRows::from_file(file, parse_sea_level(args.sea_level)?)?;
     voice.warn_all(map.warnings());
-    save_shaded(&args.output, map.to_shaded_map(options)?)?;
+    save_shaded(&args.output, map.to_shaded_map(&options)?)?;
     finish_map(args, file.grid(), voice)
 }
 
 /// The options for the map itself.
-fn shade_options(args: &ShadeArgs) -> Result<ShadeOptions<'static>> {
-    Ok(ShadeOptions {
-        ramp: args.look.choose_ramp(read_recipe(&args.input)?.as_ref())?,
-        sun: args.look.sun(),
-        exaggeration: args.look.exaggeration,
-        scale_bar: args.scale,
-        legend: args.legend,
-        max_size: args.max_size,
-        ..ShadeOptions::default()
-    })
+fn shade_options(args: &ShadeArgs) -> Result<ShadeOptions> {
+    let look = with_recipe_ramp(&args.options.look, read_recipe(&args.input)?.as_ref());
+    Ok(ShadeOptions { look, ..args.options.clone() })
 }
 
 /// Returns the option for something that is drawn onto the map and needs the whole map in memory, if one is given.
@@ -104,28 +102,25 @@ fn whole_map_option(args: &ShadeArgs) -> Option<&'static str> {
 /// Returns the errors of [`shade_terrain()`].
 pub fn draw_view(args: &ViewArgs, voice: Reporter) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
+    args.options.check_form(WorkForm::Folder, typed_flag)?;
+    args.options.check()?;
     check_distinct_output([&args.input], &args.water, args.trees.as_deref(), &args.output)?;
-    let mut terrain = read_terrain(&args.input, &args.load, args.camera.sea_level, voice)?;
-    check_view_memory("view", args.camera.size, [&terrain])?;
+    let mut terrain = read_terrain(&args.input, &args.load, args.sea_level, voice)?;
+    check_view_memory("view", args.options.camera.size, [&terrain])?;
     args.water.insert_water(&mut terrain)?;
     let trees = read_trees(&args.input, args.trees.as_deref(), &terrain, voice)?;
     let water = args.water.select_water(&terrain);
-    let options = ViewOptions {
-        water,
-        trees: &trees,
-        haze: args.natural.haze.map(|km| 1e3 * km),
-        standpoint: args.natural.camera_position(),
-        ..args.camera.to_view_options(&args.look, &args.input)?
-    };
+    let look = with_recipe_ramp(&args.options.look, read_recipe(&args.input)?.as_ref());
+    let options = ViewOptions { look, ..args.options.clone() };
     // Natural colours are computed per sample of the view, which may be finer than the cells.
     let samples = options.sample_size(terrain.grid.size);
-    if args.natural.natural {
+    if options.natural {
         memory::NATURAL.check("a natural view", samples, [0, 0])?;
     }
-    let natural = args.natural.natural.then(|| Ok(read_cover(&args.input, &terrain)?.resized(samples)?.from_air()));
+    let natural = options.natural.then(|| Ok(read_cover(&args.input, &terrain)?.resized(samples)?.from_air()));
     let natural = natural.transpose()?;
-    let options = ViewOptions { natural: natural.as_ref(), ..options };
-    finish_picture(&args.output, &perspective::draw_view(&terrain, &options)?, voice)
+    let land = DrawnLand { water, trees: &trees, natural: natural.as_ref(), ..(&terrain).into() };
+    finish_picture(&args.output, &perspective::draw_view(land, &options)?, voice)
 }
 
 /// Writes a picture and reports it.
@@ -143,21 +138,25 @@ fn finish_picture(path: &PathBuf, picture: &Picture, voice: Reporter) -> Result<
 pub fn compare_terrains(args: &CompareArgs, voice: Reporter) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
     check_distinct_output(&args.inputs, &args.water, None, &args.output)?;
+    let options = ViewOptions { camera: args.camera.clone(), look: args.look.clone(), ..ViewOptions::default() };
+    options.check()?;
     let captions = choose_captions(args)?;
-    let sea = args.camera.sea_level;
+    let sea = args.sea_level;
     let terrains =
         args.inputs.iter().map(|path| read_terrain(path, &args.load, sea, voice)).collect::<Result<Vec<_>>>();
     let mut terrains = terrains?;
     check_same_size(args, &terrains)?;
-    check_view_memory("compare", args.camera.size, &terrains)?;
+    check_view_memory("compare", options.camera.size, &terrains)?;
     if let Some(last) = terrains.last_mut() {
         args.water.insert_water(last)?;
     }
-    let options = args.camera.to_view_options(&args.look, &args.inputs[0])?;
+    let look = with_recipe_ramp(&args.look, read_recipe(&args.inputs[0])?.as_ref());
+    let options = ViewOptions { look, ..options };
     let woods = args.inputs.iter().zip(&terrains).map(|(path, terrain)| read_trees(path, None, terrain, voice));
     let woods = woods.collect::<Result<Vec<_>>>()?;
     let lands = terrains.iter().zip(&woods);
-    let lands = lands.map(|(terrain, trees)| DrawnLand { terrain, water: args.water.select_water(terrain), trees });
+    let lands =
+        lands.map(|(terrain, trees)| DrawnLand { water: args.water.select_water(terrain), trees, ..terrain.into() });
     let lands: Vec<DrawnLand<'_>> = lands.collect();
     // Two terrains without captions are drawn side by side; everything else is a sheet.
     if let ([before, after], false, true) = (lands.as_slice(), args.sheet, args.caption.is_empty()) {

@@ -12,6 +12,7 @@ use thalweg_store::{Access, ApplyJob, BuildJob, Job, Outcome, Plan, PlannedWork,
 
 use crate::args;
 use crate::console::Reporter;
+use crate::job::as_typed;
 use crate::recipes::{OneModel, create_model_recipe, load_recipe};
 
 /// The exit code of `stage` if the part has to wait for an earlier one.
@@ -57,7 +58,7 @@ fn create_job(args: &args::PlanArgs) -> Result<Job> {
                 sea_level: args.map.sea_level,
                 edges: args.map.edges.to_edges(),
             })?;
-            Ok(Job::Apply(ApplyJob::from_recipe(&recipe, Path::new(source), args.load.to_load_options())?))
+            Ok(Job::Apply(ApplyJob::from_recipe(&recipe, Path::new(source), args.load.clone())?))
         }
         ("drain", [_, source]) => create_drain_job(args, Path::new(source)),
         ("build", [_, recipe]) => create_build_job(args, recipe),
@@ -69,7 +70,7 @@ fn create_job(args: &args::PlanArgs) -> Result<Job> {
         }
         _ => {
             let typed: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-            let allowed = "drain FILE, build PRESET or RECIPE, apply MODEL FILE, or only a source";
+            let allowed = "drain FILE, build PRESET, build RECIPE, apply MODEL FILE, or only a FILE, PRESET or RECIPE";
             Err(Error::invalid_value("work", typed.join(" "), allowed))
         }
     }
@@ -79,7 +80,8 @@ fn create_build_job(args: &args::PlanArgs, name: &OsString) -> Result<Job> {
     let mut recipe = load_recipe(name)?;
     recipe.cells = args.cells.unwrap_or(recipe.cells);
     recipe.seed = args.seed.unwrap_or(recipe.seed);
-    Ok(Job::Build(BuildJob::from_recipe_part(&recipe, args.level, args.rect)?))
+    let job = BuildJob::from_recipe_part(&recipe, args.level, args.rect).map_err(as_typed)?;
+    Ok(Job::Build(job))
 }
 
 fn create_drain_job(args: &args::PlanArgs, path: &Path) -> Result<Job> {
@@ -112,7 +114,7 @@ pub fn execute_task(args: &args::StageArgs, voice: Reporter) -> Result<ExitCode>
             Ok(ExitCode::SUCCESS)
         }
         Outcome::Waits(missing) => {
-            voice.print_line(&format!("waits: {missing}"));
+            voice.print_line(&format!("cannot run yet: {missing}"));
             voice.print_event(&json!({"event": "result", "done": false, "waits": missing}));
             Ok(ExitCode::from(EXIT_WAITING))
         }
@@ -145,11 +147,12 @@ pub fn verify_store(args: &args::VerifyArgs, voice: Reporter) -> Result<ExitCode
         // Check again, because tiles whose messages are gone cannot be recreated.
         let (faults, files) = look(work.store())?;
         left = faults.len() + files.len();
-        voice.print_line(&format!("recreated: {} of {}", told.len().saturating_sub(left), told.len()));
+        let recreated = told.len().saturating_sub(left);
+        voice.print_line(&format!("recreated {recreated} of {} damaged or missing items", told.len()));
         if left > 0 {
             voice.print_line(&format!(
-                "{left} remain: they were never written, or the messages of stages about them ({}) are missing; the \
-                 command that made the store writes them",
+                "{left} could not be recreated: they were never written, or the summaries of their stages in {} are \
+                 missing; run the command that created the store again to write them",
                 format_path(&work.messages_folder())
             ));
         }
@@ -169,7 +172,8 @@ const MAX_SHOWN_FAULTS: usize = 20;
 /// Returns an error if the folder is not a store, if the layer is not done, or if the file cannot be written.
 pub fn export_layer(args: &args::LayerArgs, voice: Reporter) -> Result<()> {
     if Format::from_path(&args.output)? != Format::Tiff {
-        let problem = "is written as a cloud-optimised GeoTIFF; use the extension .tif";
+        let problem =
+            "cannot be written, because layers are written as cloud-optimised GeoTIFFs; use the extension .tif";
         return Err(Error::invalid_file(&args.output, problem));
     }
     Store::open_read(&args.store)?.save_cog(&args.layer, &args.output, args.coarser)?;

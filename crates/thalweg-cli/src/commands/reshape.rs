@@ -7,12 +7,12 @@ use thalweg_core::{CellRect, Error, Result, Terrain};
 use thalweg_io::classes::{crop_raster, load_classes, load_layer_map, resample_classes};
 use thalweg_io::file_identity::check_distinct_files;
 use thalweg_io::terrain::{Loaded, SaveOptions, load_terrain, save_terrain};
-use thalweg_io::{Format, SampleType, Sidecar, output, write_raster, writes_sidecar};
+use thalweg_io::{Format, LoadOptions, SampleType, Sidecar, output, write_raster, writes_sidecar};
 use thalweg_render::products::resample::{crop_terrain as cropped, resample_terrain as resampled};
 use thalweg_store::{ElevationFile, Reshape, Reshaped, is_zarr};
 
 use crate::args::values::{CellCounts, SampleWord};
-use crate::args::{CropArgs, LoadArgs, ResampleArgs, TILE};
+use crate::args::{CropArgs, ResampleArgs, TILE};
 use crate::console::Reporter;
 use crate::job::{as_typed, sample_type};
 use crate::memory;
@@ -39,7 +39,7 @@ fn write_resampled(args: &ResampleArgs, voice: Reporter) -> Result<()> {
     };
     let classes = match is_zarr(&args.input) {
         true => None,
-        false => load_classes(&args.input, &args.load.to_load_options(), args.classes)?,
+        false => load_classes(&args.input, &args.load, args.classes)?,
     };
     if let Some(classes) = classes {
         output::check_writable(&args.output)?;
@@ -53,7 +53,7 @@ fn write_resampled(args: &ResampleArgs, voice: Reporter) -> Result<()> {
     }
     reshape_in_memory(&args.input, &args.output, &args.load, args.sample, voice, |terrain| {
         let size = size(terrain.grid.size);
-        memory::RESAMPLE.check(&format!("resample to {} × {} cells", size[1], size[0]), size, [0, 0])?;
+        memory::RESAMPLE.check(&format!("resampling to {} × {} cells", size[1], size[0]), size, [0, 0])?;
         resampled(terrain, size)
     })
 }
@@ -71,7 +71,7 @@ pub fn crop_file(args: &CropArgs, voice: Reporter) -> Result<()> {
 fn write_cropped(args: &CropArgs, voice: Reporter) -> Result<()> {
     let [col, row, cols, rows] = args.window;
     let by_itself = !is_zarr(&args.input) && !is_store_name(&args.output);
-    if by_itself && let Some(map) = load_layer_map(&args.input, &args.load.to_load_options())? {
+    if by_itself && let Some(map) = load_layer_map(&args.input, &args.load)? {
         output::check_writable(&args.output)?;
         check_distinct_files(&Sidecar::input_files(&args.input), std::slice::from_ref(&args.output))?;
         return write_raster(&args.output, &crop_raster(&map, CellRect::new([row, col], [rows, cols]))?);
@@ -85,7 +85,7 @@ fn write_cropped(args: &CropArgs, voice: Reporter) -> Result<()> {
         // The memory check uses the part inside the terrain; a window beyond it is refused by `cropped`.
         let [within_rows, within_cols] = terrain.grid.size;
         let size = [rows.min(within_rows), cols.min(within_cols)];
-        memory::CROP.check(&format!("crop to {cols} × {rows} cells"), size, [0, 0])?;
+        memory::CROP.check(&format!("a window of {cols} × {rows} cells"), size, [0, 0])?;
         cropped(terrain, CellRect::new([row, col], [rows, cols]))
     })
 }
@@ -98,12 +98,12 @@ const BYTES_PER_CELL: [u64; 2] = [32, 20];
 fn open_source(
     input: &Path,
     output: &Path,
-    args: &LoadArgs,
+    args: &LoadOptions,
     cells: impl Fn([usize; 2]) -> usize,
 ) -> Result<Option<ElevationFile>> {
     // A store is always written tile by tile, so its source is read by windows.
     if is_store_name(output) && !is_zarr(input) {
-        return ElevationFile::open(input, &args.to_load_options()).map(Some);
+        return ElevationFile::open(input, args).map(Some);
     }
     // Of the files, only TIFF can be written window by window.
     if !is_zarr(input) && !matches!(Format::from_path(output), Ok(Format::Tiff)) {
@@ -127,12 +127,12 @@ fn reshape_by_windows(
     check_distinct_files(&list_source_files(input), &[output.to_path_buf()])?;
     let into_store = is_store_name(output);
     if !into_store && !matches!(Format::from_path(output), Ok(Format::Tiff)) {
-        let problem = "cannot be written window by window, as a map of Zarr or one that does not fit in memory must \
-                       be; write .tif or .zarr";
+        let problem = "cannot be written in parts, which is required if the input is a Zarr store or does not fit in \
+                       memory; write .tif or .zarr";
         return Err(Error::unsupported(format_path(output), problem));
     }
     if into_store && sample.is_some() {
-        let problem = "does not apply when the output is a Zarr store, which holds heights in fixed point";
+        let problem = "does not apply when the output is a Zarr store, which stores heights in fixed point";
         return Err(Error::conflict("--type", problem));
     }
     let reshaped = Reshaped::from_file(file, how)?;
@@ -146,7 +146,7 @@ fn reshape_by_windows(
 fn reshape_in_memory(
     input: &Path,
     output: &Path,
-    args: &LoadArgs,
+    args: &LoadOptions,
     sample: Option<SampleWord>,
     voice: Reporter,
     change: impl FnOnce(&Terrain) -> Result<Terrain>,
@@ -156,7 +156,7 @@ fn reshape_in_memory(
     let sidecar = writes_sidecar(output, sample)?.then(|| Sidecar::path_for(output));
     let writes: Vec<_> = std::iter::once(output.to_path_buf()).chain(sidecar).collect();
     check_distinct_files(&Sidecar::input_files(input), &writes)?;
-    let Loaded { terrain, warnings, nodata, .. } = load_terrain(input, &args.to_load_options())?;
+    let Loaded { terrain, warnings, nodata, .. } = load_terrain(input, args)?;
     voice.warn_all(&warnings);
     let terrain = change(&terrain)?;
     let options = SaveOptions { sample, nodata, ..SaveOptions::default() };

@@ -18,8 +18,8 @@ use thalweg_io::output::absolute_path;
 pub fn resume_run(args: &ResumeArgs, voice: Reporter) -> Result<ExitCode> {
     let path = &args.checkpoint;
     let (run, note) = Run::resume(path)?;
-    let foreign =
-        |_| Error::invalid_file(path, "is a checkpoint of another program: it does not state the outputs of the run");
+    let problem = "is a checkpoint of another program: it does not name the outputs of the run; continue it there";
+    let foreign = |_| Error::invalid_file(path, problem);
     let mut job: RunJob = serde_json::from_value(note).map_err(foreign)?;
     // The checkpoint may have been moved since it was written.
     job.checkpoint = absolute_path(path)?;

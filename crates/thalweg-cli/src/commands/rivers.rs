@@ -54,10 +54,11 @@ pub fn add_rivers(args: &RiversArgs, voice: Reporter) -> Result<()> {
     // The files are written in any case; these warnings say where the network could not avoid a conflict.
     let (barred, met) = (network.barred, network.met);
     if barred > 0 {
-        voice.warn(&format!("{barred} cells of rivers are on protected ground, because there is no way around it"));
+        voice.warn(&format!("{barred} cells of rivers are in protected areas, because no flow path avoids them"));
     }
     if met > 0 {
-        let where_to = "rivers share cells with one another or with lakes; check-rivers reports whether any cross";
+        let where_to =
+            "rivers share cells with other rivers or with lakes; run `check-rivers` to see whether any of them cross";
         voice.warn(&format!("at {met} places {where_to}"));
     }
     report_rivers(&report, start, &files, voice);
@@ -70,7 +71,9 @@ fn report_rivers(report: &Value, start: Instant, files: &[PathBuf], voice: Repor
     let kilometres = number("length_m") / 1000.0;
     voice.print_line(&format!("{} rivers, {kilometres:.1} km, {} lakes", report["rivers"], report["lakes"]));
     let [from, to] = ["drains_before", "drains"].map(|key| floor_percent(100.0 * number(key)));
-    voice.print_line(&format!("{to:.2} % of the land drains; before, it was {from:.2} %"));
+    voice.print_line(&format!(
+        "{to:.2} % of the land now drains to the edge, the sea or a lake; before, {from:.2} % did"
+    ));
     voice.print_line(&format!("wrote in {:.1} s:\n  {}", start.elapsed().as_secs_f64(), list_paths(files)));
     voice.print_event(&json!({"event": "result", "files": paths_to_text(files), "rivers": report}));
 }

@@ -31,7 +31,11 @@ pub fn serve_world(args: &ServeArgs, voice: Reporter) -> Result<()> {
     let tiles = WebTiles::new(world, &recipe.name);
     let address = format!("{}:{}", args.bind, args.port);
     let refused = |error: Box<dyn std::error::Error + Send + Sync>| {
-        Error::invalid_value("--bind", &address, format!("an address and a port to listen on ({error})"))
+        Error::invalid_value(
+            "--bind",
+            &address,
+            format!("an address and a port on which the server can listen ({error})"),
+        )
     };
     let server = Server::http(&address).map_err(refused)?;
     let at = server.server_addr().to_string();
@@ -48,7 +52,7 @@ pub fn serve_world(args: &ServeArgs, voice: Reporter) -> Result<()> {
             match server.recv_timeout(POLL_INTERVAL) {
                 Ok(Some(request)) => answer_request(request, &tiles, &gate, &at),
                 Ok(None) => {}
-                Err(error) => voice.warn(&format!("a request was lost: {error}")),
+                Err(error) => voice.warn(&format!("a request could not be received: {error}")),
             }
         }
     };

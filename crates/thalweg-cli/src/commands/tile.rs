@@ -39,7 +39,8 @@ pub fn write_tile(args: &TileArgs, voice: Reporter) -> Result<ExitCode> {
     let report = draft.commit(&[])?;
     let (level, width) = (args.level, world.frame().cell_width(args.level));
     voice.print_line(&format!(
-        "level {level}, cells of {width} m; wrote in {seconds:.1} s, level 0 in {seconds_solved:.1} s:\n  {}",
+        "level {level} with cells of {width} m; wrote in {seconds:.1} s, {seconds_solved:.1} s of it for level 0:\n  \
+         {}",
         list_paths(&files)
     ));
     voice.print_event(&json!({"event": "result", "files": paths_to_text(&files), "tile": report}));

@@ -10,7 +10,8 @@ use thalweg_core::{Error, Result, Terrain};
 use thalweg_io::file_identity::check_distinct_files;
 use thalweg_io::{output, save_picture};
 use thalweg_models::process::forest::Forest;
-use thalweg_render::pictures::perspective::{DrawnLand, ViewOptions};
+use thalweg_render::pictures::drawn_land::DrawnLand;
+use thalweg_render::pictures::perspective::{CameraOptions, ViewOptions};
 use thalweg_render::pictures::picture::Picture;
 use thalweg_render::pictures::sheet::{Labels, SheetPicture, draw_contact_sheet};
 use thalweg_render::pictures::water::Water;
@@ -20,6 +21,7 @@ use thalweg_sim::run::Run;
 
 use crate::args::VaryArgs;
 use crate::args::knobs::KnobSetting;
+use crate::args::pictures::with_recipe_ramp;
 use crate::console::{Reporter, paths_to_text};
 use crate::drive::step_to_end;
 use crate::progress::{NumberedWorld as Shown, ProgressDisplay};
@@ -77,8 +79,13 @@ pub fn build_variations(args: &VaryArgs, voice: Reporter) -> Result<ExitCode> {
     let mut reads = plan.worlds.first().map_or(Vec::new(), |world| world.recipe.list_input_files());
     reads.extend(recipe_file(&args.recipe));
     check_distinct_files(&reads, std::slice::from_ref(&args.output))?;
-    let look = args.look.to_view_options(plan.worlds.first().map(|world| &world.recipe))?;
-    let options = ViewOptions { size: [args.pixels * 2 / 3, args.pixels], title: args.title.as_deref(), ..look };
+    let look = with_recipe_ramp(&args.look, plan.worlds.first().map(|world| &world.recipe));
+    let camera = CameraOptions {
+        size: [args.pixels * 2 / 3, args.pixels],
+        title: args.title.clone(),
+        ..CameraOptions::default()
+    };
+    let options = ViewOptions { camera, look, ..ViewOptions::default() };
     check_sheet_memory(&plan, args.pixels)?;
     let all = plan.worlds.len();
     install_signal_handler(voice);
@@ -112,20 +119,16 @@ fn build_worlds(plan: &VariationSheet, voice: Reporter) -> Result<Option<Vec<Ter
 }
 
 /// Draws the sheet of all worlds.
-fn draw_worlds(
-    plan: &VariationSheet,
-    lands: &[Terrain],
-    face: SheetPicture,
-    options: &ViewOptions<'_>,
-) -> Result<Picture> {
+fn draw_worlds(plan: &VariationSheet, lands: &[Terrain], face: SheetPicture, options: &ViewOptions) -> Result<Picture> {
     let forests = lands.iter().map(Forest::read).collect::<Result<Vec<_>>>()?;
     let drawn = lands.iter().zip(&forests);
     let drawn = drawn.map(|(terrain, forest)| DrawnLand {
-        terrain,
         water: Water::from_terrain(terrain),
         trees: forest.trees(),
+        ..terrain.into()
     });
-    let labels = Labels { title: options.title, heads: &plan.heads, sides: &plan.sides, captions: &plan.captions };
+    let title = options.camera.title.as_deref();
+    let labels = Labels { title, heads: &plan.heads, sides: &plan.sides, captions: &plan.captions };
     draw_contact_sheet(&drawn.collect::<Vec<_>>(), face, plan.columns, &labels, options)
 }
 
@@ -158,7 +161,7 @@ fn build_world(recipe: Recipe, shown: Shown, voice: Reporter) -> Result<Option<T
 
 /// Adds the name of the world to an error.
 fn error_for_world(name: &str, error: &Error) -> Error {
-    Error::Recipe(format!("{name}: {error}"))
+    Error::invalid_content("world", format!("`{name}` cannot be built: {error}"))
 }
 
 /// Refuses work that does not fit into memory: the terrains of all worlds with their water, and the sheet.
@@ -178,11 +181,16 @@ impl VariationSheet {
         let (axes, fixed) = split_axes(collect_axes(args, &base)?);
         if axes.len() > 2 {
             let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
-            return Err(Error::invalid_value("lists", names.join(", "), "one or two: a row, or rows and columns"));
+            let allowed = "one or two; one makes a row of pictures, two make rows and columns";
+            return Err(Error::invalid_value("parameters with several values", names.join(", "), allowed));
         }
         let all: usize = axes.iter().map(|axis| axis.choices.len()).product();
         if all > MAX_WORLDS {
-            return Err(Error::invalid_value("worlds on a sheet", all, format!("1 to {MAX_WORLDS}")));
+            return Err(Error::invalid_value(
+                "worlds on a sheet",
+                all,
+                format!("1 to {MAX_WORLDS}; give fewer values"),
+            ));
         }
         let labels = |axis: Option<&VariedSetting>| {
             axis.map_or(Vec::new(), |axis| axis.choices.iter().map(VariedValue::label).collect())
@@ -244,7 +252,7 @@ fn collect_axes(args: &VaryArgs, base: &Recipe) -> Result<Vec<VariedSetting>> {
     for axis in &axes {
         let again = axis.choices.iter().enumerate().find(|(n, choice)| axis.choices[..*n].contains(choice));
         if let Some((_, choice)) = again {
-            return Err(Error::invalid_value(&axis.name, choice.label(), "each value once"));
+            return Err(Error::invalid_value(&axis.name, choice.label(), "given only once"));
         }
     }
     Ok(axes)
@@ -264,7 +272,7 @@ fn parse_seeds(text: &str, first: u64) -> Result<Vec<u64>> {
         Error::invalid_value(
             "--seeds",
             text,
-            format!("a number of seeds, 1 to {MAX_WORLDS}, or a list of seeds, 0 to {most}"),
+            format!("a number of seeds from 1 to {MAX_WORLDS}, or a list of 2 to {MAX_WORLDS} seeds from 0 to {most}"),
         )
     };
     let numbers: Option<Vec<u64>> = text.split(',').map(|seed| seed.trim().parse().ok()).collect();

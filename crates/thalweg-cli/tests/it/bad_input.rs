@@ -87,8 +87,8 @@ fn variations_that_cannot_be() {
         ("r.toml --seeds 0", &["--seeds = 0", "1 to 100"][..]),
         ("r.toml --seeds 200", &["--seeds = 200", "1 to 100"]),
         ("r.toml --seeds 3,five", &["--seeds = 3,five", "1 to 100"]),
-        ("r.toml --seeds 3,5,3", &["--seeds = seed 3", "each value once"]),
-        ("r.toml --age 1,2,1", &["--age = age 1", "each value once"]),
+        ("r.toml --seeds 3,5,3", &["--seeds = seed 3", "given only once"]),
+        ("r.toml --age 1,2,1", &["--age = age 1", "given only once"]),
         ("r.toml --age 1,2,99", &["age 99", "age = 99", "0.1 to 10"]),
         ("r.toml --rock granite,chese", &["unknown rock `chese`"]),
         ("r.toml --set shape.height=1,2,1e9", &["shape.height 1e9", "shape.height = 1000000000", "16000"]),
@@ -196,7 +196,7 @@ fn outputs_that_cannot_be_written() {
         ("folder.tif", &["folder.tif", "not a regular file"]),
         ("x.xyz", &["x.xyz", ".tif"]),
         ("x", &[".tif"]),
-        ("x.hgt", &["x.hgt", "only read"]),
+        ("x.hgt", &["x.hgt", "can only be read"]),
     ] {
         place.refuses(&format!("apply shape dem.tif -o {output}"), words);
         // The error is found before the input is read.

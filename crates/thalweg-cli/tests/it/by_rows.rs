@@ -24,7 +24,7 @@ fn maps_of_zarr_are_drawn_and_told_as_files() {
         let options = if options.contains("atlas") { options.replace("--ramp atlas", "") } else { options.to_string() };
         place.works(&format!("shade dem.tif -o a.png {options}"));
         let said = place.works(&format!("shade dem.zarr -o b.png {options}"));
-        assert!(said.contains("by rows: at most "), "{said}");
+        assert!(said.contains("row by row and needs at most "), "{said}");
         assert!(place.read("a.png") == place.read("b.png"), "{options}");
     }
     for (line, ending) in [("mesh", "glb"), ("normals", "png"), ("normals --bump", "png")] {
@@ -72,16 +72,16 @@ fn what_memory_does_not_hold_goes_by_rows() {
     let lacks = |mebibytes: u64| {
         let message = text(&place.run_limited(&line("b.png"), mebibytes).stderr);
         let told = numbers(&message);
-        (message.contains("by rows needs") && told.len() == 2).then(|| (told[0] - told[1]) / (1 << 20))
+        (message.contains("row by row: ") && told.len() == 2).then(|| (told[0] - told[1]) / (1 << 20))
     };
     let (few, lack) = (250..900).step_by(30).find_map(|few| Some((few, lacks(few)?))).expect("a refusal");
     let enough = few + lack + 24;
     let said = works(&place, &line("b.png"), enough);
-    assert!(said.contains("by rows: at most "), "{said}");
+    assert!(said.contains("row by row and needs at most "), "{said}");
     assert!(place.read("a.png") == place.read("b.png"));
     let refused = place.run_limited("shade dem.tif -o c.png --layer wetness", enough);
     let message = text(&refused.stderr);
-    assert!(!refused.status.success() && message.contains("--layer") && message.contains("by rows"), "{message}");
+    assert!(!refused.status.success() && message.contains("--layer") && message.contains("row by row"), "{message}");
     assert!(!place.path("c.png").exists());
 
     place.works("crop dem.tif -o part.tif --window 0,0,500,4000");

@@ -211,8 +211,14 @@ fn variations_stand_on_one_sheet() {
     assert!(progress.iter().all(|line| line["world"] == last["worlds"][line["number"].as_u64().unwrap() as usize - 1]));
     assert!(progress.iter().any(|line| (&line["number"], &line["worlds"]) == (&2.into(), &2.into())));
     let twice = "--set a.amplitude=1,2 --set a.amplitude=3,4";
-    place.refuses(&format!("vary r.toml -o x.png {twice}"), &["--set", "a.amplitude=1,2", "each parameter once"]);
-    place.refuses("build r.toml --set a.amplitude=1 --set a.amplitude=3", &["a.amplitude=3", "each parameter once"]);
+    place.refuses(
+        &format!("vary r.toml -o x.png {twice}"),
+        &["--set", "a.amplitude=1,2", "one value for each parameter"],
+    );
+    place.refuses(
+        "build r.toml --set a.amplitude=1 --set a.amplitude=3",
+        &["a.amplitude=3", "one value for each parameter"],
+    );
     place.refuses("vary r.toml -o x.png --sea nan", &["sea = NaN", "-16000 to 16000"]);
     place.refuses("build r.toml --sea inf", &["sea = inf", "-16000 to 16000"]);
 }
@@ -379,16 +385,24 @@ fn pictures_meshes_and_maps_are_written() {
     let place = Place::with_dem();
     place.works("apply shape dem.tif -o after.tif");
     place.works("shade dem.tif -o shaded.png --legend --scale --ramp gist_earth --sun 300,30 --sea-level 0");
-    place.works("view dem.tif -o view.png --size 300x200 --from 120,20 --zoom 2 --sea-level 0 --water dem.tif");
+    place.works(
+        "view dem.tif -o view.png --size 300x200 --azimuth 120 --elevation 20 --zoom 2 --sea-level 0 --water dem.tif",
+    );
     assert_eq!(size_of_png(&place.read("view.png")), [300, 200]);
+    let natural = "--natural --haze 5 --stand 500,800,200 --towards 0,-5 --lens 60";
+    place.works(&format!("view dem.tif -o natural.png --size 300x200 {natural}"));
+    assert_ne!(place.read("natural.png"), place.read("view.png"));
+    place.refuses("view dem.tif -o x.png --haze 5", &["--haze only applies together with --natural"]);
+    place.refuses("view dem.tif -o x.png --natural --lens 60", &["--lens only applies together with --stand"]);
+    place.refuses("view dem.tif -o x.png --size 8x200", &["size = 8 × 200 pixels", "16 to 16384 each"]);
     place.works("compare dem.tif after.tif -o compare.png --title Before --size 300x200");
     assert_eq!(size_of_png(&place.read("compare.png")), [600, 200]);
     place.works("normals dem.tif -o normals.png --directx");
-    place.works("normals dem.tif -o bump.png --bump --sixteen");
+    place.works("normals dem.tif -o bump.png --bump --bits 16");
     for file in ["shaded.png", "view.png", "compare.png", "normals.png", "bump.png"] {
         assert!(place.read(file).starts_with(b"\x89PNG\r\n\x1a\n"), "{file}");
     }
-    place.works("mesh dem.tif -o mesh.glb --texture");
+    place.works("mesh dem.tif -o mesh.glb --texture map");
     place.works("mesh dem.tif -o mesh.obj");
     place.works("mesh dem.tif -o mesh.stl");
     assert!(place.read("mesh.glb").starts_with(b"glTF"));
@@ -397,7 +411,7 @@ fn pictures_meshes_and_maps_are_written() {
     assert_eq!(place.read("mesh.stl").len(), 84 + 50 * 2 * 39 * 29);
     place.refuses("mesh dem.tif -o mesh.fbx", &["mesh.fbx", ".glb", ".stl"]);
     place.refuses("shade dem.tif -o map.jpg", &["map.jpg", ".png"]);
-    place.refuses("view dem.tif -o x.png --zoom 99", &["zoom = 99", "0.1 to 20"]);
+    place.rejects("view dem.tif -o x.png --zoom 99", &["--zoom", "must be 0.1 to 20"]);
     place.refuses("view dem.tif -o x.png --size 9x9", &["9 × 9", "16 to 16384"]);
     place.works("crop dem.tif -o small.tif --window 1,2,10,10");
     place.refuses("compare dem.tif small.tif -o x.png", &["small.tif", "10 × 10", "40 × 30"]);

@@ -165,7 +165,7 @@ fn the_drainage_area_accumulates_by_the_chosen_method() {
     }
     place.rejects("drain dem.tif -o new --method d16", &["--method", "d16", "d8", "dinf", "mfd"]);
     place.rejects("drain dem.tif -o new --exponent 0.1", &["--exponent", "0.5 to 10"]);
-    place.refuses("drain dem.tif -o new --exponent 2", &["exponent only applies with the method mfd"]);
+    place.refuses("drain dem.tif -o new --exponent 2", &["exponent only applies when method is mfd"]);
     assert_eq!(place.json("out/drain.json")["method"], "mfd");
 }
 
@@ -202,7 +202,10 @@ fn channels_are_cut_where_the_limits_allow() {
     assert!((0..30 * 40).all(|k| (ground.get(k) - cut.get(k) - surface.get(k)).abs() < 1e-3));
     let (none, _) = drained("--breach 0,0");
     assert_eq!(none["breached"]["volume_m3"], 0.0);
-    place.rejects("drain dem.tif -o new --breach -1,5", &["--breach", "-1,5", "two numbers from 0 on, or `unlimited`"]);
+    place.rejects(
+        "drain dem.tif -o new --breach -1,5",
+        &["--breach", "-1,5", "two numbers of 0 or more, or `unlimited`"],
+    );
     assert_eq!(drained("--breach unlimited").0["breached"]["kept"], 0);
     assert!(!place.path("new").exists());
 }
@@ -280,7 +283,7 @@ fn a_model_s_store_holds_what_its_file_does_and_is_a_source_of_others() {
     for (words, says) in [
         ("apply thermal dem.tif -o x.zarr --set talus=900", "talus"),
         ("apply thermo dem.tif -o x.zarr", "thermo"),
-        ("apply glacier dem.tif -o x.zarr", "a model of finite reach"),
+        ("apply glacier dem.tif -o x.zarr", "a model that can run by tiles"),
         ("apply thermal parts.zarr -o parts.zarr", "is also an input"),
         ("apply thermal dem.tif -o x.zarr --type f64", "--type"),
         ("plan apply thermal -o plan2.json", "apply MODEL FILE"),

@@ -373,25 +373,26 @@ fn paths_need_not_be_text() {
 #[test]
 fn messages_are_short_and_name_what_is_allowed() {
     let place = Place::with_dem();
-    place.refuses("view dem.tif -o x.png --exaggeration=0", &["exaggeration = 0: allowed is above 0 to 1000\n"]);
-    place
-        .refuses("view dem.tif -o x.png --exaggeration=1e300", &["exaggeration = 1e300: allowed is above 0 to 1000\n"]);
+    place.rejects("view dem.tif -o x.png --exaggeration=0", &["--exaggeration", "must be 0.000001 to 1000\n"]);
+    place.rejects("view dem.tif -o x.png --exaggeration=1e300", &["--exaggeration", "must be 0.000001 to 1000\n"]);
     for (line, names) in [
         ("drain dem.tif -o d --breach 1", "DEPTH,LENGTH"),
         ("shade dem.tif -o x.png --sun 1,2,3", "AZIMUTH,ALTITUDE"),
-        ("view dem.tif -o x.png --from a", "AZIMUTH,ELEVATION"),
+        ("view dem.tif -o x.png --towards a", "AZIMUTH,PITCH"),
         ("shade dem.tif -o x.png --height 1", "MIN,MAX"),
         ("drain dem.tif -o d --outlet-at 1", "X,Y"),
     ] {
         let said = text(&place.run(line).stderr);
-        assert!(said.contains(&format!("allowed is {names}, two numbers")), "{line}: {said}");
+        assert!(said.contains(&format!("must be {names}, two numbers")), "{line}: {said}");
     }
     place.works("rivers dem.tif -o r --catchment 20000 --quiet");
     let rivers = text(&place.read("r/rivers.geojson")).replace("\"surfaces_m\"", "\"surfaces\"");
     place.write("r/rivers.geojson", rivers);
     let said = text(&place.run("check-rivers r").stderr);
     assert!(
-        said.contains("rivers.geojson: is not a reach") && said.contains("surfaces_m") && said.len() < 300,
+        said.contains("rivers.geojson: is not a GeoJSON file of reaches")
+            && said.contains("surfaces_m")
+            && said.len() < 300,
         "{said}"
     );
     let long = "x".repeat(4000);
@@ -401,7 +402,8 @@ fn messages_are_short_and_name_what_is_allowed() {
         let output = place.command("apply shape dem.tif -o x.tif").env("RAYON_NUM_THREADS", threads).output().unwrap();
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{threads}: {said}");
-        assert!(said.contains(&format!("RAYON_NUM_THREADS = {threads}: allowed is 1 to 1024")), "{said}");
+        let refusal = format!("RAYON_NUM_THREADS = {threads}: must be a whole number from 1 to 1024");
+        assert!(said.contains(&refusal), "{said}");
     }
     for threads in ["", "0", "3", "1024"] {
         let output = place.command("apply shape dem.tif -o x.tif").env("RAYON_NUM_THREADS", threads).output().unwrap();

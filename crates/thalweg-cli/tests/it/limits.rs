@@ -158,10 +158,10 @@ fn rivers_that_cannot_be_are_refused_in_time() {
         (&|r| r["properties"]["beds_m"] = json!([]), &["beds"]),
         (&|r| many(r, 2000, [40.0, -40.0]), &["segments of reaches"]),
         (&|r| many(r, 20_000, [1900.0, -1900.0]), &["in all"]),
-        (&|r| properties(r, "id", json!(1u64 << 40)), &["is not a reach"]),
-        (&|r| properties(r, "run", json!("x".repeat(100_000))), &["is not a reach"]),
-        (&|r| properties(r, "discharge_m3_s", json!(null)), &["is not a reach"]),
-        (&|r| *r = json!(5), &["is not a reach"]),
+        (&|r| properties(r, "id", json!(1u64 << 40)), &["is not a GeoJSON file of reaches"]),
+        (&|r| properties(r, "run", json!("x".repeat(100_000))), &["is not a GeoJSON file of reaches"]),
+        (&|r| properties(r, "discharge_m3_s", json!(null)), &["is not a GeoJSON file of reaches"]),
+        (&|r| *r = json!(5), &["is not a GeoJSON file of reaches"]),
     ];
     for (change, words) in cases {
         let mut broken = document.clone();
@@ -269,9 +269,9 @@ fn every_command_weighs_its_memory() {
         "shade dem.tif -o x.png".to_string(),
         "view w -o x.png".to_string(),
         "compare dem.tif dem.tif -o x.png".to_string(),
-        "mesh dem.tif -o x.glb --texture".to_string(),
+        "mesh dem.tif -o x.glb --texture map".to_string(),
         "mesh dem.tif -o x.stl".to_string(),
-        "normals dem.tif -o x.png --sixteen".to_string(),
+        "normals dem.tif -o x.png --bits 16".to_string(),
         "info dem.tif".to_string(),
         "vary r.toml -o x.png --seeds 2 --cells 300".to_string(),
     ];
@@ -282,11 +282,12 @@ fn every_command_weighs_its_memory() {
         let number = refusal.split(before).nth(1).and_then(|rest| rest.split(' ').next());
         number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no number after `{before}`: {refusal}"))
     };
-    let enough = 205 + ((bytes("needs ") - bytes("room for ")) >> 20);
+    let enough = 205 + ((bytes("threads: ") - bytes("required, ")) >> 20);
     // Below the size of its file the program cannot be loaded at all.
     let loaded = (fs::metadata(env!("CARGO_BIN_EXE_thalweg")).unwrap().len() >> 20) + 1;
     let limits = long::or(vec![150, 204, enough + 1, enough + 13], (loaded..loaded + 670).step_by(24).collect());
     let (mut refused, mut weighed) = (0, 0);
+    let refusals = ["not enough room for ", " does not fit in memory: "];
     for line in &lines {
         for limit in &limits {
             let output = limited(&place, line, *limit);
@@ -295,10 +296,11 @@ fn every_command_weighs_its_memory() {
                 Some(0) => {}
                 Some(1) => {
                     assert!(
-                        message.contains("error: ") && message.contains("there is room for"),
+                        message.contains("error: ") && refusals.iter().any(|words| message.contains(words)),
                         "{line}, {limit} MiB: {message}"
                     );
-                    assert!(message.contains("bytes of memory"), "{line}, {limit} MiB: {message}");
+                    let numbers = message.contains(") required, ") && message.contains(") available");
+                    assert!(numbers && message.contains("bytes of memory"), "{line}, {limit} MiB: {message}");
                     refused += 1;
                     // The threads are the first thing that finds no memory; this counts refusals for the memory of the
                     // work itself.
@@ -341,7 +343,7 @@ fn what_no_machine_holds_is_refused_with_the_numbers() {
     }
     let message = text(&limited(&place, "resample dem.tif -o x.png --cells 65536x49151", 8000).stderr);
     assert!(
-        message.contains("resample to 65536 × 49151 cells needs") && message.contains("there is room for"),
+        message.contains("not enough room for resampling to 65536 × 49151 cells: ") && message.contains(") available"),
         "{message}"
     );
 }

@@ -3,6 +3,7 @@
 mod bad_input;
 mod by_rows;
 mod commands;
+mod declared_once;
 mod drain;
 mod exact;
 mod faults;
@@ -11,6 +12,7 @@ mod kept;
 mod limits;
 #[path = "../../../thalweg/tests/it/long.rs"]
 mod long;
+mod messages;
 mod rivers;
 mod runs;
 mod signals;

@@ -178,7 +178,7 @@ fn while_the_final_files_are_written_there_is_one_whole_world() {
         let (code, said, time) = signalled(&place, number, signals);
         let mut now = world(&place);
         let case = format!("{number}, {signals} signals: {code:?} in {time:?}: {said}");
-        assert_eq!(signals > 1, said.contains("a third Ctrl-C ends at once"), "{case}");
+        assert_eq!(signals > 1, said.contains("a third Ctrl-C ends it at once"), "{case}");
         if is_named {
             assert_eq!(code, Some(0), "{case}");
             assert!(now == new, "{case} {:?}", now.keys());

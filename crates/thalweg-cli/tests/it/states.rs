@@ -181,7 +181,7 @@ fn a_world_for_a_program_is_exported_cell_by_cell() {
     // The exported folder builds the same world again.
     place.works("build for_unreal/recipe.toml --out again --type f64 --quiet");
     assert!(place.read("again/height.tif") == place.read("for_unreal/height.tif"));
-    place.refuses("build rise.toml --for unity --out x", &["--for = unity", "squares"]);
+    place.refuses("build rise.toml --for unity --out x", &["--for = unity", "only square maps"]);
     place.refuses("build rise.toml --for web --out x", &["--for = web", "globe"]);
     place.refuses("build aged --for unreal --out x", &["--for = unreal", "extent"]);
     assert!(!place.path("x").exists());

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output};
 
+use crate::messages::check_message;
+
 /// A temporary folder in which the command runs.
 pub struct Place(tempfile::TempDir);
 
@@ -97,6 +99,7 @@ impl Place {
         assert_eq!(output.status.code(), Some(code), "{line}: {message}");
         assert!(message.starts_with("error: ") && message.matches("error: ").count() == 1, "{line}: {message}");
         assert!(!message.contains("panicked"), "{line}: {message}");
+        check_message(line, &message, self.0.path());
         assert!(output.stdout.is_empty(), "{line}: {}", text(&output.stdout));
         for word in words {
             assert!(message.contains(word), "{line}: `{word}` is missing in: {message}");

@@ -211,12 +211,13 @@ fn too_little_memory_is_refused_with_the_least_that_would_do() {
         text(&output.stderr)
     };
     let said = refused("drain dem.tif -o a.zarr --memory 2M");
-    let least: u64 = said.split(" needs ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
+    let least: u64 =
+        said.split("one tile at a time: ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
     assert!(said.contains("one tile at a time") && !place.path("a.zarr").exists(), "{said}");
     place.works(&format!("drain dem.tif -o a.zarr --memory {least} --quiet"));
     assert!(refused(&format!("drain dem.tif -o b.zarr --memory {}", least - 1)).contains(&least.to_string()));
     place.works("plan dem.tif -o p.json --memory 200M --quiet");
-    assert!(refused("stage p.json look 0 --memory 2M").contains("needs"));
+    assert!(refused("stage p.json look 0 --memory 2M").contains("required"));
     place.works("stage p.json look 0 --memory 200M");
     for wrong in ["0", "-1", "nan", "12", "1.5X", "1e30", ""] {
         assert!(refused(&format!("drain dem.tif -o a.zarr --memory={wrong}")).contains("number of bytes"), "{wrong}");

@@ -45,7 +45,7 @@ fn a_forest_is_drawn_and_stands_on_the_mesh() {
     }
     place.works("mesh out.tif -o bare.glb");
     place.works("mesh out.tif -o few.glb --trees out_trees.csv --max-trees 10 --tree-nodes");
-    place.works("mesh out.tif -o all.glb --trees out_trees.csv --texture --tree-nodes");
+    place.works("mesh out.tif -o all.glb --trees out_trees.csv --texture map --tree-nodes");
     place.works("mesh out.tif -o alike.glb --trees out_trees.csv");
     let nodes = |name: &str| {
         let bytes = place.read(name);

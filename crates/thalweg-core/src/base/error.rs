@@ -16,13 +16,13 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// let error = Grid::new([0, 5], 10.0).unwrap_err();
 /// assert!(matches!(&error, Error::Value { name, .. } if name == "size"));
-/// assert_eq!(error.to_string(), "size = 0 × 5 cells: allowed is 1 × 1 to 4294967296 cells in all");
+/// assert_eq!(error.to_string(), "size = 0 × 5 cells: must be 1 to 4294967296 cells in all");
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A value outside what is allowed.
-    #[error("{} = {}: allowed is {}", format_short(.name), format_short(.value), format_lines(.allowed))]
+    #[error("{} = {}: must be {}", format_short(.name), format_short(.value), format_lines(.allowed))]
     Value {
         /// The parameter, key or option, with its owner (`droplets.inertia`).
         name: String,
@@ -69,7 +69,7 @@ pub enum Error {
         need: String,
     },
     /// A layer that does not fit.
-    #[error("layer `{}`: {}", format_short(.name), format_lines(.problem))]
+    #[error("layer `{}` {}", format_short(.name), format_lines(.problem))]
     Layer {
         /// The layer's name.
         name: String,
@@ -117,7 +117,7 @@ pub enum Error {
     },
     /// A request that exceeds what the machine, or a format, can hold. For example, a grid of 65 536 × 65 536 cells
     /// needs 16 GiB for its ground alone.
-    #[error("{} needs {need}; there is room for {have}", format_line(.what))]
+    #[error("not enough room for {}: {need} required, {have} available", format_line(.what))]
     TooLarge {
         /// What needs the memory or the space.
         what: String,
@@ -137,8 +137,8 @@ pub enum Error {
 fn suggest_known_name(nearest: &Option<String>, known: &[String]) -> String {
     match nearest {
         Some(near) => format!("; did you mean `{near}`?"),
-        None if known.is_empty() => "; none exist".to_string(),
-        None => format!("; known are {}", known.join(", ")),
+        None if known.is_empty() => "; there are none".to_string(),
+        None => format!("; the known names are {}", known.join(", ")),
     }
 }
 
@@ -201,7 +201,7 @@ impl Error {
     pub fn missing_layer(layer: &str, model: &str, meaning: &str) -> Self {
         Self::missing_input(
             format!("layer `{layer}`"),
-            format!("`{model}` needs it ({})", meaning.trim_end_matches('.')),
+            format!("the model `{model}` needs it ({})", meaning.trim_end_matches('.')),
         )
     }
 

@@ -227,8 +227,8 @@ mod tests {
     fn what_does_not_fit_is_refused_with_the_numbers() {
         assert!(check_fits("a", 1 << 30, 1 << 30).is_ok());
         let message = check_fits("a", 3 << 30, 1 << 30).unwrap_err().to_string();
-        let expected =
-            "a needs 3221225472 bytes of memory (3.00 GiB); there is room for 1073741824 bytes of memory (1.00 GiB)";
+        let expected = "not enough room for a: 3221225472 bytes of memory (3.00 GiB) required, 1073741824 bytes of memory \
+             (1.00 GiB) available";
         assert_eq!(message, expected);
         assert!(check_memory("a", 1).is_ok());
     }

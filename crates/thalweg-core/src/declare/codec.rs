@@ -24,7 +24,10 @@ pub trait Row: Sized {
     /// # Errors
     /// Returns the errors of [`Row::unpack`], and an error that names the row if `accept` returns `None` for an item.
     fn read_accepted<T>(name: &str, table: &Table, accept: impl Fn(Self) -> Option<T>) -> Result<Vec<T>> {
-        let no_thing = |row: usize| format!("row {row} of the table is not a {} inside this terrain", Self::ITEM_NAME);
+        let no_thing = |row: usize| {
+            let problem = "its cell is outside the terrain, or a value is out of range";
+            format!("does not have a valid {} in row {row}: {problem}", Self::ITEM_NAME)
+        };
         let things = Self::unpack(name, table)?.enumerate();
         things.map(|(row, thing)| accept(thing?).ok_or_else(|| Error::invalid_layer(name, no_thing(row)))).collect()
     }
@@ -158,7 +161,7 @@ impl StoredValue<f32> for f32 {
 /// Returns an error if the column is missing, has another kind or another length than the first column; `name` is the
 /// table's name in the message.
 pub fn read_column<'a, K: Kind>(name: &str, table: &'a Table, column: &str) -> Result<&'a [K]> {
-    let missing = || Error::invalid_layer(name, format!("is a table that lacks the column `{column}` of {}", K::NAME));
+    let missing = || Error::invalid_layer(name, format!("needs the column `{column}` of {}", K::NAME));
     let values = K::column_values(table, column).ok_or_else(missing)?;
     if values.len() == table.len() {
         return Ok(values);
@@ -166,12 +169,12 @@ pub fn read_column<'a, K: Kind>(name: &str, table: &'a Table, column: &str) -> R
     // A table's number of rows is that of its first column, so the message names it.
     let first = table.columns.first().map_or("", |(first, _, _)| first);
     let lengths = format!("{} values, `{first}` has {}", values.len(), table.len());
-    Err(Error::invalid_layer(name, format!("is a table whose columns differ in length: `{column}` has {lengths}")))
+    Err(Error::invalid_layer(name, format!("has columns of different lengths: `{column}` has {lengths}")))
 }
 
 /// Makes the error for a column value that is out of range for the item's field.
 pub fn stored_value_error(name: &str, column: &str, row: usize, value: impl std::fmt::Display) -> Error {
-    Error::invalid_layer(name, format!("holds {value} in row {row} of its column `{column}`, which is out of range"))
+    Error::invalid_layer(name, format!("contains {value} in row {row} of its column `{column}`, which is out of range"))
 }
 
 #[cfg(test)]
@@ -245,9 +248,9 @@ mod tests {
             values[5] = value;
             read(&wrong).unwrap_err()
         };
-        assert!(wrong(3, 1 << 40).contains("holds 1099511627776 in row 5 of its column `load`"));
+        assert!(wrong(3, 1 << 40).contains("contains 1099511627776 in row 5 of its column `load`"));
         assert!(wrong(0, -1).contains("`number`"));
-        assert!(wrong(1, 4).contains("row 5 of the table is not a thing inside this terrain"));
+        assert!(wrong(1, 4).contains("does not have a valid thing in row 5: its cell is outside the terrain"));
         assert!(wrong(2, i64::MIN).contains("row 5"));
     }
 }

@@ -195,7 +195,7 @@ pub struct Text;
 
 impl Form<String> for Text {
     fn read(&self, name: &str, value: &toml::Value) -> Result<String> {
-        value.as_str().map(String::from).ok_or_else(|| Error::invalid_value(name, value, "text in quotes"))
+        value.as_str().map(String::from).ok_or_else(|| Error::invalid_value(name, value, "a string in quotes"))
     }
 
     fn write(&self, text: &String) -> Option<String> {

@@ -6,3 +6,4 @@ mod defaults;
 pub mod keys;
 pub mod operation;
 pub mod params;
+pub mod schema;

@@ -27,6 +27,15 @@ pub enum OptionKind {
         /// The greatest accepted value, in the option's unit.
         max: f64,
     },
+    /// A real number between `min` and `max`, both included, or a word.
+    NumberOr {
+        /// The least accepted value, in the option's unit.
+        min: f64,
+        /// The greatest accepted value, in the option's unit.
+        max: f64,
+        /// The word.
+        word: &'static str,
+    },
     /// A whole number between `min` and `max`, both included.
     Count {
         /// The least accepted value.
@@ -118,6 +127,8 @@ pub struct OptionSpec {
     pub default: Json,
     /// The forms of the operation in which the option has an effect.
     pub forms: &'static [WorkForm],
+    /// The option without which this one has no effect.
+    pub needs: Option<&'static str>,
 }
 
 impl OptionSpec {
@@ -151,7 +162,10 @@ impl OptionSpec {
     pub fn value_name(&self) -> String {
         match self.kind {
             OptionKind::Switch => String::new(),
-            OptionKind::Number { .. } | OptionKind::Count { .. } | OptionKind::OneOf(_) => match self.unit {
+            OptionKind::Number { .. }
+            | OptionKind::NumberOr { .. }
+            | OptionKind::Count { .. }
+            | OptionKind::OneOf(_) => match self.unit {
                 "1" => "N".to_string(),
                 "m²" => "AREA".to_string(),
                 "km²" => "KM2".to_string(),
@@ -170,16 +184,21 @@ impl OptionSpec {
         }
     }
 
-    /// Describes one accepted value in code or JSON, for the end of the sentence "allowed is".
+    /// Describes one accepted value in code or JSON, for the end of the sentence "must be".
     pub fn describe_allowed(&self) -> String {
         match self.kind {
             OptionKind::Switch => "true or false".to_string(),
             OptionKind::Number { min, max } => {
                 format!("{} to {}{}", ReadableNumber(min), ReadableNumber(max), self.after_number())
             }
+            OptionKind::NumberOr { min, max, word } => {
+                format!("{} to {}{}, or {word}", ReadableNumber(min), ReadableNumber(max), self.after_number())
+            }
             // A limit of 2³² − 1 or more stands for no limit.
-            OptionKind::Count { min, max } if max >= u64::from(u32::MAX) => format!("{min} and more, whole"),
-            OptionKind::Count { min, max } if self.unit == "1" => format!("{min} to {max}, whole"),
+            OptionKind::Count { min, max } if max >= u64::from(u32::MAX) => {
+                format!("a whole number of {min}{} or more", self.after_number())
+            }
+            OptionKind::Count { min, max } if self.unit == "1" => format!("a whole number from {min} to {max}"),
             OptionKind::Count { min, max } => format!("{min} to {max}{}", self.after_number()),
             OptionKind::OneOf(numbers) => {
                 let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
@@ -189,49 +208,65 @@ impl OptionSpec {
                 let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
                 format!("one of {}", words.join(", "))
             }
-            OptionKind::Cell => "[row, column], two whole numbers from 0".to_string(),
+            OptionKind::Cell => "[row, column], two whole numbers of 0 or more".to_string(),
             OptionKind::Numbers(names) => format!("[{}], {} numbers", names.join(", "), count_word(names.len())),
-            OptionKind::Size => "[rows, columns] or one number for both, whole numbers from 1".to_string(),
+            OptionKind::Size => "[rows, columns] or one number for both, whole numbers of 1 or more".to_string(),
             OptionKind::Span { min, max } => {
-                format!("a whole number of {min} to {max}, or [first, last] in rising order")
+                format!("a whole number from {min} to {max}, or [first, last] in rising order")
             }
             OptionKind::Tiles => {
-                "a number of tiles, [rows, columns] of tiles, or a text such as 8x4 or 1009px".to_string()
+                "a number of tiles, [rows, columns] of tiles, or a string such as 8x4 or 1009px".to_string()
             }
             OptionKind::Limits(names) => {
-                format!("[{}], two numbers from 0 on, or true for no limits", names.join(", "))
+                format!("[{}], two numbers of 0 or more, or true for no limits", names.join(", "))
             }
             OptionKind::Path => "a path".to_string(),
-            OptionKind::Text => "a text".to_string(),
+            OptionKind::Text => "a string".to_string(),
         }
     }
 
-    /// Describes one accepted value as it is typed on a command line, for the end of the sentence "allowed is".
+    /// Describes one accepted value as it is typed on a command line, for the end of the sentence "must be".
     pub fn allowed_text(&self) -> String {
         match (self.kind, self.unit) {
             (OptionKind::Number { .. }, "m²" | "km²") => {
                 format!("an area of {}, such as 0.5km2", self.describe_allowed().replace('²', "2"))
             }
-            (OptionKind::Count { .. }, "B") => {
-                format!("a number of bytes of {}, such as 500M or 2.5G", self.describe_allowed())
+            (OptionKind::Count { min, max }, "B") if max >= u64::from(u32::MAX) => {
+                format!("{min} bytes or more, such as 500M or 2.5G")
             }
-            (OptionKind::Cell, _) => "ROW,COL, two whole numbers from 0".to_string(),
+            (OptionKind::Count { .. }, "B") => format!("{}, such as 500M or 2.5G", self.describe_allowed()),
+            (OptionKind::Cell, _) => "ROW,COL, two whole numbers of 0 or more".to_string(),
             (OptionKind::Numbers(names), _) => {
                 format!("{}, {} numbers", names.join(",").to_uppercase(), count_word(names.len()))
             }
-            (OptionKind::Size, _) => "COLSxROWS or one number for both, whole numbers from 1".to_string(),
+            (OptionKind::Size, _) => "COLSxROWS or one number for both, whole numbers of 1 or more".to_string(),
             (OptionKind::Span { min, max }, _) => {
                 format!(
-                    "a whole number of {min} to {max}, or the first and the last in rising order such as {min}-{max}"
+                    "a whole number from {min} to {max}, or the first and the last in rising order such as {min}-{max}"
                 )
             }
             (OptionKind::Tiles, _) => {
                 "N, COLSxROWS (numbers of tiles), or a tile's side in samples such as 1009px".to_string()
             }
             (OptionKind::Limits(names), _) => {
-                format!("{}, two numbers from 0 on, or `unlimited`", names.join(",").to_uppercase())
+                format!("{}, two numbers of 0 or more, or `unlimited`", names.join(",").to_uppercase())
             }
             _ => self.describe_allowed(),
+        }
+    }
+
+    /// Returns a value, for a list one of its items, as it is typed on a command line. For example, a size is `60x40`.
+    pub fn format_typed(&self, value: &Json) -> String {
+        let numbers = value.as_array().map(|numbers| numbers.iter().map(format_value).collect::<Vec<_>>());
+        match (self.kind, numbers) {
+            (OptionKind::Size, Some(mut numbers)) => {
+                // A command line has the columns first, JSON the rows.
+                numbers.reverse();
+                numbers.join("x")
+            }
+            (OptionKind::Span { .. }, Some(numbers)) => numbers.join("-"),
+            (_, Some(numbers)) => numbers.join(","),
+            (_, None) => format_value(value),
         }
     }
 
@@ -264,11 +299,14 @@ impl OptionSpec {
     /// `M`, `G` and `T`, each 1024 times the one before.
     ///
     /// # Errors
-    /// Returns the sentence "allowed is …" if the text is not such a value, or out of range.
+    /// Returns the sentence "must be …" if the text is not such a value, or out of range.
     pub fn parse_text(&self, text: &str) -> Result<Json, String> {
         let parsed = match self.kind {
             OptionKind::Switch => text.parse().ok().map(Json::Bool),
-            OptionKind::Number { .. } => number_with_unit(text, self.unit).map(|x| json!(x)),
+            OptionKind::NumberOr { word, .. } if text.trim() == word => Some(json!(word)),
+            OptionKind::Number { .. } | OptionKind::NumberOr { .. } => {
+                number_with_unit(text, self.unit).map(|x| json!(x))
+            }
             OptionKind::Count { .. } if self.unit == "B" => {
                 // The cast is safe: 10¹⁸ is below 2⁶⁴.
                 number_with_unit(text, "B").filter(|bytes| (0.0..1e18).contains(bytes)).map(|bytes| json!(bytes as u64))
@@ -282,7 +320,7 @@ impl OptionSpec {
             // A command line has the columns first, JSON the rows.
             OptionKind::Size => parse_numbers::<usize>(text, &['x', 'X']).map(repeat_single_number).map(reverse_list),
         };
-        parsed.filter(|value| self.is_accepted(value)).ok_or_else(|| format!("allowed is {}", self.allowed_text()))
+        parsed.filter(|value| self.is_accepted(value)).ok_or_else(|| format!("must be {}", self.allowed_text()))
     }
 
     /// Checks a value of the option as JSON, for a list the whole list.
@@ -301,7 +339,7 @@ impl OptionSpec {
                 Some(value) => wrong(value, self.describe_allowed()),
                 None => Ok(()),
             },
-            (Arity::List, value) => wrong(value, format!("a list; each item is {}", self.describe_allowed())),
+            (Arity::List, value) => wrong(value, format!("a list; each item must be {}", self.describe_allowed())),
             (_, value) if self.is_accepted(value) => Ok(()),
             (_, value) => wrong(value, self.describe_allowed()),
         }
@@ -315,6 +353,9 @@ impl OptionSpec {
         match self.kind {
             OptionKind::Switch => value.is_boolean(),
             OptionKind::Number { min, max } => value.as_f64().is_some_and(|x| (min..=max).contains(&x)),
+            OptionKind::NumberOr { min, max, word } => {
+                value == word || value.as_f64().is_some_and(|x| (min..=max).contains(&x))
+            }
             OptionKind::Count { min, max } => value.as_u64().is_some_and(|n| (min..=max).contains(&n)),
             OptionKind::OneOf(numbers) => value.as_u64().is_some_and(|n| numbers.contains(&n)),
             OptionKind::Choice(words) => words.iter().any(|(word, _)| value.as_str() == Some(*word)),
@@ -555,7 +596,7 @@ impl<T: OptionType> OptionType for Vec<T> {
 /// assert_eq!((flood.area, flood.get("area")), (Some(2e6), Some(json!(2e6))));
 ///
 /// let error = flood.set("depth", &json!(200)).unwrap_err();
-/// assert_eq!(error.to_string(), "depth = 200 m: allowed is 0 to 100 m");
+/// assert_eq!(error.to_string(), "depth = 200 m: must be 0 to 100 m");
 ///
 /// flood.skip_outline = true;
 /// let error = flood.check_form(WorkForm::Folder, |option| format!("--{}", option.command_flag())).unwrap_err();
@@ -602,8 +643,8 @@ pub trait Operation {
         self.changed_options().iter().try_for_each(|(option, value)| option.check_value(value))
     }
 
-    /// Checks that each option that differs from its default has an effect in this form of the operation.
-    /// `name_option` returns the name of an option as the user wrote it.
+    /// Checks that each option that differs from its default has an effect in this form of the operation and together
+    /// with the other options. `name_option` returns the name of an option as the user wrote it.
     ///
     /// # Errors
     /// Returns [`Error::Conflict`] for the first option that has no effect; the message states when it has one.
@@ -611,14 +652,21 @@ pub trait Operation {
     where
         Self: Sized,
     {
-        let Some((option, _)) = self.changed_options().into_iter().find(|(option, _)| !option.forms.contains(&form))
-        else {
+        let changed = self.changed_options();
+        let is_changed = |name: &str| changed.iter().any(|(option, _)| option.name == name);
+        for (option, _) in &changed {
+            if let Some(needed) = option.needs.filter(|needed| !is_changed(needed)) {
+                let needed = name_option(find_option(&self.declared(), needed)?);
+                return Err(Error::conflict(name_option(option), format!("only applies together with {needed}")));
+            }
+        }
+        let Some((option, _)) = changed.iter().find(|(option, _)| !option.forms.contains(&form)) else {
             return Ok(());
         };
         // A user who writes files cannot choose arrays instead.
         let elsewhere = option.forms.iter().filter(|other| form == WorkForm::Arrays || **other != WorkForm::Arrays);
         let when: Vec<&str> = elsewhere.map(|form| form.applies_when()).collect();
-        Err(Error::conflict(name_option(&option), format!("only applies when {}", when.join(", or "))))
+        Err(Error::conflict(name_option(option), format!("only applies when {}", when.join(", or "))))
     }
 }
 
@@ -652,13 +700,15 @@ pub fn read_option<T: OptionType>(option: &OptionSpec, value: &Json) -> Result<T
 /// Declares the options of an operation in one place.
 ///
 /// The comment above the struct is the page of the operation: a sentence, then paragraphs. The name of the struct is
-/// followed by that of the operation, and by traits to derive in addition. Each option has a type, a
-/// default, the range `within` which its values are allowed (`..` for types without a range), and a unit (`1` for none).
-/// These may follow:
+/// followed by that of the operation, by traits to derive in addition, by an attribute of serde, and by groups of
+/// options that several operations share: `with(look: LookOptions)` adds a field `look`, whose struct is declared by this macro, too. The options of
+/// groups come first. Each option has a type, a default, the range `within` which its values are allowed (`..` for
+/// types without a range), and a unit (`1` for none). These may follow:
 ///
 /// - `flag "…"`: the flag of the command, if it is not the name with hyphens;
 /// - `alias "…"`: a name of earlier versions that is still accepted;
-/// - `only …`: the [forms](crate::declare::operation::WorkForm) in which the option has an effect; without it, all.
+/// - `only …`: the [forms](crate::declare::operation::WorkForm) in which the option has an effect; without it, all;
+/// - `needs …`: another option without which this one has no effect.
 ///
 /// # Examples
 /// ```
@@ -682,22 +732,26 @@ pub fn read_option<T: OptionType>(option: &OptionSpec, value: &Json) -> Result<T
 macro_rules! operation {
     (
         $(#[doc = $page:literal])+
-        pub struct $type:ident, $operation:literal $(, derive($($derive:ident),+))? {
+        pub struct $type:ident, $operation:literal
+        $(, derive($($derive:ident),+))? $(, serde($serde:ident))? $(, with($($group:ident: $group_type:ty),+))? {
             $( $(#[doc = $meaning:literal])+
                $name:ident : $kind:ty = $default:expr, within $within:expr, unit $unit:literal
-               $(, flag $flag:literal)? $(, alias $alias:literal)? $(, only $($form:ident)+)?; )*
+               $(, flag $flag:literal)? $(, alias $alias:literal)? $(, only $($form:ident)+)?
+               $(, needs $needed:ident)?; )*
         }
     ) => {
         #[doc = concat!("The options of the operation `", $operation, "`.\n")]
         $(#[doc = $page])+
         #[derive(Debug, Clone, PartialEq $(, $($derive),+)?)]
+        $(#[serde($serde)])?
         pub struct $type {
+            $($( #[doc = concat!("A group of options: [`", stringify!($group_type), "`].")] pub $group: $group_type, )+)?
             $( $(#[doc = $meaning])+ #[doc = $crate::operation!(@unit $unit)] pub $name: $kind, )*
         }
 
         impl Default for $type {
             fn default() -> Self {
-                Self { $( $name: $default, )* }
+                Self { $($( $group: Default::default(), )+)? $( $name: $default, )* }
             }
         }
 
@@ -711,7 +765,9 @@ macro_rules! operation {
             fn declared(&self) -> Vec<$crate::declare::operation::OptionSpec> {
                 use $crate::declare::operation::{OptionSpec, OptionType, WorkForm};
                 let defaults = Self::default();
-                vec![ $( OptionSpec {
+                let groups: Vec<Vec<OptionSpec>> =
+                    vec![ $($( $crate::declare::operation::Operation::declared(&defaults.$group), )+)? ];
+                let own = vec![ $( OptionSpec {
                     name: stringify!($name),
                     flag: [$(Some($flag),)? None][0],
                     alias: [$(Some($alias),)? None][0],
@@ -721,9 +777,14 @@ macro_rules! operation {
                     arity: <$kind as OptionType>::ARITY,
                     default: OptionType::to_json(&defaults.$name),
                     forms: [$(&[$(WorkForm::$form),+] as &[WorkForm],)? &WorkForm::ALL][0],
-                }, )* ]
+                    needs: [$(Some(stringify!($needed)),)? None][0],
+                }, )* ];
+                groups.into_iter().flatten().chain(own).collect()
             }
             fn get(&self, name: &str) -> Option<$crate::declare::operation::Json> {
+                $($( if let Some(value) = $crate::declare::operation::Operation::get(&self.$group, name) {
+                    return Some(value);
+                } )+)?
                 match name {
                     $( stringify!($name) => Some($crate::declare::operation::OptionType::to_json(&self.$name)), )*
                     _ => None,
@@ -732,6 +793,9 @@ macro_rules! operation {
             fn set(&mut self, name: &str, value: &$crate::declare::operation::Json) -> $crate::base::error::Result<()> {
                 let declared = $crate::declare::operation::Operation::declared(self);
                 let option = $crate::declare::operation::find_option(&declared, name)?;
+                $($( if $crate::declare::operation::Operation::get(&self.$group, option.name).is_some() {
+                    return $crate::declare::operation::Operation::set(&mut self.$group, option.name, value);
+                } )+)?
                 match option.name {
                     $( stringify!($name) => self.$name = $crate::declare::operation::read_option(option, value)?, )*
                     // Unreachable, because the option was found above.
@@ -789,6 +853,61 @@ mod tests {
         }
     }
 
+    operation! {
+        /// A group of options.
+        pub struct LightOptions, "light" {
+            /// The sun.
+            sun: [f64; 2] = [315.0, 45.0], within &["azimuth", "altitude"], unit "°";
+            /// Casts shadows.
+            shadows: bool = false, within .., unit "1";
+        }
+    }
+
+    operation! {
+        /// An operation with a group.
+        pub struct DrawOptions, "draw", with(light: LightOptions) {
+            /// A size.
+            size: Size = [40, 60], within .., unit "pixels";
+            /// The softness of shadows.
+            blur: Option<f64> = None, within 0.0..=10.0, unit "1", only Folder, needs shadows;
+        }
+    }
+
+    #[test]
+    fn a_group_adds_its_options() {
+        let mut draw = DrawOptions::default();
+        let names: Vec<&str> = draw.declared().iter().map(|option| option.name).collect();
+        assert_eq!(names, ["sun", "shadows", "size", "blur"]);
+        draw.set("sun", &json!([10, 20])).unwrap();
+        draw.set("size", &json!(8)).unwrap();
+        assert_eq!((draw.light.sun, draw.get("sun"), draw.size), ([10.0, 20.0], Some(json!([10.0, 20.0])), [8, 8]));
+        assert!(draw.set("sun", &json!([10])).unwrap_err().to_string().starts_with("sun = [10]: must be"));
+        assert!(draw.set("sn", &json!(1)).unwrap_err().to_string().contains("did you mean `sun`"));
+        let changed: Vec<&str> = draw.changed_options().iter().map(|(option, _)| option.name).collect();
+        assert_eq!(changed, ["sun", "size"]);
+    }
+
+    #[test]
+    fn an_option_that_needs_another_is_refused_without_it() {
+        let mut draw = DrawOptions { blur: Some(2.0), ..DrawOptions::default() };
+        let typed = |option: &OptionSpec| format!("--{}", option.command_flag());
+        let refused = draw.check_form(WorkForm::Folder, typed).unwrap_err().to_string();
+        assert_eq!(refused, "--blur only applies together with --shadows");
+        draw.light.shadows = true;
+        assert!(draw.check_form(WorkForm::Folder, typed).is_ok());
+        assert!(draw.check_form(WorkForm::Arrays, typed).unwrap_err().to_string().contains("the output is a folder"));
+    }
+
+    #[test]
+    fn a_default_is_shown_as_it_is_typed() {
+        let declared = DrawOptions::default().declared();
+        let typed: Vec<String> = declared.iter().map(|option| option.format_typed(&option.default)).collect();
+        assert_eq!(typed, ["315,45", "false", "60x40", "null"]);
+        // What is shown is accepted.
+        assert_eq!(declared[2].parse_text("60x40"), Ok(json!([40, 60])));
+        assert_eq!(declared[0].parse_text("315,45"), Ok(json!([315.0, 45.0])));
+    }
+
     #[derive(Debug, Clone, PartialEq)]
     pub struct Division(String);
 
@@ -814,16 +933,16 @@ mod tests {
         let parsed = |name: &str, text: &str| option(name).parse_text(text);
         assert_eq!(parsed("area", "0.25km2"), Ok(json!(250_000.0)));
         assert_eq!(parsed("area", "250 m2"), Ok(json!(250.0)));
-        assert_eq!(parsed("area", "-1").unwrap_err(), "allowed is an area of 0 to 1e15 m2, such as 0.5km2");
+        assert_eq!(parsed("area", "-1").unwrap_err(), "must be an area of 0 to 1e15 m2, such as 0.5km2");
         assert!(parsed("area", "2e9km2").is_err() && parsed("area", "1e9km2").is_ok());
         assert_eq!(parsed("memory", "2.5GiB"), Ok(json!(2_684_354_560u64)));
         assert_eq!(parsed("memory", "500M"), Ok(json!(524_288_000u64)));
         assert!(parsed("memory", "12").unwrap_err().contains("such as 500M"));
         assert_eq!(parsed("cells", "3, 4"), Ok(json!([3, 4])));
-        assert_eq!(parsed("cells", "3,-4").unwrap_err(), "allowed is ROW,COL, two whole numbers from 0");
+        assert_eq!(parsed("cells", "3,-4").unwrap_err(), "must be ROW,COL, two whole numbers of 0 or more");
         assert_eq!(parsed("point", "-3,4.5"), Ok(json!([-3.0, 4.5])));
         assert!(parsed("point", "inf,0").is_err() && parsed("point", "1").is_err());
-        assert_eq!(parsed("routing", "all").unwrap_err(), "allowed is one of single, multiple");
+        assert_eq!(parsed("routing", "all").unwrap_err(), "must be one of single, multiple");
         for (text, value) in [("8", json!("8")), ("8x4", json!("8x4")), ("1009px", json!("1009px"))] {
             assert_eq!(parsed("tiles", text), Ok(value));
         }
@@ -868,20 +987,20 @@ mod tests {
     fn wrong_values_are_refused_and_change_nothing() {
         let mut trial = TrialOptions::default();
         let mut refused = |name: &str, value: Json| trial.set(name, &value).unwrap_err().to_string();
-        assert_eq!(refused("steps", json!(11)), "steps = 11: allowed is 1 to 10, whole");
-        assert_eq!(refused("steps", json!(1.5)), "steps = 1.5: allowed is 1 to 10, whole");
-        assert_eq!(refused("area", json!(-1)), "area = -1 m²: allowed is 0 to 1e15 m²");
+        assert_eq!(refused("steps", json!(11)), "steps = 11: must be a whole number from 1 to 10");
+        assert_eq!(refused("steps", json!(1.5)), "steps = 1.5: must be a whole number from 1 to 10");
+        assert_eq!(refused("area", json!(-1)), "area = -1 m²: must be 0 to 1e15 m²");
         assert_eq!(
             refused("cells", json!([[1, 2], [3]])),
-            "cells = [3]: allowed is [row, column], two whole numbers from 0"
+            "cells = [3]: must be [row, column], two whole numbers of 0 or more"
         );
-        assert!(refused("cells", json!(3)).starts_with("cells = 3: allowed is a list"));
+        assert!(refused("cells", json!(3)).starts_with("cells = 3: must be a list"));
         assert_eq!(refused("stps", json!(3)), "unknown option `stps`; did you mean `steps`?");
         assert_eq!(trial, TrialOptions::default());
         let set = TrialOptions { area: Some(f64::NAN), ..trial.clone() };
-        assert_eq!(set.check_ranges().unwrap_err().to_string(), "area = NaN: allowed is 0 to 1e15 m²");
+        assert_eq!(set.check_ranges().unwrap_err().to_string(), "area = NaN: must be 0 to 1e15 m²");
         let error = TrialOptions { area: Some(-1.0), ..trial }.check_ranges().unwrap_err();
-        assert_eq!(error.to_string(), "area = -1 m²: allowed is 0 to 1e15 m²");
+        assert_eq!(error.to_string(), "area = -1 m²: must be 0 to 1e15 m²");
     }
 
     #[test]

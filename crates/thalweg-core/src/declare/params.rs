@@ -40,8 +40,8 @@ impl fmt::Display for ParamKind {
         match self {
             Self::Number { min, max } => write!(f, "{min} to {max}"),
             // The largest number stands for no limit.
-            Self::Count { min, max: u32::MAX } => write!(f, "{min} and more, whole"),
-            Self::Count { min, max } => write!(f, "{min} to {max}, whole"),
+            Self::Count { min, max: u32::MAX } => write!(f, "a whole number of {min} or more"),
+            Self::Count { min, max } => write!(f, "a whole number from {min} to {max}"),
             Self::Switch => write!(f, "true or false"),
             Self::Choice(words) => {
                 let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
@@ -285,7 +285,7 @@ impl Param {
 /// assert_eq!((lift.rate, lift.get("rate")), (2.0, Some(Value::Number(2.0))));
 ///
 /// let error = lift.set("lift", "rate", &Written::Number(99.0)).unwrap_err();
-/// assert!(error.to_string().contains("allowed is 0 to 10"));
+/// assert!(error.to_string().contains("must be 0 to 10"));
 /// let error = lift.set("lift", "rte", &Written::Number(2.0)).unwrap_err();
 /// assert!(error.to_string().contains("did you mean `rate`?"));
 /// # Ok::<(), thalweg_core::Error>(())

@@ -415,8 +415,10 @@ impl<T: CellIndex> CellRect<T> {
             return Ok(());
         }
         let Self { start, end } = within;
-        let allowed =
-            format!("1 cell or more of rows {} to {}, columns {} to {}", start.row, end.row, start.col, end.col);
+        let allowed = format!(
+            "one cell or more, all within rows {} to {}, columns {} to {}",
+            start.row, end.row, start.col, end.col
+        );
         Err(Error::invalid_value(name, self.describe(), allowed))
     }
 

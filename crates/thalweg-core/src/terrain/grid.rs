@@ -229,7 +229,7 @@ impl Grid {
             return Err(Error::invalid_value(
                 "size",
                 format!("{} × {} cells", size[0], size[1]),
-                format!("1 × 1 to {MAX_CELLS} cells in all"),
+                format!("1 to {MAX_CELLS} cells in all"),
             ));
         }
         Self::new_windowed(size, cell)
@@ -248,7 +248,7 @@ impl Grid {
             return Err(Error::invalid_value(
                 "size",
                 format!("{} × {} cells", size[0], size[1]),
-                "1 × 1 to 2^62 cells in all",
+                "1 to 2^62 cells in all",
             ));
         }
         // NaN fails the comparison.
@@ -282,13 +282,13 @@ impl Grid {
             // A margin of at most (world − 1)/2 on both sides leaves at least one cell of map. The numbers may be
             // forged, so nothing here may overflow.
             let margin = self.first[axis].checked_neg().filter(|margin| (0..=(world - 1) / 2).contains(margin));
-            let allowed = || format!("a margin of 0 to {} cells around the map", (world - 1) / 2);
+            let allowed = || format!("-{} to 0, the negative of the margin in cells", (world - 1) / 2);
             margin.ok_or_else(|| Error::invalid_value("first", self.first[axis], allowed()))?;
             // The window's position is counted from the world's first cell, which a margin puts before 0.
             let first = self.origin[axis].saturating_sub(self.first[axis]);
             if self.is_looped(axis) && self.world[axis] < Topology::MIN_LOOPED_CELLS {
                 let line = ["rows", "columns"][axis];
-                let allowed = format!("{} or more if they are looped", Topology::MIN_LOOPED_CELLS);
+                let allowed = format!("{} or more, because the edges are looped", Topology::MIN_LOOPED_CELLS);
                 return Err(Error::invalid_value(line, self.world[axis], allowed));
             }
             // A window of a whole looped axis may begin anywhere; any other window must end inside the world.

@@ -56,7 +56,7 @@ impl Height {
     /// assert_eq!(Height::from_metres(0.1)?, Height(6554));
     ///
     /// let error = Height::from_metres(17_000.0).unwrap_err();
-    /// assert_eq!(error.to_string(), "height = 17000 m: allowed is -16000 to 16000 m");
+    /// assert_eq!(error.to_string(), "height = 17000 m: must be -16000 to 16000 m");
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub fn from_metres(metres: f64) -> Result<Self> {

@@ -234,10 +234,10 @@ impl Terrain {
     pub fn from_metres(grid: Grid, metres: &[f32]) -> Result<Self> {
         if metres.len() != grid.len() || metres.iter().all(|m| m.is_nan()) {
             let (count, [rows, cols]) = (metres.iter().filter(|m| !m.is_nan()).count(), grid.size);
-            let allowed = format!("{rows} × {cols} numbers, not all of them NaN");
+            let allowed = format!("{rows} × {cols} numbers, at least one of them not NaN");
             return Err(Error::invalid_value(
                 GROUND.name,
-                format!("{} numbers, {count} of them not NaN", metres.len()),
+                format!("{} numbers, of which {count} are not NaN", metres.len()),
                 allowed,
             ));
         }
@@ -309,7 +309,8 @@ impl Terrain {
         if !known {
             // A cell without data gets the lowest height, so that it is never above its neighbours.
             let lowest = ground.as_slice().iter().copied().filter(|height| *height != NONE).min();
-            let lowest = lowest.ok_or_else(|| Error::invalid_value(GROUND.name, "only NaN", "at least one height"))?;
+            let allowed = "a terrain with at least one height";
+            let lowest = lowest.ok_or_else(|| Error::invalid_value(GROUND.name, "NaN in every cell", allowed))?;
             nodata = Some(ground.map(|height| *height == NONE));
             ground.par_rows_mut().for_each(|(_, row)| {
                 row.iter_mut().filter(|height| **height == NONE).for_each(|height| *height = lowest);
@@ -441,7 +442,7 @@ impl Terrain {
         let (i, j) = (k / self.grid.cols(), k % self.grid.cols());
         Err(Error::invalid_layer(
             spec.name,
-            format!("holds {} m at row {i}, column {j}; allowed is 0 or more", depths[k]),
+            format!("contains {} m at row {i}, column {j}; a depth must be a finite number of 0 or more", depths[k]),
         ))
     }
 

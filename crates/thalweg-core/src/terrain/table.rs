@@ -109,7 +109,7 @@ impl Table {
     #[must_use]
     pub fn with_column(mut self, name: &str, unit: &str, values: Column) -> Self {
         self.columns.push((name.into(), unit.into(), values));
-        assert!(self.is_even(), "columns of a table are of one length: {}", self.describe_columns());
+        assert!(self.is_even(), "the columns of a table must have the same length: {}", self.describe_columns());
         self
     }
 
@@ -200,7 +200,7 @@ impl Table {
         });
         // All columns are matched before one is extended, so that an error leaves the table as it was.
         let Some(theirs) = theirs.collect::<Option<Vec<_>>>().filter(|_| is_even) else {
-            let allowed = format!("{}, and each column as long as the others", self.describe_columns());
+            let allowed = format!("{}, all columns of the same length", self.describe_columns());
             return Err(Error::invalid_value("columns of a table", other.describe_columns(), allowed));
         };
         for ((_, _, mine), theirs) in self.columns.iter_mut().zip(theirs) {
@@ -216,8 +216,8 @@ impl Table {
     /// Describes the columns for messages.
     fn describe_columns(&self) -> String {
         let columns = self.columns.iter().map(|(name, _, values)| match values {
-            Column::Int(values) => format!("{name} ({} whole)", values.len()),
-            Column::Float(values) => format!("{name} ({} real)", values.len()),
+            Column::Int(values) => format!("{name} ({} whole numbers)", values.len()),
+            Column::Float(values) => format!("{name} ({} real numbers)", values.len()),
         });
         columns.collect::<Vec<_>>().join(", ")
     }
@@ -265,12 +265,12 @@ mod tests {
         for wrong in [short, other, Table::from_cells([[0, 0]]), Table::default()] {
             let before = all.clone();
             let message = all.append_rows(&wrong).unwrap_err().to_string();
-            assert!(message.contains("rate (5 real)") && all == before, "{message}");
+            assert!(message.contains("rate (5 real numbers)") && all == before, "{message}");
         }
     }
 
     #[test]
-    #[should_panic(expected = "of one length: row (2 whole), column (2 whole), rate (1 real)")]
+    #[should_panic(expected = "same length: row (2 whole numbers), column (2 whole numbers), rate (1 real numbers)")]
     fn a_column_of_another_length_is_refused() {
         let _ = Table::from_cells([[0, 0], [1, 1]]).with_column("rate", "m³/s", Column::Float(vec![0.5]));
     }

@@ -46,7 +46,7 @@ impl TileGrid {
         }
         if !(1..=Self::MAX_TILE_SIZE).contains(&tile_size) {
             let allowed = format!("1 to {} cells", Self::MAX_TILE_SIZE);
-            return Err(Error::invalid_value("side of a tile", format!("{tile_size} cells"), allowed));
+            return Err(Error::invalid_value("tile side", format!("{tile_size} cells"), allowed));
         }
         Ok(Self { size, tile_size })
     }
@@ -126,7 +126,11 @@ impl TileGrid {
     /// Returns an error if there are fewer or more.
     pub fn check_count(&self, summaries: usize) -> Result<()> {
         let count = self.tile_count();
-        if summaries == count { Ok(()) } else { Err(Error::invalid_value("summaries", summaries, format!("{count}"))) }
+        if summaries == count {
+            Ok(())
+        } else {
+            Err(Error::invalid_value("number of summaries", summaries, format!("{count}")))
+        }
     }
 
     /// Returns the number of cells on the rims of all tiles.

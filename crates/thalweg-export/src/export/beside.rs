@@ -62,7 +62,7 @@ pub(super) fn write_lines(path: FilePath, collections: &[PathBuf], epsg: Option<
         let text = fs::read(source).map_err(Error::io(source, "read"))?;
         let found = serde_json::from_slice(&text).map_err(|error| Error::invalid_file(source, error.to_string()))?;
         let name = source.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        file.add_layer(&name, &found).map_err(|error| Error::invalid_file(source, error.to_string()))?;
+        file.add_layer(&name, &found)?;
     }
     file.save()
 }

@@ -194,7 +194,7 @@ pub(super) fn write_heights(
 pub(super) fn write_picture(path: &FilePath, samples: Samples, cols: usize) -> Result<()> {
     let size = [samples.len() / cols, cols];
     if !Format::Png.writable_types().contains(&samples.kind()) {
-        return Err(Error::invalid_value("sample type", samples.kind(), "u8, u16 (PNG)"));
+        return Err(Error::invalid_value("sample type", samples.kind(), "u8 or u16 for PNG"));
     }
     write_raster(path, &Raster::new(size, samples))
 }

@@ -62,8 +62,8 @@ impl SheetExport {
         // A second run therefore resumes only an export with the same files.
         let codings: Vec<_> = sheets.iter().map(|sheet| (&sheet.head, sheet.ending, &sheet.coding)).collect();
         let digests: Vec<u64> = (0..=self.layers.len()).filter_map(|of| Some(all(of)?.digest)).collect();
-        let told = format!("{} {:?} {:?} {codings:?} {digests:?}", self.target.name, self.layout, self.spacing);
-        let plan = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(told.as_bytes()));
+        let identity = format!("{} {:?} {:?} {codings:?} {digests:?}", self.target.name, self.layout, self.spacing);
+        let plan = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(identity.as_bytes()));
         let (target, fresh) = (self.target.name, self.options.fresh);
         let names = [self.raster_file_names(&sheets), self.extra_file_names(&sheets)].concat();
         let claimed = Claimed::claim_folder(&self.folder, &plan, target, &names, fresh)?;
@@ -94,7 +94,7 @@ impl SheetExport {
                     _ => {
                         return Err(Error::invalid_layer(
                             &layer.name,
-                            "contains whole numbers that an image cannot contain; allowed is 0 to 65535",
+                            "contains whole numbers outside 0 to 65535, which an image cannot store",
                         ));
                     }
                 };
@@ -104,7 +104,10 @@ impl SheetExport {
             LayerPlace::Masks | LayerPlace::Texels if layer.whole => {
                 let classes = seen.classes.iter().flatten().copied().collect::<Vec<_>>();
                 if classes.is_empty() || classes.len() > MAX_MASKS {
-                    let problem = format!("has more than {MAX_MASKS} classes, each of which would be a mask");
+                    let problem = format!(
+                        "has more than {MAX_MASKS} classes, and each class becomes a mask; leave the layer out, or \
+                         merge classes"
+                    );
                     return Err(Error::invalid_layer(&layer.name, problem));
                 }
                 let mask = |class| Coded {

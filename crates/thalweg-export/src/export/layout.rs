@@ -132,7 +132,7 @@ impl ExportLayout {
         shared: Option<bool>,
     ) -> Result<Self> {
         if source.iter().any(|n| *n < 2) {
-            return Err(Error::invalid_value("size", format_size(source), "at least 2 × 2 samples"));
+            return Err(Error::invalid_value("size", format_size(source), "2 × 2 samples or more"));
         }
         let shared = match (target.seams, shared) {
             (Seams::Shared, Some(false)) => {
@@ -152,13 +152,13 @@ impl ExportLayout {
         let layout = match tiles {
             ExportTiles::Whole => Self { tiles: [1, 1], side: choose_file_size(target, source, size)?, shared },
             _ if let Some(size) = size => {
-                let problem = "cannot be combined with tiles; give the side of a tile instead (--tiles 513px)";
+                let problem = "cannot be combined with tiles; give tiles as the side of a tile instead, such as 513px";
                 return Err(Error::conflict(format!("size = {}", format_size(size)), problem));
             }
             ExportTiles::Count(tiles) => {
                 let most = if target.numbering == TileNumbering::Regions { MAX_REGIONS_PER_SIDE } else { MAX_TILES };
                 if tiles.iter().any(|n| *n > most) || tiles[0] * tiles[1] > MAX_TILES {
-                    let allowed = format!("up to {most} along a side, {MAX_TILES} in all");
+                    let allowed = format!("up to {most} along a side and {MAX_TILES} in all");
                     return Err(Error::invalid_value("tiles", format!("{} × {}", tiles[1], tiles[0]), allowed));
                 }
                 Self { tiles, side: side_for_count(target, source, tiles, shared)?, shared }
@@ -203,8 +203,8 @@ impl ExportLayout {
         }
         let [rows, cols] = self.total_size();
         let allowed = format!(
-            "samples as far apart along rows as along columns, for {}: {cols} × {rows} samples of {} × {} are not; cut the terrain \
-             to fit (`crop`), or choose other tiles",
+            "numbers of tiles that keep the cells square, as {} requires; {cols} × {rows} samples from a map of {} × \
+             {} do not; `crop` the map to other proportions, or choose other tiles",
             target.name, source[1], source[0]
         );
         Err(Error::invalid_value("tiles", format!("{} × {}", self.tiles[1], self.tiles[0]), allowed))
@@ -234,8 +234,8 @@ fn choose_file_size(target: &ExportTarget, source: Size, size: Option<Size>) -> 
 /// Checks a requested size and returns it.
 fn check_size(target: &ExportTarget, source: Size, size: Size) -> Result<Size> {
     if !target.resamples && size != source {
-        let allowed =
-            format!("{}, its own size: a map keeps its cells (use `resample` to change them)", format_size(source));
+        let own = format_size(source);
+        let allowed = format!("{own}, the size of the map; {} does not resample, so `resample` it first", target.name);
         return Err(Error::invalid_value("size", format_size(size), allowed));
     }
     let off = size.iter().any(|n| !target.sides.allows(*n));
@@ -245,7 +245,9 @@ fn check_size(target: &ExportTarget, source: Size, size: Size) -> Result<Size> {
         if target.square {
             near = [near[0].max(near[1]); 2];
         }
-        let allowed = format!("{}, for {}; the nearest is {}", target.sides.describe(), target.name, format_size(near));
+        let shape = if target.square { "equal sides of " } else { "" };
+        let (rule, near) = (target.sides.describe(), format_size(near));
+        let allowed = format!("{shape}{rule}, for {}; the nearest is {near}", target.name);
         return Err(Error::invalid_value("size", format_size(size), allowed));
     }
     Ok(size)
@@ -303,9 +305,9 @@ fn layout_for_side(target: &ExportTarget, source: Size, side: usize, shared: boo
     }
     if !target.resamples && source.iter().any(|n| !n.is_multiple_of(side)) {
         let near = [0, 1].map(|k| nearest_divisor(source[k], side.min(source[k])));
-        let near = if near[0] == near[1] { format!("{}px", near[0]) } else { "none".to_string() };
+        let near = if near[0] == near[1] { format!("; the nearest is {}px", near[0]) } else { String::new() };
         return refuse(format!(
-            "a side that divides {}, for {}; the nearest is {near}",
+            "a side that divides both numbers of {}, for {}{near}",
             format_size(source),
             target.name
         ));
@@ -315,11 +317,12 @@ fn layout_for_side(target: &ExportTarget, source: Size, side: usize, shared: boo
     let step = (side - once).max(1);
     let tiles = source.map(|n| (((n - once) as f64 / step as f64).round() as usize).max(1));
     if let Some(n) = tiles.iter().find(|n| pasted && !target.sides.allows(*n * side)) {
-        return refuse(format!("a side such that {n} make a landscape: {}", target.sides.describe()));
+        let sizes = target.sides.describe();
+        return refuse(format!("a side for which {n} adjacent tiles add up to an accepted size: {sizes}"));
     }
     let most = if target.numbering == TileNumbering::Regions { MAX_REGIONS_PER_SIDE } else { MAX_TILES };
     if tiles.iter().any(|n| *n > most) || tiles[0] * tiles[1] > MAX_TILES {
-        return refuse(format!("a side with at most {most} tiles in a row"));
+        return refuse(format!("a larger side, for up to {most} tiles along a side and {MAX_TILES} in all"));
     }
     Ok(ExportLayout { tiles, side: [side; 2], shared })
 }
@@ -388,7 +391,7 @@ mod tests {
         let said = |target: &str, source, tiles: &str| choose(target, source, tiles).unwrap_err().to_string();
         assert!(said("unreal", [512, 512], "500px").contains("the nearest is 497px"));
         assert!(said("gis", [512, 512], "3").contains("the nearest is 2x2"));
-        assert!(said("terrain3d", [600, 250], "4x4").contains("samples as far apart"));
+        assert!(said("terrain3d", [600, 250], "4x4").contains("numbers of tiles that keep the cells square"));
         assert!(said("terrain3d", [9000, 9000], "20").contains("up to 16"));
         for text in ["0", "x", "3x", "-1", "px", "1.5", "4x4x4"] {
             assert!(text.parse::<ExportTiles>().is_err(), "{text}");

@@ -54,7 +54,7 @@ impl PreviousExport {
         let (Some(plan), Some(target)) = (word("plan"), word("target")) else {
             return Err(Error::invalid_file(
                 path,
-                "is no manifest of ours, and would be overwritten; choose another folder",
+                "is not the manifest of a thalweg export and would be overwritten; choose another folder",
             ));
         };
         let files = value["files"].as_array().into_iter().flatten();
@@ -107,7 +107,8 @@ pub(super) fn check_folder(folder: &FilePath, target: &str, fresh: bool) -> Resu
 
 fn other_export_error(folder: &Path, former: &PreviousExport) -> Error {
     let problem = format!(
-        "holds another export, for {} ({} files); choose another folder, or replace it with --fresh",
+        "contains another export, for {} ({} files); choose another folder, or replace it (--fresh, or fresh in \
+         Python)",
         former.target,
         former.files.len()
     );
@@ -267,7 +268,12 @@ mod tests {
         fs::write(dir.join("a.png"), "mine").unwrap();
         assert!(Claimed::claim_folder(dir, "1", "unity", &["a.png".to_string()], false).is_err());
         fs::write(dir.join(MANIFEST), "{\"name\": \"app\"}").unwrap();
-        assert!(check_folder(dir, "unity", true).unwrap_err().to_string().contains("no manifest of ours"));
+        assert!(
+            check_folder(dir, "unity", true)
+                .unwrap_err()
+                .to_string()
+                .contains("is not the manifest of a thalweg export")
+        );
         assert_eq!(fs::read_to_string(dir.join("a.png")).unwrap(), "mine");
     }
 }

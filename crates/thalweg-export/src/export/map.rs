@@ -118,21 +118,22 @@ impl MapExport {
             return refused(
                 "size",
                 format!("{cols}x{rows}"),
-                "whose tiles have 256 samples along a side; --zoom sets how fine they are",
+                "whose tiles have 256 samples along a side; choose their zooms instead (--zoom, or zoom in Python)",
             );
         }
         if let Some(tiles) = options.tiles {
-            return refused("tiles", tiles.to_string(), "whose tiles are those of Web Mercator");
+            let reason = "whose tiles follow a fixed grid; choose their zooms instead (--zoom, or zoom in Python)";
+            return refused("tiles", tiles.to_string(), reason);
         }
         if let Some(edges) = options.edges {
             let edges = if edges == TileEdges::Shared { "shared" } else { "adjacent" };
-            return refused("edges", edges.to_string(), "whose tiles share nothing");
+            return refused("edges", edges.to_string(), "whose format fixes the edges of tiles; leave the option out");
         }
         if let Some([low, high]) = options.range {
-            return refused("range", format!("{low},{high}"), "whose tiles contain metres");
+            return refused("range", format!("{low},{high}"), "whose tiles store heights in metres without rescaling");
         }
         if !options.layers.is_empty() {
-            return refused("layers", options.layers.join(","), "which only takes heights");
+            return refused("layers", options.layers.join(","), "which accepts only heights; leave out the layers");
         }
         if let Some([first, last]) = options.zoom
             && (first > last || last > MAX_ZOOM)
@@ -147,7 +148,7 @@ impl MapExport {
             return Err(Error::invalid_value(
                 "zoom",
                 format!("{first}-{last}"),
-                format!("0-{last}: globes begin with the whole Earth"),
+                format!("0-{last}, because the tiles of a globe must begin at zoom 0"),
             ));
         }
         let mut warnings = ground.warnings.clone();
@@ -259,8 +260,8 @@ impl MapExport {
             (self.target.name, &self.name, self.mesh, &self.place, self.land.cell_width(self.land.finest_level()));
         // The hash covers everything that determines the bytes of the tiles. A second run therefore resumes only an
         // export with the same tiles.
-        let told = format!("{about:?} {zooms:?} {digest}");
-        let plan = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(told.as_bytes()));
+        let identity = format!("{about:?} {zooms:?} {digest}");
+        let plan = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(identity.as_bytes()));
         let target = self.target.name;
         let files = [tile_file_names(&tiles), self.other_files()].concat();
         let claimed = Claimed::claim_folder(&self.folder, &plan, target, &files, self.options.fresh)?;
@@ -312,7 +313,7 @@ impl MapExport {
         for ((_, file), bytes) in files.iter().zip(bodies) {
             let path = self.folder.join(file);
             let folder = path.folder();
-            disk::make_folders(&folder).map_err(Error::io(&folder, "make the folder"))?;
+            disk::make_folders(&folder).map_err(Error::io(&folder, "create the folder"))?;
             write_atomically(&path, |out| out.write_all(&bytes).map_err(Error::io(&path, "write")))?;
             // The file is recorded only when it is complete.
             plan.claimed.record_file(file)?;
@@ -325,13 +326,16 @@ impl MapExport {
         let (Some(plan), Some(ValueStatistics { range: Some(range), missing, .. })) =
             (self.plan.take(), self.seen.take())
         else {
-            return Err(Error::invalid_value("tiles", 0, "one at least"));
+            return Err(Error::invalid_value("tiles", 0, "1 or more"));
         };
         let mut warnings = Vec::new();
         if missing > 0 {
-            let stands =
-                if self.mesh { "at 0 m, or at the lowest height" } else { "at 0 m, and the hillshade is transparent" };
-            warnings.push(format!("{missing} cells have no data: the surface there is {stands}"));
+            let stands = if self.mesh {
+                "at 0 m, clamped to the range of the heights"
+            } else {
+                "at 0 m, and the hillshade is transparent"
+            };
+            warnings.push(format!("{missing} cells have no data; the exported surface there is {stands}"));
         }
         let page = self.describe_page(&plan, range);
         if self.mesh {
@@ -353,7 +357,7 @@ impl MapExport {
         };
         let mut files: Vec<_> = self.there.iter().flat_map(of_part).collect();
         files.extend(self.other_files().into_iter().map(|name| (name, None)));
-        let told = files.par_iter().map(|(name, of)| {
+        let entries = files.par_iter().map(|(name, of)| {
             let (bytes, crc) = checksum_file(&self.folder.join(name))?;
             let mut file = json!({"file": name, "bytes": bytes, "crc32": format!("{crc:08x}")});
             if let Some((layer, tile)) = of {
@@ -362,8 +366,8 @@ impl MapExport {
             }
             Ok(file)
         });
-        let told = told.collect::<Result<Vec<Value>>>()?;
-        let manifest = self.build_manifest(&plan, &page, range, missing, &how, told);
+        let entries = entries.collect::<Result<Vec<Value>>>()?;
+        let manifest = self.build_manifest(&plan, &page, range, missing, &how, entries);
         plan.claimed.finish(&manifest)?;
         let files = files.into_iter().map(|(name, _)| name).chain([MANIFEST.to_string()]);
         let files = files.map(|file| self.folder.join(file).into()).collect();
@@ -504,7 +508,7 @@ fn locate_on_earth(
     }
     if origin.is_none() {
         let warning = "the terrain has no position on Earth: its centre is placed at 0° N 0° E, in the sea off Africa; \
-                       --origin LON,LAT places it elsewhere";
+                       to place it elsewhere, give --origin LON,LAT, or origin in Python";
         warnings.push(warning.to_string());
     }
     let half = |n: usize| n as f64 * ground.grid.cell / 2.0;

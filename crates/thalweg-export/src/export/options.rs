@@ -37,27 +37,30 @@ operation! {
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub struct ExportOptions, "export" {
-        /// The number of tiles, or the side of a tile in samples. The default is one file.
+        /// The number of tiles in each direction, or the side of a tile in samples. The default is one file.
         tiles: Option<ExportTiles> = None, within .., unit "1";
-        /// The samples at the common edge of two tiles. The default is that of the target.
+        /// Whether neighbouring tiles share the samples at their common edge. The default depends on the target.
         edges: Option<TileEdges> = None, within .., unit "1";
-        /// The size of a single file in samples. The default is the size nearest to the terrain's that the target reads.
+        /// The size in samples, if the export is a single file. Code gives the rows first, a command line the columns.
+        /// The default is the size accepted by the target that is nearest to the terrain's.
         size: Option<Size> = None, within .., unit "1";
-        /// The heights of the lowest and the highest code, with all heights in between. The default is the range of the
-        /// terrain.
+        /// The heights that the lowest and the highest sample value represent; all heights must be within this range.
+        /// The default is the range of the terrain.
         range: Option<[f64; 2]> = None, within &["min", "max"], unit "m";
-        /// The layers to export as well: names of layers, or paths of rasters with the cells of the heights.
+        /// The layers to export as well: names of layers, or paths of rasters with the same cells as the heights.
         layers: Vec<String> = Vec::new(), within .., unit "1";
         /// The prefix of the file names. The default is the name of the input.
         name: Option<String> = None, within .., unit "1";
-        /// The extension of the files of heights, if the target reads several. The default is that of the target.
+        /// The extension of the files of heights, if the target reads several formats. The default depends on the
+        /// target.
         format: Option<String> = None, within .., unit "1";
         /// Replaces another export that the folder contains.
         fresh: bool = false, within .., unit "1";
         /// The longitude and latitude of the centre of a terrain without a position on Earth, for web maps and globes. The
         /// default is 0,0.
         origin: Option<LonLat> = None, within .., unit "1";
-        /// The first and the last zoom of a web map or globe. The default is as fine as the cells of the terrain.
+        /// The first and the last zoom level of a web map or globe. By default, the last is as fine as the cells of the
+        /// terrain, and the first shows the whole terrain.
         zoom: Option<[u32; 2]> = None, within 0..=MAX_ZOOM, unit "1";
     }
 }

@@ -33,17 +33,17 @@ use thalweg_sim::recipe::{Coarsest, MapTrim, Recipe, RefinementMethod};
 pub fn fit_recipe(recipe: &mut Recipe, target: &ExportTarget) -> Result<()> {
     let refuse = |problem: &str| Err(Error::unsupported(format!("for = {}", target.name), problem));
     if target.numbering == TileNumbering::Pyramid {
-        return refuse("is not possible: a map of the globe prescribes no size; choose a program that takes samples");
+        return refuse("does not apply here, because maps of the globe prescribe no size; choose another target");
     }
     // A recipe without a fixed extent, or with detail beyond its levels, does not have one number of cells to fit.
     let Some(extent) =
         recipe.extent().filter(|_| recipe.levels().beyond == RefinementMethod::Global && recipe.continents().is_none())
     else {
-        return refuse("only applies to a recipe with an `extent` that is solved as a whole");
+        return refuse("only applies to a recipe with `extent` and without `continents` or `beyond = \"local\"`");
     };
     let Extent { width, height } = extent;
     if target.square && width != height {
-        return refuse("needs an `extent` with equal sides: the program takes only squares");
+        return refuse("needs an `extent` with equal sides, because the target accepts only square maps");
     }
     let cell = width.max(height) / recipe.cells.max(1) as f64;
     // The nearest size that the program accepts is the one that an export of the unchanged world would have.

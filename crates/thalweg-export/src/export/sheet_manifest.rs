@@ -95,22 +95,22 @@ impl SheetExport {
     /// Describes the meaning of the samples of a layer's file.
     fn describe_samples(&self, sheet: &Coded) -> Value {
         let layer = &self.layers[sheet.of - 1];
-        let mut told =
+        let mut encoding =
             json!({"layer": layer.name, "unit": layer.unit, "files": format!("{}*.{}", sheet.head, sheet.ending)});
         match &sheet.coding {
             SampleEncoding::Range([low, high], kind) => {
-                told["sample"] = json!(kind);
-                told["minimum"] = (*low).into();
-                told["maximum"] = (*high).into();
+                encoding["sample"] = json!(kind);
+                encoding["minimum"] = (*low).into();
+                encoding["maximum"] = (*high).into();
             }
             SampleEncoding::Mask(class) => {
-                told["sample"] = json!(SampleType::U8);
-                told["class"] = (*class).into();
+                encoding["sample"] = json!(SampleType::U8);
+                encoding["class"] = (*class).into();
             }
-            SampleEncoding::Codes(kind, _) => told["sample"] = json!(kind),
-            SampleEncoding::Real(_) => told["sample"] = json!(SampleType::F32),
+            SampleEncoding::Codes(kind, _) => encoding["sample"] = json!(kind),
+            SampleEncoding::Real(_) => encoding["sample"] = json!(SampleType::F32),
         }
-        told
+        encoding
     }
 
     pub(super) fn describe_crs(&self) -> String {

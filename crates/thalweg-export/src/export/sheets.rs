@@ -127,7 +127,7 @@ impl SheetExport {
     pub(super) fn finish(mut self) -> Result<Exported> {
         while self.advance()?.is_some() {}
         let Some(plan) = self.plan.take() else {
-            return Err(Error::invalid_value("tiles", 0, "one at least"));
+            return Err(Error::invalid_value("tiles", 0, "1 or more"));
         };
         let said = self.warnings.len();
         self.warn_of_holes(&plan);
@@ -198,8 +198,8 @@ impl SheetExport {
         }
         let [down, across] = self.spacing;
         let said = format!(
-            "{} × {} samples become {cols} × {rows}, as {} requires, {across:.4} × {down:.4} m apart; \
-             corners do not move",
+            "the map is resampled from {} × {} to {cols} × {rows} samples, as {} requires; the samples are \
+             {across:.4} × {down:.4} m apart, and the corners keep their positions",
             source[1], source[0], self.target.name
         );
         self.warnings.push(said);
@@ -216,9 +216,12 @@ impl SheetExport {
             .filter(|(_, seen)| seen[0].range.is_none())
             .map(|(tile, _)| self.file_name(&plan.sheets[0], *tile))
             .collect();
-        let of = if empty.is_empty() { String::new() } else { format!("; no data in {}", empty.join(", ")) };
-        let stand = if self.file.format == Format::Tiff { "are nodata" } else { "get the lowest height" };
-        let said = format!("{} samples without data {stand}{of}", plan.heights.once);
+        let of = match empty.is_empty() {
+            true => String::new(),
+            false => format!("; these tiles contain no data: {}", empty.join(", ")),
+        };
+        let stand = if self.file.format == Format::Tiff { "nodata" } else { "the lowest height" };
+        let said = format!("{} samples without data are written as {stand}{of}", plan.heights.once);
         self.warnings.push(said);
     }
 }
@@ -231,14 +234,14 @@ fn open_layers(
     name: &str,
 ) -> Result<Vec<GoingLayer>> {
     if target.layers == LayerPlace::None && !options.layers.is_empty() {
-        let problem = format!("is not supported: {} only takes heights", target.name);
+        let problem = format!("is not supported: {} accepts only heights; leave out the layers", target.name);
         return Err(Error::unsupported(format!("layers = {}", options.layers.join(",")), problem));
     }
     let layers = options.layers.iter().map(|layer| ground.open_layer(layer)).collect::<Result<Vec<_>>>()?;
     for (k, layer) in layers.iter().enumerate() {
         target.check_name(&format!("{name}_{}", layer.name))?;
         if layers[..k].iter().any(|other| other.name == layer.name) {
-            return Err(Error::invalid_layer(&layer.name, "is named twice"));
+            return Err(Error::invalid_layer(&layer.name, "is listed twice; list each layer once"));
         }
     }
     Ok(layers)

@@ -91,7 +91,7 @@ impl SideRule {
             Self::PowerPlusOne(least, most) => join_numbers(powers_of_two(least - 1, most - 1).map(|n| n + 1)),
             Self::Components { usual, .. } => {
                 let usual = join_numbers(usual.iter().copied());
-                format!("{usual}, or any sections × components + 1")
+                format!("{usual}, or components × quads per component + 1")
             }
         }
     }

@@ -100,7 +100,7 @@ impl ExportSource {
             }
             _ => Err(Error::invalid_layer(
                 name,
-                "is not a file; with a file of heights, a layer is a file too, such as classes.tif",
+                "is not a file; if the heights are a file, give each layer as a file as well, such as classes.tif",
             )),
         }
     }
@@ -111,7 +111,7 @@ impl ExportSource {
         if head.size != self.grid.size {
             let ([rows, cols], [want_rows, want_cols]) = (head.size, self.grid.size);
             let problem = format!(
-                "{} is {cols} × {rows} cells (columns × rows); heights are {want_cols} × {want_rows}",
+                "is {cols} × {rows} cells (columns × rows) in {}; the heights are {want_cols} × {want_rows}",
                 path.display()
             );
             return Err(Error::invalid_layer(name, problem));
@@ -120,7 +120,7 @@ impl ExportSource {
             && !covers_same_area(own, given)
         {
             let problem =
-                format!("{} covers another area: its coordinates are not those of the heights", path.display());
+                format!("covers another area in {}: its coordinates are not those of the heights", path.display());
             return Err(Error::invalid_layer(name, problem));
         }
         let declared = Models::default().layer(&name);

@@ -367,8 +367,11 @@ impl ExportTarget {
         };
         if name.is_empty() || name.len() > 100 || !is_legal {
             return refuse(match self.names {
-                NameRule::Free => "1 to 100 bytes of letters, digits, _, - and spaces; --name gives another",
-                _ => "1 to 100 letters a to z, digits, _ and -; --name gives another",
+                NameRule::Free => {
+                    "1 to 100 bytes of letters, digits, _, - and spaces; choose another name (--name, or name in \
+                     Python)"
+                }
+                _ => "1 to 100 letters a to z, digits, _ and -; choose another name (--name, or name in Python)",
             });
         }
         // Windows takes these names for devices, whatever their extension.
@@ -377,7 +380,9 @@ impl ExportTarget {
         if ["CON", "PRN", "AUX", "NUL"].contains(&upper.as_str())
             || (is_port && upper.ends_with(|c: char| c.is_ascii_digit()))
         {
-            return refuse("a name that Windows takes for no device; --name gives another");
+            return refuse(
+                "a name that Windows does not reserve for a device; choose another name (--name, or name in Python)",
+            );
         }
         let parts: Vec<String> = name.to_ascii_lowercase().rsplitn(3, '_').map(String::from).collect();
         let number = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
@@ -386,12 +391,14 @@ impl ExportTarget {
             parts.len() == 3 && part(1, first) && part(0, second)
         };
         match self.names {
-            NameRule::Sizes if ends("x", "y") || is_size(name) => {
-                refuse("a name without a tile's number in it, as _x0_y0 and 1009x1009 are read; --name gives another")
-            }
-            NameRule::Numbers if ends("", "") => {
-                refuse("a name that does not end with two numbers, which are read as a tile's; --name gives another")
-            }
+            NameRule::Sizes if ends("x", "y") || is_size(name) => refuse(
+                "a name that neither ends with a tile number such as _x0_y0 nor contains a size such as 1009x1009, \
+                     which the target would misread; choose another name (--name, or name in Python)",
+            ),
+            NameRule::Numbers if ends("", "") => refuse(
+                "a name that does not end with two numbers, which the target would read as a tile number; choose \
+                     another name (--name, or name in Python)",
+            ),
             _ => Ok(()),
         }
     }

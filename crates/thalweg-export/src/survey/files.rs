@@ -18,6 +18,7 @@ use thalweg_io::{
     save_world_file, write_atomically,
 };
 use thalweg_models::models::drainage::{ACCUMULATION, BASIN, LAKE_DEPTH};
+use thalweg_render::pictures::drawn_land::DrawnLand;
 use thalweg_render::pictures::picture::Picture;
 use thalweg_render::pictures::shade::{SCREEN, ShadeOptions, draw_map};
 use thalweg_render::pictures::water::Water;
@@ -100,9 +101,8 @@ impl Survey {
     /// Returns an error if the terrain has another size than the surveyed one.
     pub fn draw_drainage_map(&self, terrain: &Terrain) -> Result<Picture> {
         let water = Water { pools: Some(&self.lake_depth), ..Water::default() };
-        let options =
-            ShadeOptions { water, rivers: &self.channels.reaches, max_size: Some(SCREEN), ..ShadeOptions::default() };
-        draw_map(terrain, &options)
+        let land = DrawnLand { water, rivers: &self.channels.reaches, ..terrain.into() };
+        draw_map(land, &ShadeOptions { max_size: Some(SCREEN), ..ShadeOptions::default() })
     }
 
     /// Returns the bare ground of `terrain` with the water of a runoff of `millimetres` per year and with full

@@ -178,15 +178,19 @@ fn accumulate_flow(
     angles: &Field<f32>,
     options: &DrainOptions,
 ) -> Result<Option<Field<f64>>> {
-    if options.method == FlowMethod::D8 {
-        return Ok(None);
-    }
     // The flow is divided in integers, whose sums do not depend on the order of addition, and therefore not on the
     // number of threads.
-    let (parts, part) = quantize_weights(&Field::new(land.grid.size, 1.0))?;
-    let sums = match options.method {
-        FlowMethod::Multiple => accumulate_multiple(land, directions, options.exponent, parts)?.sums,
-        _ => infinity::accumulate_d_infinity(directions, angles, &parts)?,
+    let quantize = || quantize_weights(&Field::new(land.grid.size, 1.0));
+    let (sums, part) = match options.method {
+        FlowMethod::D8 => return Ok(None),
+        FlowMethod::Multiple => {
+            let (parts, part) = quantize()?;
+            (accumulate_multiple(land, directions, options.exponent, parts)?.sums, part)
+        }
+        FlowMethod::DInfinity => {
+            let (parts, part) = quantize()?;
+            (infinity::accumulate_d_infinity(directions, angles, &parts)?, part)
+        }
     };
     Ok(Some(sums.map(|sum| *sum as f64 * part)))
 }

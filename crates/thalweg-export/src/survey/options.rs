@@ -43,25 +43,26 @@ operation! {
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub struct DrainOptions, "drain" {
-        /// The drainage area from which there is a stream. The default is 0.5 km², but at least 100 cells.
+        /// The smallest drainage area of a stream. The default is 0.5 km², but at least 100 cells.
         threshold: Option<f64> = None, within 0.0..=1e15, unit "m²";
         /// A cell where water leaves the map, counted from 0 in the north-west.
         outlets: Vec<Cell> = Vec::new(), within .., unit "1", flag "outlet";
         /// A point where water leaves the map, in the coordinates of the file.
         outlets_at: Vec<MapPoint> = Vec::new(), within .., unit "1", flag "outlet-at", only Folder Store;
-        /// Breaches depressions before the rest is filled: the greatest depth and length of a carved channel in metres
-        /// (Lindsay 2016).
+        /// Breaches depressions by carving channels, and fills those that remain (Lindsay 2016): the maximum depth and
+        /// length of a channel in metres. By default, all depressions are filled.
         breach: Option<BreachLimits> = None, within .., unit "1", only Arrays Folder;
-        /// The routing method by which the drainage area accumulates. Flow directions, basins, streams and discharge
-        /// are always those of D8.
+        /// The routing method of the drainage area. Flow directions, basins, streams and discharge always follow D8.
         method: FlowMethod = FlowMethod::D8, within .., unit "1", only Arrays Folder;
-        /// The exponent of slopes of the method `mfd`: the larger, the more of the flow takes the steepest direction.
+        /// The exponent of the slope in the method `mfd`: the larger it is, the more of the flow follows the steepest
+        /// slope.
         exponent: f64 = 1.1, within 0.5..=10.0, unit "1", only Arrays Folder;
-        /// The runoff per year. Also writes the discharge, the wetness, the lakes, and the rivers with their widths.
+        /// The runoff per year. If it is given, the discharge, the wetness, the lakes, and the rivers with their widths
+        /// are also written.
         runoff: Option<f64> = None, within 0.0..=1e15, unit "mm", only Folder;
         /// Writes the tree of depressions as a table: pit, spill cell, parent, area, volume and depth of each depression.
         depressions: bool = false, within .., unit "1", only Folder Store;
-        /// Omits the outlines of lakes, which may take more disk space than the layers.
+        /// Does not write the outlines of lakes, which may take more disk space than the layers.
         skip_lake_outlines: bool = false, within .., unit "1", alias "no_outlines", only Store;
     }
 }
@@ -79,13 +80,13 @@ impl DrainOptions {
         // The memory is an upper bound, because depressions and accumulation do not reach their peaks at the same time.
         let more = u64::from(self.depressions) * NESTED + u64::from(self.method != FlowMethod::D8) * SPREAD;
         memory::check_memory(
-            &format!("drain of {} × {} cells", grid.cols(), grid.rows()),
+            &format!("the drainage of {} × {} cells", grid.cols(), grid.rows()),
             (BYTES + more).saturating_mul(grid.len() as u64),
         )?;
         Land { outlets: &self.outlet_cells(grid)?, ..Land::from_terrain(terrain) }.check()?;
         self.check_ranges()?;
         if self.method != FlowMethod::Multiple && self.exponent != Self::default().exponent {
-            return Err(Error::conflict("exponent", "only applies with the method mfd"));
+            return Err(Error::conflict("exponent", "only applies when method is mfd"));
         }
         Ok(())
     }

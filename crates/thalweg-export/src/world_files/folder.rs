@@ -92,13 +92,16 @@ impl TileFolder {
         let found: Value =
             serde_json::from_str(&text).map_err(|error| Error::invalid_file(&path, error.to_string()))?;
         if !found["recipe_hash"].is_string() {
-            let problem = format!("contains a {MANIFEST} that does not describe tiles: choose another folder");
+            let problem = format!("contains a {MANIFEST} that does not describe tiles; choose another folder");
             return Err(Error::invalid_file(folder, problem));
         }
         // The description contains the version, so tiles of another version are not mixed with new ones.
         if found != manifest {
-            let of = |value: &Value| format!("{} with hash {}", value["recipe"], value["recipe_hash"]);
-            let problem = format!("contains tiles of {}, not of {}: choose another folder", of(&found), of(&manifest));
+            let of = |value: &Value| {
+                let text = |key: &str| value[key].as_str().unwrap_or_default();
+                format!("recipe {} (hash {}, thalweg {})", text("recipe"), text("recipe_hash"), text("thalweg"))
+            };
+            let problem = format!("contains tiles of {}, not of {}; choose another folder", of(&found), of(&manifest));
             return Err(Error::invalid_file(folder, problem));
         }
         Ok(())
@@ -137,7 +140,7 @@ impl TileFolder {
         let path = |layer: &str| self.layer_path(level, tile, layer);
         let height = path("");
         let folder = height.parent().unwrap_or(&self.folder);
-        std::fs::create_dir_all(folder).map_err(Error::io(folder, "make the folder"))?;
+        std::fs::create_dir_all(folder).map_err(Error::io(folder, "create the folder"))?;
         let land = terrain_of_window(self.world.frame(), window, 0.0)?;
         // The heights are written after the other layers, because a tile counts as complete when its heights exist.
         save_samples(
@@ -165,7 +168,7 @@ fn check_new(folder: &Path, recipe: &Recipe) -> Result<()> {
     let own = recipe.with_absolute_paths()?.to_file();
     // A run that was stopped before it wrote its manifest has left its recipe.
     if path.exists() && read_text(&path, own.len() as u64).ok().as_ref() != Some(&own) {
-        let problem = format!("contains a {RECIPE_FILE} that is not of this world's tiles: choose another folder");
+        let problem = format!("contains the {RECIPE_FILE} of another world; choose another folder");
         return Err(Error::invalid_file(folder, problem));
     }
     Ok(())
@@ -198,11 +201,11 @@ fn find_tile_rects(world: &World, range: &TileRange) -> Result<Vec<CellRect<i64>
             None => all,
             Some([west, north, east, south]) => {
                 if !(west < east && north < south) {
-                    let told = format!("{west}, {north}, {east}, {south}");
+                    let value = format!("{west}, {north}, {east}, {south}");
                     return Err(Error::invalid_value(
                         "within",
-                        told,
-                        "west, north, east, south in metres, eastward and southward",
+                        value,
+                        "west, north, east, south in metres, with west less than east and north less than south",
                     ));
                 }
                 // The cell that contains the south-eastern corner is the last one, so the end is one beyond it.
@@ -216,7 +219,7 @@ fn find_tile_rects(world: &World, range: &TileRange) -> Result<Vec<CellRect<i64>
         // An overflow counts as more tiles than are allowed.
         count = rows.checked_mul(cols).and_then(|here| count.checked_add(here)).unwrap_or(u64::MAX);
         if count > MAX_TILES {
-            let allowed = format!("at most {MAX_TILES}: choose a coarser level or a smaller part of the world");
+            let allowed = format!("at most {MAX_TILES}; choose a coarser level or a smaller part of the world");
             return Err(Error::invalid_value("tiles", format!("{count} down to level {level}"), allowed));
         }
         rects.push(rect);
@@ -245,7 +248,10 @@ pub fn read_folder_recipe(folder: &Path) -> Result<Recipe> {
     if !path.exists() {
         return Err(Error::invalid_file(
             folder,
-            format!("contains no {}: no world or tiles were written there", format_path(Path::new("recipe.toml"))),
+            format!(
+                "contains no {}; give the folder of a world or of its tiles",
+                format_path(Path::new("recipe.toml"))
+            ),
         ));
     }
     Recipe::read(&path)
@@ -291,7 +297,7 @@ mod tests {
         let export = tempfile::tempdir().unwrap();
         fs::write(export.path().join(MANIFEST), r#"{"plan": "0", "target": "unreal", "files": []}"#).unwrap();
         let said = open(export.path()).err().unwrap().to_string();
-        assert!(said.contains("does not describe tiles: choose another folder"), "{said}");
+        assert!(said.contains("does not describe tiles; choose another folder"), "{said}");
         // The check does not create the folder.
         let new = place.path().join("new");
         TileFolder::check(&new, &world, &one, &TileRange::default()).unwrap();

@@ -13,6 +13,7 @@ use thalweg_io::trees::save_trees;
 use thalweg_io::{Draft, MapPixels, Samples, SaveOptions, save_map, save_samples, save_terrain, save_world_file};
 use thalweg_models::process::forest::Forest;
 use thalweg_refine::{Frame, Ledger, LocalWindow, OPERATORS, Operator};
+use thalweg_render::pictures::look::LookOptions;
 use thalweg_render::pictures::shade::{SCREEN, ShadeOptions};
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::world::World;
@@ -55,7 +56,7 @@ pub fn check_folder(folder: &Path) -> Result<()> {
     if report.exists() && !std::fs::read_to_string(&report).is_ok_and(is_tile) {
         return Err(Error::invalid_file(
             folder,
-            format!("contains a {} that is not of a tile: choose another folder", FILES[6]),
+            format!("contains a {} that does not describe a tile; choose another folder", FILES[6]),
         ));
     }
     make_folder(folder)?;
@@ -132,7 +133,8 @@ pub fn draft_tile(world: &World, recipe: &Recipe, level: u32, rect: CellRect<i64
         save_samples(&area, &land.grid, ["catchment", "m2"], Samples::F32(window.area.as_slice().to_vec()), None)?;
         let features: Vec<Feature> = rivers.iter().map(|river| river_feature(river, &land.grid)).collect();
         save_features(&lines, &features, &land.grid)?;
-        save_map(&map, &land, ShadeOptions { ramp: recipe.ramp, max_size: Some(SCREEN), ..ShadeOptions::default() })?;
+        let look = LookOptions { ramp: Some(recipe.ramp), ..LookOptions::default() };
+        save_map(&map, &land, &ShadeOptions { look, max_size: Some(SCREEN), ..ShadeOptions::default() })?;
         let place = save_world_file(&map, &land.grid, MapPixels::for_shaded_map(land.grid.size, Some(SCREEN)))?;
         let files = [height, receivers, area, lines, map].map(PathBuf::from).into_iter().chain([place]).collect();
         draft.add_saved(thalweg_io::Saved { files, said });

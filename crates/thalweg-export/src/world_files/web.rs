@@ -151,13 +151,14 @@ impl WebTiles {
                     .iter()
                     .map(|layer| format!("/{}/{{z}}/{{x}}/{{y}}.{}", layer.name, layer.ending))
                     .collect();
-                TileResponse::from_text(404, &format!("not found: /, /tiles.json, {}", known.join(", ")))
+                let known = known.join(", ");
+                TileResponse::from_text(404, &format!("not found; the known paths are /, /tiles.json, {known}"))
             }
             TileRequest::Page(number) => TileResponse::with_body(PAGE[number].1, PAGE[number].2),
             TileRequest::Description => TileResponse::with_body(JSON, format!("{:#}\n", self.describe(base))),
             TileRequest::Tile(tile, encoding, mime) => match self.encode_tile(tile, encoding) {
                 Ok(Some(body)) => TileResponse::with_body(mime, body),
-                Ok(None) => TileResponse::from_text(404, "no tile: outside the zooms or the world"),
+                Ok(None) => TileResponse::from_text(404, "there is no such tile: it is outside the zooms or the world"),
                 Err(error) => TileResponse::from_text(500, &error.to_string()),
             },
         }

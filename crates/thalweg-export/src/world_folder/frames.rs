@@ -13,6 +13,7 @@ use thalweg_io::output::{self, absolute_path};
 use thalweg_io::staging::{read_list_hash, write_file_list};
 use thalweg_io::{save_map, write_atomically};
 use thalweg_render::pictures::animation;
+use thalweg_render::pictures::look::LookOptions;
 use thalweg_render::pictures::picture::Picture;
 use thalweg_render::pictures::shade::ShadeOptions;
 use thalweg_sim::recipe::{Recipe, Stage};
@@ -65,7 +66,7 @@ pub struct Frames {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct FrameStyle {
     turn: usize,
-    range: Option<[f32; 2]>,
+    range: Option<[f64; 2]>,
     exaggeration: Option<f64>,
 }
 
@@ -122,7 +123,6 @@ impl Frames {
             return Ok(());
         }
         let terrain = &*run.terrain_without_margin();
-        let ramp = run.recipe().ramp;
         // While a base model generates the ground, it changes completely, so each of its frames has its own colours and
         // light.
         let makes_ground =
@@ -132,13 +132,17 @@ impl Frames {
             Some(look) => look,
             None => {
                 let settled = ShadeOptions::default().resolve_for(terrain)?;
-                FrameStyle { turn: progress.turn, range: settled.range, exaggeration: settled.exaggeration }
+                let LookOptions { range, exaggeration, .. } = settled.look;
+                FrameStyle { turn: progress.turn, range, exaggeration }
             }
         };
         let options = ShadeOptions {
-            ramp,
-            range: look.range,
-            exaggeration: look.exaggeration,
+            look: LookOptions {
+                ramp: Some(run.recipe().ramp),
+                range: look.range,
+                exaggeration: look.exaggeration,
+                ..LookOptions::default()
+            },
             max_size: Some(self.size),
             ..ShadeOptions::default()
         };
@@ -146,7 +150,7 @@ impl Frames {
         // The number of a frame that could not be written stays unused; the animation skips it.
         self.taken += 1;
         self.extend_list(run.recipe())?;
-        save_map(self.frame_path(self.taken), terrain, options)
+        save_map(self.frame_path(self.taken), terrain, &options)
     }
 
     /// Ensures that the list in the folder names the next frame, and that the frames of a previous run are removed. The

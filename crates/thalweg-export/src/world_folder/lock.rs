@@ -28,7 +28,9 @@ impl FolderLock {
         let path = folder.join(NAME);
         // A link could lead to a file outside the folder, and a pipe would block.
         if std::fs::symlink_metadata(&path).is_ok_and(|about| !about.is_file()) {
-            return Err(Error::invalid_file(&path, "is not a regular file, so it is not a lock of thalweg"));
+            let problem = "is not a regular file, so it cannot be the lock file of this folder; remove it, or choose \
+                           another folder";
+            return Err(Error::invalid_file(&path, problem));
         }
         // The file is never truncated, because another process may have it open.
         let file = File::options().create(true).append(true).open(&path).map_err(Error::io(&path, "write"))?;

@@ -74,7 +74,8 @@ pub fn read_world_with_models(path: &Path, options: &LoadOptions, models: &Model
 /// # Errors
 /// Returns an error if the folder has no heights.
 pub fn find_heights_file(path: &Path) -> Result<PathBuf> {
-    let problem = "is a folder without a height.tif, which `build` writes, and `drain` with --runoff";
+    let problem = "is a folder without height.tif; give an elevation file, or the output folder of `build` or of \
+                   `drain --runoff`";
     find_folder_file(path, HEIGHT).ok_or_else(|| Error::invalid_file(path, problem))
 }
 
@@ -109,9 +110,9 @@ pub fn read_world_trees(path: &Path, given: Option<&Path>, terrain: &Terrain) ->
 pub fn list_input_files(path: &Path) -> Vec<PathBuf> {
     if !path.is_dir() {
         let is_virtual = Format::from_path(path).is_ok_and(|format| format == Format::Vrt);
-        let laid = is_virtual.then(|| VrtWindows::open(path).ok()).flatten();
-        let laid = laid.iter().flat_map(VrtWindows::files).map(Path::to_path_buf);
-        return Sidecar::input_files(path).into_iter().chain(laid).collect();
+        let mosaic_files = is_virtual.then(|| VrtWindows::open(path).ok()).flatten();
+        let mosaic_files = mosaic_files.iter().flat_map(VrtWindows::files).map(Path::to_path_buf);
+        return Sidecar::input_files(path).into_iter().chain(mosaic_files).collect();
     }
     let layers = Models::default().declared_layers();
     let layers = layers.iter().filter(|spec| spec.traits.in_world_folder != ReadBack::Never);

@@ -23,6 +23,7 @@ use thalweg_io::{
     save_world_file, write_atomically, writes_sidecar,
 };
 use thalweg_models::process::forest::{self, Forest};
+use thalweg_render::pictures::look::LookOptions;
 use thalweg_render::pictures::shade::{SCREEN, ShadeOptions};
 use thalweg_sim::presets;
 use thalweg_sim::recipe::{RECIPE_FILE, Recipe, SCHEMA_FILE, Start};
@@ -290,8 +291,8 @@ fn write_world_files(
     let pictures = || {
         let mut saved = save_forest(&TREES.map(|name| at.join(name)), terrain)?;
         let map = at.join(MAP);
-        let options = ShadeOptions { ramp: recipe.ramp, max_size: Some(SCREEN), ..ShadeOptions::default() };
-        save_map(&map, terrain, options)?;
+        let look = LookOptions { ramp: Some(recipe.ramp), ..LookOptions::default() };
+        save_map(&map, terrain, &ShadeOptions { look, max_size: Some(SCREEN), ..ShadeOptions::default() })?;
         saved.add_file(save_world_file(
             &map,
             &terrain.grid,

@@ -92,8 +92,8 @@ impl States {
                 let grid = Grid::new([3, 3], 1.0)?;
                 let knows_time = |model: &dyn thalweg_models::model::Model| model.simulated_years(&grid, 1).is_some();
                 if !recipe.stages.iter().any(|stage| !stage.muted && knows_time(&*stage.model)) {
-                    let problem =
-                        "needs a stage that simulates years, and this recipe has none; give a number of steps instead";
+                    let problem = "only applies to a recipe with a stage that simulates years; give a number of steps \
+                                   instead";
                     return Err(Error::conflict(format!("states = {years}y"), problem));
                 }
             }

@@ -147,7 +147,7 @@ impl Pools {
     }
 
     fn from_live_directions(land: &Land<'_>, live: LiveD8) -> Self {
-        let hierarchy = Hierarchy::from_directions(land, live.parts.clone(), live.directions.clone());
+        let hierarchy = Hierarchy::from_directions(land, live.roles.clone(), live.directions.clone());
         Self { live, hierarchy }
     }
 
@@ -164,7 +164,7 @@ impl Pools {
         }
         // Free the old hierarchy first, so that two are not in memory at once.
         self.free_hierarchy();
-        self.hierarchy = Hierarchy::from_directions(land, self.live.parts.clone(), self.live.directions.clone());
+        self.hierarchy = Hierarchy::from_directions(land, self.live.roles.clone(), self.live.directions.clone());
     }
 
     /// Frees the hierarchy, a third of the memory in use, until the next update. Use this before work that does not
@@ -266,9 +266,9 @@ impl Pools {
             let d = pool.depression as usize;
             let over = gathered.water[d] - pool.volume;
             let released = rules.compute_release(over);
-            let held = pool.remainder + over - released;
-            if held > 0 {
-                stock.held.push(Arrival { cell: depressions[d].pit, water: held });
+            let withheld = pool.remainder + over - released;
+            if withheld > 0 {
+                stock.held.push(Arrival { cell: depressions[d].pit, water: withheld });
             }
             if released > 0 {
                 let [cell, toward] = self.find_sill_crossing(land, d);
@@ -278,7 +278,7 @@ impl Pools {
                 depression: pool.depression,
                 level: pool.level,
                 volume: gathered.water[d] - released,
-                held,
+                held: withheld,
                 cells: pool.cells,
                 full: pool.full,
                 outlet: depressions[d].spill.map(|spill| spill.cell),
@@ -286,7 +286,7 @@ impl Pools {
                 overflow: released,
             });
         }
-        stock.held.sort_unstable_by_key(|held| held.cell);
+        stock.held.sort_unstable_by_key(|withheld| withheld.cell);
         settled.overflow.append(&mut overflow);
         self.set_depths(land, stock, &pool_of, |pool| pools[pool].level);
         Ok(settled)
@@ -317,22 +317,22 @@ impl Pools {
             }
         }
         if rules.evaporation < 0 {
-            return Err(Error::invalid_value("evaporation", format!("{} units", rules.evaporation), "0 or more units"));
+            return Err(Error::invalid_value("evaporation (in 1/65536 m)", rules.evaporation, "0 or more"));
         }
         if !(rules.release > 0.0 && rules.release <= 1.0) {
-            return Err(Error::invalid_value("release", rules.release, "above 0 to 1"));
+            return Err(Error::invalid_value("release", rules.release, "more than 0, at most 1"));
         }
         if rules.least < 1 {
-            return Err(Error::invalid_value("least", format!("{} units", rules.least), "1 or more units"));
+            return Err(Error::invalid_value("smallest overflow (in cells × 1/65536 m)", rules.least, "1 or more"));
         }
-        for (name, list) in [("held water", stock.held.as_slice()), ("arriving water", arrivals)] {
+        for (name, list) in [("stored water", stock.held.as_slice()), ("arriving water", arrivals)] {
             if let Some(wrong) = list.iter().find(|arrival| arrival.cell as usize >= rows * cols) {
                 let allowed = format!("0 to {}", rows * cols - 1);
-                return Err(Error::invalid_value(name, format!("at cell {}", wrong.cell), allowed));
+                return Err(Error::invalid_value(format!("cell of the {name}"), wrong.cell, allowed));
             }
             if let Some(wrong) = list.iter().find(|arrival| arrival.water < 0) {
-                let value = format!("{} units at cell {}", wrong.water, wrong.cell);
-                return Err(Error::invalid_value(name, value, "0 or more units"));
+                let value = format!("{} at cell {}", wrong.water, wrong.cell);
+                return Err(Error::invalid_value(format!("{name} (in cells × 1/65536 m)"), value, "0 or more"));
             }
         }
         Ok(())
@@ -358,8 +358,8 @@ impl Pools {
             for (k, depth) in (64 * chunk..).zip(depths).filter(|(_, depth)| depth.0 != 0) {
                 if depth.0 < 0 {
                     let cols = stock.depth.cols();
-                    let value = format!("{} units deep in row {}, column {}", depth.0, k / cols, k % cols);
-                    return Err(Error::invalid_value("pool", value, "0 or more units"));
+                    let value = format!("{} in row {}, column {}", depth.0, k / cols, k % cols);
+                    return Err(Error::invalid_value("depth of a pool (in 1/65536 m)", value, "0 or more"));
                 }
                 let lost = depth.0.min(rules.evaporation);
                 let rest = i64::from(depth.0 - lost);
@@ -367,7 +367,7 @@ impl Pools {
                 total += i128::from(depth.0);
                 match gathered.water.get_mut(leaf[k] as usize) {
                     Some(water) => *water += rest,
-                    None if matches!(self.live.parts[k], CellRole::Sink | CellRole::Void) => gathered.left += rest,
+                    None if matches!(self.live.roles[k], CellRole::Sink | CellRole::Void) => gathered.left += rest,
                     None if rest > 0 => gathered.stranded.push(Arrival { cell: k as u32, water: rest }),
                     None => {}
                 }
@@ -375,7 +375,8 @@ impl Pools {
         }
         total += stock.held.iter().chain(arrivals).map(|arrival| i128::from(arrival.water)).sum::<i128>();
         if total > i128::from(i64::MAX) {
-            return Err(Error::invalid_value("water", format!("{total} units in all"), format!("up to {}", i64::MAX)));
+            let name = "water in all pools (in cells × 1/65536 m)";
+            return Err(Error::invalid_value(name, total, format!("at most {}", i64::MAX)));
         }
         // New water is counted a second time on its own, so that the report can separate inflow from stored water.
         for arrival in arrivals {
@@ -447,12 +448,12 @@ impl Pools {
             // The sill itself is on the far side's slope.
             self.live.directions.next(cell)
         } else {
-            let beside = land.neighbours(cell / cols, cell % cols).filter(|(_, Cell { row: r, col: c })| {
+            let adjacent = land.neighbours(cell / cols, cell % cols).filter(|(_, Cell { row: r, col: c })| {
                 leaf[(*r, *c)] == far
                     && land.ground[(*r, *c)] <= spill.level
-                    && self.live.parts[(*r, *c)] != CellRole::Void
+                    && self.live.roles[(*r, *c)] != CellRole::Void
             });
-            beside
+            adjacent
                 .map(|(_, Cell { row: r, col: c })| {
                     (land.ground[(r, c)], tie_break_hash(land.grid, r * cols + c), r * cols + c)
                 })
@@ -466,10 +467,10 @@ impl Pools {
     /// amounts too small for it.
     fn release_patches(&self, land: &Land<'_>, stranded: &[Arrival], rules: &PoolRules) -> (Vec<Overflow>, i64) {
         let cols = land.grid.cols();
-        let mut seen = vec![false; stranded.len()];
+        let mut is_visited = vec![false; stranded.len()];
         let (mut overflow, mut left) = (Vec::new(), 0);
         for first in 0..stranded.len() {
-            if std::mem::replace(&mut seen[first], true) {
+            if std::mem::replace(&mut is_visited[first], true) {
                 continue;
             }
             // Flood the patch of stranded cells, and find its lowest cell.
@@ -484,10 +485,10 @@ impl Pools {
                     let n = (r * cols + c) as u32;
                     // The list is sorted by cell, because the depths were scanned in that order. A mask of the whole
                     // land is not needed.
-                    if let Ok(beside) = stranded.binary_search_by_key(&n, |stranded| stranded.cell)
-                        && !std::mem::replace(&mut seen[beside], true)
+                    if let Ok(adjacent) = stranded.binary_search_by_key(&n, |stranded| stranded.cell)
+                        && !std::mem::replace(&mut is_visited[adjacent], true)
                     {
-                        stack.push(beside);
+                        stack.push(adjacent);
                     }
                 }
             }

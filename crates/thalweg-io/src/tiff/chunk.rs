@@ -35,8 +35,10 @@ pub struct ChunkCoding {
     pub predictor: u64,
     /// Byte order of the file.
     pub big_endian: bool,
-    /// Tag 339, the sample format (1 unsigned, 2 signed, 3 floating-point), and tag 258, the bits per sample.
-    pub format: (u64, u64),
+    /// Tag 339: unsigned (1), signed (2), floating-point (3).
+    pub sample_format: u64,
+    /// Tag 258.
+    pub bits_per_sample: u64,
     /// The type to which samples are converted.
     pub kind: SampleType,
     /// The number of samples per pixel that are stored together.
@@ -49,15 +51,16 @@ impl ChunkCoding {
     /// Decodes the samples of `rows` × `cols` pixels.
     pub fn decode(&self, data: &[u8], [rows, cols]: [usize; 2]) -> Result<Samples, String> {
         if self.compression == LERC {
-            let samples = lerc::decode_lerc(data, self.lerc, (self.kind, self.format.1), [rows, cols, self.bands])?;
+            let samples =
+                lerc::decode_lerc(data, self.lerc, self.kind, self.bits_per_sample, [rows, cols, self.bands])?;
             // libtiff swaps the bytes of samples before it passes them to LERC, so the decoded samples must be swapped
             // back.
-            let is_swapped = self.big_endian && self.format.1 > 8;
+            let is_swapped = self.big_endian && self.bits_per_sample > 8;
             return Ok(if is_swapped { Samples::from_bytes(self.kind, &samples.to_bytes(), true) } else { samples });
         }
-        let width = (self.format.1 / 8) as usize;
+        let width = (self.bits_per_sample / 8) as usize;
         // Every row begins at a byte boundary, whatever the number of bits per sample.
-        let row_bytes = (cols * self.bands * self.format.1 as usize).div_ceil(8);
+        let row_bytes = (cols * self.bands * self.bits_per_sample as usize).div_ceil(8);
         let Samples::U8(mut bytes) = Samples::zeros(SampleType::U8, rows * row_bytes)? else {
             return Err("cannot be decoded".to_string());
         };
@@ -74,7 +77,7 @@ impl ChunkCoding {
             }
             _ => {}
         }
-        Ok(match self.format {
+        Ok(match (self.sample_format, self.bits_per_sample) {
             (1, 1) => {
                 // The first pixel of a byte is its most significant bit.
                 let bit = |row: &[u8], j: usize| row[j / 8] >> (7 - j % 8) & 1;

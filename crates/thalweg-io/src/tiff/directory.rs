@@ -152,12 +152,12 @@ impl<'a> Directory<'a> {
         let each = value_width(entry.kind).unwrap_or(1);
         let length = entry.count * each; // the values are inside the file, so the product does not overflow
         if length > MAX_VALUES {
-            return Err(format!("is broken: tag {tag} has {} values", entry.count));
+            return Err(format!("is broken: tag {tag} has {} values, which is too many", entry.count));
         }
         let bytes = self.source.get(start, length).ok_or_else(outside)?;
         let values =
             bytes.chunks_exact(each as usize).map(|bytes| value(entry.kind, bytes)).collect::<Option<Vec<T>>>();
-        values.ok_or_else(|| format!("is broken: tag {tag} is of field type {}", entry.kind))
+        values.ok_or_else(|| format!("is broken: tag {tag} has the wrong field type {}", entry.kind))
     }
 
     /// Reads an integer of `width` bytes at position `at`.

@@ -20,17 +20,21 @@ pub const ZSTD: u64 = 2;
 pub fn decode_lerc(
     data: &[u8],
     packing: u64,
-    (kind, bits): (SampleType, u64),
+    kind: SampleType,
+    bits: u64,
     [rows, cols, bands]: [usize; 3],
 ) -> Result<Samples, String> {
     let cells = rows * cols * bands;
     // A blob is rarely longer than its samples; twice their size and a header is more than any blob has.
-    let most = (cells as u64).saturating_mul(16).saturating_add(1 << 16);
-    let blob = decompress_blob(data, packing, most).ok_or_else(broken_message)?;
+    let max_blob_bytes = (cells as u64).saturating_mul(16).saturating_add(1 << 16);
+    let blob = decompress_blob(data, packing, max_blob_bytes).ok_or_else(broken_message)?;
     let info = decode_info(&blob).map_err(|_| broken_message())?;
-    let said = [info.height as usize, info.width as usize, info.depth as usize * info.bands as usize];
-    if said != [rows, cols, bands] {
-        return Err(format!("is broken: a tile or strip of {rows} × {cols} cells contains {} × {}", said[0], said[1]));
+    let actual = [info.height as usize, info.width as usize, info.depth as usize * info.bands as usize];
+    if actual != [rows, cols, bands] {
+        return Err(format!(
+            "is broken: a tile or strip of {rows} × {cols} cells contains {} × {}",
+            actual[0], actual[1]
+        ));
     }
     // Integers have no NaN, so their invalid cells become 0.
     let mut samples = Samples::zeros(kind, cells)?;

@@ -100,7 +100,9 @@ fn read_metadata(directory: &Directory<'_>, layout: &TiffLayout) -> Result<Raste
     if !nodata.trim().is_empty() {
         raster.nodata = nodata.trim().parse().ok();
         if raster.nodata.is_none() {
-            raster.warnings.push(format!("nodata value `{}` is not a number and is ignored", nodata.trim()));
+            raster
+                .warnings
+                .push(format!("has the nodata value `{}`, which is not a number and is ignored", nodata.trim()));
         }
     }
     let metadata = directory.read_text(tag::GDAL_METADATA)?;
@@ -143,7 +145,7 @@ fn internal_mask_layout(
     first: &Directory<'_>,
     length: u64,
     size: Size,
-    held: ReadScope,
+    scope: ReadScope,
 ) -> Result<Option<TiffLayout>, String> {
     // These are bits of tag 254 (TIFF 6.0, section 8). The mask of an overview has both bits and is skipped.
     const REDUCED: u64 = 1;
@@ -155,7 +157,7 @@ fn internal_mask_layout(
         let kind = directory.read_integer(tag::SUBFILE, 0)?;
         let sizes = [directory.read_integer(tag::HEIGHT, 0)?, directory.read_integer(tag::WIDTH, 0)?];
         if kind & MASK != 0 && kind & REDUCED == 0 && sizes == size.map(|n| n as u64) {
-            let layout = read_layout(&directory, length, Content::Mask, held);
+            let layout = read_layout(&directory, length, Content::Mask, scope);
             return layout.map(Some).map_err(|problem| format!("has a mask that {problem}"));
         }
         found = directory.next();
@@ -170,7 +172,7 @@ pub(super) fn read_mask(bytes: &[u8], size: Size) -> Result<Vec<bool>, String> {
 }
 
 /// Returns the layout of a file that is the mask of another one of this size.
-fn external_mask_layout(source: &TiffSource<'_>, size: Size, held: ReadScope) -> Result<TiffLayout, String> {
+fn external_mask_layout(source: &TiffSource<'_>, size: Size, scope: ReadScope) -> Result<TiffLayout, String> {
     let directory = Directory::parse(source)?;
     let [rows, cols] = [directory.read_integer(tag::HEIGHT, 0)?, directory.read_integer(tag::WIDTH, 0)?];
     if [rows, cols] != size.map(|n| n as u64) {
@@ -180,7 +182,7 @@ fn external_mask_layout(source: &TiffSource<'_>, size: Size, held: ReadScope) ->
             size[1], size[0]
         ));
     }
-    read_layout(&directory, source.length(), Content::Mask, held)
+    read_layout(&directory, source.length(), Content::Mask, scope)
 }
 
 /// Converts a mask's samples: true where there is no data.
@@ -197,7 +199,7 @@ fn read_layout(
     directory: &Directory<'_>,
     length: u64,
     content: Content,
-    held: ReadScope,
+    scope: ReadScope,
 ) -> Result<TiffLayout, String> {
     let rows = directory.read_integer(tag::HEIGHT, 0)?;
     let cols = directory.read_integer(tag::WIDTH, 0)?;
@@ -221,7 +223,7 @@ fn read_layout(
         _ => return Err(format!("has samples of {depth} bits, format {format}, which are not supported; {advice}")),
     };
     if bits.iter().any(|b| *b != depth) || bands == 0 || bands > 4096 {
-        return Err(format!("has {bands} bands of different depths, or too many; {advice}"));
+        return Err(format!("has {bands} bands; it must have 1 to 4096, all of the same depth; {advice}"));
     }
     // The greatest compression ratio of each method: deflate 1032, PackBits 64, LZW about 1350 for a constant;
     // Zstandard stores 128 KiB in four bytes; a LERC blob of a constant has a header alone.
@@ -234,8 +236,8 @@ fn read_layout(
         _ => {
             let name = chunk::compression_name(compression).map(|name| format!(" ({name})")).unwrap_or_default();
             return Err(format!(
-                "is compressed by method {compression}{name}; supported are none, LZW, deflate, PackBits, Zstandard \
-                 and LERC; {advice}"
+                "is compressed by method {compression}{name}; the supported methods are none, LZW, deflate, \
+                 PackBits, Zstandard and LERC; {advice}"
             ));
         }
     };
@@ -248,13 +250,15 @@ fn read_layout(
     // Predictor 3 is defined for floating-point samples alone, and no predictor is defined for single bits.
     let predictor = directory.read_integer(tag::PREDICTOR, 1)?;
     match (predictor, format) {
-        (2 | 3, _) if depth < 8 => return Err(format!("is broken: predictor {predictor} for {depth} bits")),
+        (2 | 3, _) if depth < 8 => {
+            return Err(format!("is broken: predictor {predictor} does not apply to {depth} bits"));
+        }
         (1 | 2, _) | (3, 3) => {}
-        _ => return Err(format!("is broken: predictor {predictor} for sample format {format}")),
+        _ => return Err(format!("is broken: predictor {predictor} does not apply to sample format {format}")),
     }
     let planar = directory.read_integer(tag::PLANAR, 1)?;
     if !matches!(planar, 1 | 2) {
-        return Err(format!("is broken: planar configuration {planar}"));
+        return Err(format!("is broken: its planar configuration is {planar}; it must be 1 or 2"));
     }
     // In planar configuration 2 each band has strips or tiles of its own. Those of the first band come first in the
     // lists.
@@ -262,7 +266,7 @@ fn read_layout(
     // Eight pixels of one bit are stored in one byte, and become eight bytes.
     let (width, ratio) = if depth < 8 { (1, 8 * ratio) } else { (depth / 8, ratio) };
     let pixel = width * (bands / planes);
-    let size_is_true = |size| match held {
+    let size_is_true = |size| match scope {
         ReadScope::Whole => check_size(size, pixel, usize::try_from(length).unwrap_or(usize::MAX), ratio).map(drop),
         ReadScope::Windows => check_claim(size, pixel, length, ratio),
     };
@@ -307,7 +311,8 @@ fn read_layout(
         compression,
         predictor,
         big_endian: directory.big_endian(),
-        format: (format, depth),
+        sample_format: format,
+        bits_per_sample: depth,
         kind,
         bands: (bands / planes) as usize,
         // The second value is the additional compression of LERC; the first is the version.
@@ -336,8 +341,8 @@ fn check_claim(size: [u64; 2], sample_bytes: u64, length: u64, ratio: u64) -> Re
     match need {
         Some(need) if need <= length.saturating_mul(ratio) && need <= isize::MAX as u64 => Ok(()),
         _ => Err(format!(
-            "declares {cols} × {rows} cells (columns × rows), which its {length} bytes cannot contain: truncated or \
-             broken"
+            "declares {cols} × {rows} cells (columns × rows), more than its {length} bytes can contain: it is \
+             truncated or broken"
         )),
     }
 }

@@ -70,11 +70,11 @@ impl TiffWindows {
         let head = RasterHead { kind: layout.coding.kind, ..raster.head() };
         let source = Arc::new(source);
         let mut masks: Vec<_> = mask.map(|layout| Image { source: source.clone(), layout }).into_iter().collect();
-        let beside = mask_path(path);
-        if beside.exists() {
-            let source = open_source(&beside)?;
+        let mask_file = mask_path(path);
+        if mask_file.exists() {
+            let source = open_source(&mask_file)?;
             let layout = external_mask_layout(&source, head.size, ReadScope::Windows);
-            let layout = layout.map_err(|problem| Error::invalid_file(&beside, problem))?;
+            let layout = layout.map_err(|problem| Error::invalid_file(&mask_file, problem))?;
             masks.push(Image { source: Arc::new(source), layout });
         }
         let cache = Mutex::new(ChunkCache { kept: VecDeque::new(), bytes: 0, most: DEFAULT_CACHE_BYTES });
@@ -131,8 +131,8 @@ impl WindowedMap for TiffWindows {
     fn window_memory(&self, window: Size) -> [u64; 2] {
         let mut sum = [0, 0];
         for Image { layout, .. } in std::iter::once(&self.image).chain(&self.masks) {
-            let [held, each] = layout.window_memory(window);
-            sum = [sum[0] + held.min(self.lock_cache().most), sum[1] + each];
+            let [fixed, each] = layout.window_memory(window);
+            sum = [sum[0] + fixed.min(self.lock_cache().most), sum[1] + each];
         }
         sum
     }
@@ -250,7 +250,7 @@ impl TiffLayout {
     fn split_long_strips(mut self) -> Self {
         // The division is only possible without compression and predictor, because only then is the position of each
         // row known.
-        let row = (self.cols * self.coding.bands) as u64 * self.coding.format.1 / 8;
+        let row = (self.cols * self.coding.bands) as u64 * self.coding.bits_per_sample / 8;
         let rows = (PART / row.max(1)).max(1);
         let plain = self.coding.compression == 1 && self.coding.predictor == 1 && !self.tiled;
         if !plain || (self.chunk[0] as u64) <= rows {

@@ -4,10 +4,13 @@
 //! `epsg.tsv` contains the reference systems of the EPSG dataset (IOGP) whose unit of length is not the metre.
 //! `make_table.py` makes it from the PROJ database.
 
+use std::ops::RangeFull;
+
 use serde::{Deserialize, Serialize};
 
 use super::geokeys::{self, key};
 use thalweg_core::Georeference;
+use thalweg_core::declare::operation::{OptionKind, OptionType};
 
 /// Codes, units and names of reference systems.
 const TABLE: &str = include_str!("epsg.tsv");
@@ -40,6 +43,24 @@ const USER_DEFINED: u16 = 32_767;
 pub enum Unit {
     /// The metre.
     Metre,
+}
+
+impl OptionType for Unit {
+    type Within = RangeFull;
+
+    fn kind(_: RangeFull) -> OptionKind {
+        OptionKind::Choice(&[("metre", "The metre.")])
+    }
+
+    fn from_json(value: &serde_json::Value) -> Option<Self> {
+        (value == "metre").then_some(Self::Metre)
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        match self {
+            Self::Metre => "metre".into(),
+        }
+    }
 }
 
 /// The reason why coordinates are not metres.
@@ -112,7 +133,7 @@ fn describe_unit(code: u16) -> String {
 /// # Errors
 /// Returns an error for coordinates in degrees or another unit of length, or in a world Mercator projection.
 pub fn check_horizontal(georeference: &Georeference) -> Result<(), UnitProblem> {
-    let advice = "reproject it to metres (`gdalwarp -t_srs EPSG:326<zone>`), or give the cell size in metres";
+    let advice = "reproject it to metres (`gdalwarp -t_srs EPSG:326<zone> IN OUT`), or give the cell size in metres";
     let short = |key| geokeys::find_short(georeference, key);
     let geographic = short(key::GEOGRAPHIC).is_some() && short(key::PROJECTED).is_none();
     match short(key::MODEL_TYPE) {
@@ -132,7 +153,7 @@ pub fn check_horizontal(georeference: &Georeference) -> Result<(), UnitProblem> 
         && x.abs() <= 360.0
         && y.abs() <= 90.0
     {
-        return Err(UnitProblem::Angular(format!("looks to be in degrees (cells of {a} at {x}, {y}); {advice}")));
+        return Err(UnitProblem::Angular(format!("seems to be in degrees (cells of {a} at {x}, {y}); {advice}")));
     }
     let taken = format!("{advice}; `--unit metre` reads its coordinates as metres anyway");
     let linear = |words: String| Err(UnitProblem::Linear(format!("{words}; {taken}")));

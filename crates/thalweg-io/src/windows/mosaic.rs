@@ -28,7 +28,7 @@ struct OpenedFile {
     number: usize,
     map: Arc<dyn WindowedMap>,
     /// The bytes of its samples if it is in memory as a whole, otherwise 0.
-    held: u64,
+    bytes: u64,
 }
 
 /// The greatest size of a virtual raster's text that is read, in bytes.
@@ -78,8 +78,9 @@ impl VrtWindows {
         let covered: u128 =
             mosaic.parts.iter().map(|part| part.from.size()[0] as u128 * part.from.size()[1] as u128).sum();
         if mosaic.nodata.is_none() && !mosaic.masked && covered < mosaic.size[0] as u128 * mosaic.size[1] as u128 {
-            head.warnings
-                .push("has cells that no file covers, and no value for no data: these cells are 0".to_string());
+            head.warnings.push(
+                "has cells that no file covers, and states no nodata value; these cells are read as 0".to_string(),
+            );
         }
         let mut own = Self { path: path.to_path_buf(), head, mosaic, open: Mutex::default() };
         own.head.georeference = own.georeference()?;
@@ -97,7 +98,7 @@ impl VrtWindows {
         let cells = rows as u64 * cols as u64;
         if cells > MAX_CELLS {
             let problem =
-                format!("declares {cols} × {rows} cells (columns × rows); allowed is 1 to {MAX_CELLS} in all");
+                format!("declares {cols} × {rows} cells (columns × rows); a file may have 1 to {MAX_CELLS} in all");
             return Err(Error::invalid_file(&self.path, problem));
         }
         memory::check_memory(&self.path.display().to_string(), cells * (3 * self.head.kind.bytes() as u64 + 6))?;
@@ -188,12 +189,12 @@ impl VrtWindows {
                 format!("is {cols} × {rows} cells (columns × rows); {} uses cells outside it", self.path.display());
             return Err(Error::invalid_file(&part.path, words));
         }
-        let held = if self.is_read_whole(number) { samples_bytes(&*map) } else { 0 };
+        let bytes = if self.is_read_whole(number) { samples_bytes(&*map) } else { 0 };
         let mut kept = kept();
-        kept.push_back(OpenedFile { number, map: map.clone(), held });
+        kept.push_back(OpenedFile { number, map: map.clone(), bytes });
         // The file that was opened first is removed first. Threads that still read it keep it open until they are done.
         while kept.len() > MAX_OPEN_FILES
-            || (kept.len() > 1 && kept.iter().map(|file| file.held).sum::<u64>() > MAX_WHOLE_FILE_BYTES)
+            || (kept.len() > 1 && kept.iter().map(|file| file.bytes).sum::<u64>() > MAX_WHOLE_FILE_BYTES)
         {
             kept.pop_front();
         }
@@ -256,14 +257,14 @@ impl WindowedMap for VrtWindows {
     /// The estimate assumes that all files are like the first.
     fn window_memory(&self, window: Size) -> [u64; 2] {
         let first = self.mosaic.parts.first().and_then(|_| self.open_file(0).ok());
-        let [held, each] = match first {
+        let [fixed, each] = match first {
             Some(file) if self.is_read_whole(0) => [samples_bytes(&*file), 0],
             Some(file) => file.window_memory(window),
             None => [0, 0],
         };
         // In addition to the window, memory holds a piece of a file and its conversion to the raster's own type.
         let piece = (window[0] * window[1] * 2 * SampleType::F64.bytes()) as u64;
-        [(held.saturating_mul(MAX_OPEN_FILES as u64)).min(MAX_WHOLE_FILE_BYTES.max(held)), each.saturating_add(piece)]
+        [(fixed.saturating_mul(MAX_OPEN_FILES as u64)).min(MAX_WHOLE_FILE_BYTES.max(fixed)), each.saturating_add(piece)]
     }
 
     fn read_window(&self, window: CellRect) -> Result<Samples> {

@@ -61,11 +61,11 @@ impl Mosaic {
             let text = root.attribute(name).unwrap_or_default();
             // GDAL's sizes are signed integers of 32 bits.
             let found = text.parse::<usize>().ok().filter(|n| (1..=i32::MAX as usize).contains(n));
-            found.ok_or_else(|| format!("has {name}=\"{}\"; allowed is 1 to {}", names::format_short(text), i32::MAX))
+            found.ok_or_else(|| format!("has {name}=\"{}\"; it must be 1 to {}", names::format_short(text), i32::MAX))
         };
         let size = [side("rasterYSize")?, side("rasterXSize")?];
         let mut bands = find_children(root, "VRTRasterBand");
-        let band = bands.next().ok_or("has no band")?;
+        let band = bands.next().ok_or("has no bands")?;
         check_not_computed(band)?;
         if matches!(child_text(band, "ColorInterp"), "Red" | "Palette") {
             return Err("is a colour picture, not heights".to_string());

@@ -1,7 +1,7 @@
 //! Valley floors that rivers erode laterally: see [`Planation`].
 
 use crate::model::{About, Family, Local, MassBalance, Model, Stepper, Tick};
-use crate::process::floors::{Valley, carve_floors};
+use crate::process::floors::{DrainedSurface, Valley, carve_floors};
 use crate::process::slopes::{Guards, book_erosion, export_eroded, find_float_layer};
 use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
 use thalweg_core::{Field, Grid, Height, Result, Terrain, params};
@@ -119,7 +119,11 @@ impl Stepper for PlanationStepper {
             ground,
             nodata.as_ref(),
             grid,
-            (drainage.filled_surface(), drainage.directions(), drainage.upstream_cells()),
+            DrainedSurface {
+                surface: drainage.filled_surface(),
+                directions: drainage.directions(),
+                cells: drainage.upstream_cells(),
+            },
             &self.0,
             tick.key,
             &|_| 1.0,

@@ -63,7 +63,8 @@ impl Model for Thermal {
 
     fn check(&self, _grid: &Grid) -> Result<()> {
         if self.rock_talus < self.talus {
-            let allowed = format!("the talus angle, {}°, to 90°: rock stands at least as steep as scree", self.talus);
+            let allowed =
+                format!("{}° (the talus angle) to 90°, because rock stands at least as steep as scree", self.talus);
             return Err(Error::invalid_value("thermal.rock_talus", format!("{}°", self.rock_talus), allowed));
         }
         Ok(())

@@ -341,10 +341,10 @@ mod tests {
         let grid = Grid::new([40, 40], 0.1).unwrap();
         let refused = |model: &Trees, grid: &Grid| model.check(grid).unwrap_err().to_string();
         let message = refused(&Trees { patch: 1000.0, ..Trees::default() }, &grid);
-        assert!(message.starts_with("trees.patch = 1000 m: allowed is above 0 to "), "{message}");
+        assert!(message.starts_with("trees.patch = 1000 m: must be more than 0, at most "), "{message}");
         let wide = Grid::new([4000, 4000], 1000.0).unwrap();
         let message = refused(&Trees { patch: 0.1, ..Trees::default() }, &wide);
-        assert!(message.ends_with("a wider trees.patch reduces the number"), "{message}");
+        assert!(message.starts_with("not enough room for the forest (use a wider trees.patch): up to "), "{message}");
     }
 
     #[test]

@@ -192,10 +192,10 @@ fn blend_row(
         if value.is_nan() || wanted.is_nan() || skip(j) {
             continue;
         }
-        let held = wanted.clamp(lowest, highest);
-        limited += u64::from(held != wanted);
+        let clamped = wanted.clamp(lowest, highest);
+        limited += u64::from(clamped != wanted);
         // The value is rounded half away from zero, so that ground of opposite sign gets the opposite result.
-        let after = (held + 0.5f64.copysign(held)) as i32;
+        let after = (clamped + 0.5f64.copysign(clamped)) as i32;
         added += i64::from(after) - i64::from(height.0);
         *height = Height(after);
     }

@@ -247,9 +247,9 @@ impl GroundPlanes<'_> {
         // The bilinear weights are cumulative, so that the four parts sum to the amount; the last one is the whole.
         let whole = SPLIT_PARTS as f32;
         let weights = [(1.0 - v) * (1.0 - u) * whole, (1.0 - v) * whole, ((1.0 - v) + v * (1.0 - u)) * whole, whole];
-        let parts = split_by_weights(amount, &weights.map(|w| w as i32));
-        let mut laid = 0;
-        for (k, part) in [0, 1, self.stride, self.stride + 1].into_iter().zip(parts) {
+        let amounts = split_by_weights(amount, &weights.map(|w| w as i32));
+        let mut deposited = 0;
+        for (k, part) in [0, 1, self.stride, self.stride + 1].into_iter().zip(amounts) {
             let cell = &mut self.ground[at + k];
             // A cell near the highest elevation that can be stored takes only what it has room for.
             let part = if *cell > Height::MAX.0 - amount.max(0) {
@@ -259,7 +259,7 @@ impl GroundPlanes<'_> {
                 part
             };
             *cell += part;
-            laid += part;
+            deposited += part;
             if SPECIAL {
                 tally.rounded += i64::from(quantize_height(self.quantum, cell));
             }
@@ -270,8 +270,8 @@ impl GroundPlanes<'_> {
                 deposit[at + k] = deposit[at + k].saturating_add(part);
             }
         }
-        tally.deposited += i64::from(laid);
-        laid
+        tally.deposited += i64::from(deposited);
+        deposited
     }
 
     /// Returns true if all cells up to `radius` from a cell exist.
@@ -299,13 +299,13 @@ impl GroundPlanes<'_> {
                 grains[r][k] = cut.unshifted_share(before[r][k], after[r][k]);
             }
         }
-        let mut parts = [[0; WIDTH]; ROWS];
+        let mut amounts = [[0; WIDTH]; ROWS];
         let mut lowest = [i32::MAX; WIDTH];
         for r in 0..ROWS {
             let cells = copy_cells::<WIDTH>(self.ground, start + r * self.stride);
             for k in 0..WIDTH {
-                parts[r][k] = i32::from(grains[r][k]) << cut.shift;
-                lowest[k] = lowest[k].min(cells[k] - parts[r][k]);
+                amounts[r][k] = i32::from(grains[r][k]) << cut.shift;
+                lowest[k] = lowest[k].min(cells[k] - amounts[r][k]);
             }
         }
         // All cells are tested before any is changed, so that the slower path, which limits each cell, starts from the
@@ -314,7 +314,7 @@ impl GroundPlanes<'_> {
             return false;
         }
         for r in 0..ROWS {
-            self.subtract_parts::<LAYERS, WIDTH>(start + r * self.stride, &parts[r]);
+            self.subtract_parts::<LAYERS, WIDTH>(start + r * self.stride, &amounts[r]);
         }
         true
     }
@@ -324,12 +324,12 @@ impl GroundPlanes<'_> {
     #[inline(always)]
     fn erode_wide<const LAYERS: bool>(&mut self, brush: &ErosionBrush, start: usize, amount: i32) -> bool {
         let cut = DividedAmount::new(amount);
-        let parts = |before: &[u16; VECTOR_COLUMNS], after: &[u16; VECTOR_COLUMNS]| {
-            let mut parts = [0; VECTOR_COLUMNS];
+        let amounts = |before: &[u16; VECTOR_COLUMNS], after: &[u16; VECTOR_COLUMNS]| {
+            let mut amounts = [0; VECTOR_COLUMNS];
             for k in 0..VECTOR_COLUMNS {
-                parts[k] = cut.cell_share(before[k], after[k]);
+                amounts[k] = cut.cell_share(before[k], after[k]);
             }
-            parts
+            amounts
         };
         let (before, after) =
             (brush.before.as_chunks::<VECTOR_COLUMNS>().0, brush.after.as_chunks::<VECTOR_COLUMNS>().0);
@@ -337,41 +337,41 @@ impl GroundPlanes<'_> {
         let place = |n: usize| start + (n / across) * stride + (n % across) * VECTOR_COLUMNS;
         let mut lowest = [i32::MAX; VECTOR_COLUMNS];
         for n in 0..before.len() {
-            let parts = parts(&before[n], &after[n]);
+            let amounts = amounts(&before[n], &after[n]);
             let cells = copy_cells::<VECTOR_COLUMNS>(self.ground, place(n));
             for k in 0..VECTOR_COLUMNS {
-                lowest[k] = lowest[k].min(cells[k] - parts[k]);
+                lowest[k] = lowest[k].min(cells[k] - amounts[k]);
             }
         }
         if lowest.iter().any(|x| *x < self.floor) {
             return false;
         }
         for n in 0..before.len() {
-            self.subtract_parts::<LAYERS, VECTOR_COLUMNS>(place(n), &parts(&before[n], &after[n]));
+            self.subtract_parts::<LAYERS, VECTOR_COLUMNS>(place(n), &amounts(&before[n], &after[n]));
         }
         true
     }
 
-    /// Subtracts `parts` from the cells from `from` on, and updates all planes that follow the ground.
+    /// Subtracts `amounts` from the cells from `from` on, and updates all planes that follow the ground.
     #[inline(always)]
-    fn subtract_parts<const LAYERS: bool, const WIDTH: usize>(&mut self, from: usize, parts: &[i32; WIDTH]) {
+    fn subtract_parts<const LAYERS: bool, const WIDTH: usize>(&mut self, from: usize, amounts: &[i32; WIDTH]) {
         let mut cells = copy_cells::<WIDTH>(self.ground, from);
         for k in 0..WIDTH {
-            cells[k] -= parts[k];
+            cells[k] -= amounts[k];
         }
         self.ground[from..from + WIDTH].copy_from_slice(&cells);
         if LAYERS && let Some(wear) = &mut self.wear {
             let mut cells = copy_cells::<WIDTH>(wear, from);
             for k in 0..WIDTH {
                 // This is a saturating addition that compiles to vector instructions.
-                cells[k] = cells[k].min(i32::MAX - parts[k]) + parts[k];
+                cells[k] = cells[k].min(i32::MAX - amounts[k]) + amounts[k];
             }
             wear[from..from + WIDTH].copy_from_slice(&cells);
         }
         if LAYERS && let Some(loose) = &mut self.loose {
             let mut cells = copy_cells::<WIDTH>(loose, from);
             for k in 0..WIDTH {
-                cells[k] = (cells[k] - parts[k]).max(0);
+                cells[k] = (cells[k] - amounts[k]).max(0);
             }
             loose[from..from + WIDTH].copy_from_slice(&cells);
         }

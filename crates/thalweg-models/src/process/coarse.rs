@@ -35,8 +35,8 @@ pub fn check_blocks_fit(grid: &Grid, factor: usize, name: &str, value: impl std:
         if looped && (is_between || !cells.is_multiple_of(factor) || cells / factor < Topology::MIN_LOOPED_CELLS) {
             let line = ["rows", "columns"][axis];
             let allowed = format!(
-                "0, or a width of which {} or more fit exactly into the {cells} looped {line}; here it is {factor} \
-                 cells",
+                "0, or a width that divides the {cells} looped {line} into {} or more equal blocks; here it is \
+                 {factor} cells",
                 Topology::MIN_LOOPED_CELLS
             );
             return Err(Error::invalid_value(name, value, allowed));
@@ -140,7 +140,7 @@ pub fn coarsen_terrain(terrain: &Terrain, factor: usize) -> Terrain {
             Coarser::Most => {
                 let [rows, cols] = around(i, j);
                 let values = rows.iter().flat_map(|r| cols.iter().map(|c| field[(*r, *c)]));
-                values.fold(0.0, |most: f32, x| most.max(x))
+                values.fold(0.0, |largest: f32, x| largest.max(x))
             }
             Coarser::Empty => 0.0,
         };
@@ -186,14 +186,14 @@ fn apply_coarse_changes(terrain: &mut Terrain, small: &Terrain, before: &Field<H
     let (mut made, mut limited) = (0, 0);
     spline.distribute_amounts(&change, |cell, part| {
         let ground = &mut terrain.ground[cell];
-        let wanted = i64::from(ground.0) + part;
-        let kept = wanted.clamp(Height::MIN.0.into(), Height::MAX.0.into());
-        made += i128::from(kept - wanted);
-        limited += u64::from(kept != wanted);
+        let target = i64::from(ground.0) + part;
+        let kept = target.clamp(Height::MIN.0.into(), Height::MAX.0.into());
+        made += i128::from(kept - target);
+        limited += u64::from(kept != target);
         if let Some(loose) = &mut loose {
             // Sediment follows the ground: deposits add to it, and erosion removes it first.
-            let left = i64::from(loose[cell].0) + kept - i64::from(ground.0);
-            loose[cell] = Height(left.clamp(0, i32::MAX.into()) as i32);
+            let remaining_sediment = i64::from(loose[cell].0) + kept - i64::from(ground.0);
+            loose[cell] = Height(remaining_sediment.clamp(0, i32::MAX.into()) as i32);
         }
         *ground = Height(kept as i32);
     });

@@ -148,7 +148,7 @@ fn take_named<T>(planes: &mut Vec<Named<T>>, name: &str) -> Option<T> {
 /// # Errors
 /// Returns an error that names the plane if it is missing.
 pub fn require_layer<T>(name: &str, plane: Option<T>) -> Result<T> {
-    plane.ok_or_else(|| Error::invalid_layer(name, "is required by these particles and was not given to them"))
+    plane.ok_or_else(|| Error::invalid_layer(name, "is required by the particles of this model and is missing"))
 }
 
 /// Returns the side of a tile in cells for a halo (the reach of a step plus the margin): a power of two, at least
@@ -358,8 +358,8 @@ impl TileLayout {
             start: Cell::new(local(rows.start, 0), local(cols.start, 1)),
             end: Cell::new(local(rows.end, 0), local(cols.end, 1)),
         };
-        let Cell { row: top, col: left } = patch.valid.start.map(|n| n as usize);
-        let at = |r: usize| (top + r) * stride + left;
+        let Cell { row: first_row, col: first_col } = patch.valid.start.map(|n| n as usize);
+        let at = |r: usize| (first_row + r) * stride + first_col;
         let copy_rows = |r: usize| at(r)..at(r) + cols.len();
 
         // Cells of the patch outside the terrain keep values of earlier tiles; kernels must not use them (see `valid`).
@@ -397,8 +397,8 @@ impl TileLayout {
     /// Copies the written planes back.
     fn store_patch<P>(&self, patch: &ParticlePatch, job: &mut TileJob<'_, P>) {
         let rows = patch.valid.rows();
-        let Cell { row: top, col: left } = patch.valid.start.map(|n| n as usize);
-        let at = |r: usize| (top + r) * patch.stride + left;
+        let Cell { row: first_row, col: first_col } = patch.valid.start.map(|n| n as usize);
+        let at = |r: usize| (first_row + r) * patch.stride + first_col;
         for ((_, plane), target) in patch.heights.iter().zip(job.heights.chunks_mut(rows)) {
             for (r, row) in target.iter_mut().enumerate() {
                 let source = &plane[at(r)..at(r) + row.len()];

@@ -119,9 +119,9 @@ fn interpolate_half(room: &impl Fn(i32) -> i32, k: usize, at: impl Fn(isize) -> 
         _ => 0,
     };
     // The bound keeps both halves within 32 bits, whatever `room` returns.
-    let most = i64::from(room(own).clamp(0, i32::MAX - own.saturating_abs()));
+    let max_change = i64::from(room(own).clamp(0, i32::MAX - own.saturating_abs()));
     // Rounding is symmetric in both directions, so that a mirrored map gives the mirrored result.
-    let by = ((sum.abs() + 64) / 128 * sum.signum()).clamp(-most, most);
+    let by = ((sum.abs() + 64) / 128 * sum.signum()).clamp(-max_change, max_change);
     (i64::from(own) + if k.is_multiple_of(2) { -by } else { by }) as i32
 }
 
@@ -148,8 +148,8 @@ fn upsample_pools(pool: &Field<Height>, fine: &Field<Height>) -> Field<Height> {
         if depth <= 0 {
             continue;
         }
-        let parts = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(a, b)| (2 * i + a, 2 * j + b));
-        let mut beds = parts.map(|part| i64::from(fine[part].0));
+        let children = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(a, b)| (2 * i + a, 2 * j + b));
+        let mut beds = children.map(|part| i64::from(fine[part].0));
         let heights = beds;
         // Sorted beds let the loop drop the highest dry part; their order among equals has no influence.
         beds.sort_unstable();
@@ -157,15 +157,15 @@ fn upsample_pools(pool: &Field<Height>, fine: &Field<Height>) -> Field<Height> {
         // one as long as it would stay dry.
         let mut wet = 4;
         let level = loop {
-            let held = beds.iter().take(wet).sum::<i64>() + 4 * depth;
-            if wet == 1 || held > beds[wet - 1] * wet as i64 {
-                break [held.div_euclid(wet as i64), held.rem_euclid(wet as i64)];
+            let stored_water = beds.iter().take(wet).sum::<i64>() + 4 * depth;
+            if wet == 1 || stored_water > beds[wet - 1] * wet as i64 {
+                break [stored_water.div_euclid(wet as i64), stored_water.rem_euclid(wet as i64)];
             }
             wet -= 1;
         };
         // Units that cannot be divided evenly go to the first of the wet parts.
         let mut rest = level[1];
-        for (part, bed) in parts.into_iter().zip(heights) {
+        for (part, bed) in children.into_iter().zip(heights) {
             if bed > level[0] || (bed == level[0] && rest == 0) {
                 continue;
             }
@@ -272,8 +272,9 @@ mod tests {
                 let blocks = |coarse: &Field<Height>, fine: &Field<Height>| {
                     for i in 0..size[0] {
                         for j in 0..size[1] {
-                            let parts = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(a, b)| fine[(2 * i + a, 2 * j + b)].0);
-                            let sum: i64 = parts.iter().map(|part| i64::from(*part)).sum();
+                            let children =
+                                [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(a, b)| fine[(2 * i + a, 2 * j + b)].0);
+                            let sum: i64 = children.iter().map(|part| i64::from(*part)).sum();
                             assert_eq!(sum, 4 * i64::from(coarse[(i, j)].0));
                         }
                     }
@@ -367,10 +368,10 @@ mod tests {
         let fine = upsample_terrain(&coarse);
         let deep = fine.float_layer(&WATER).unwrap();
         for (i, j) in (0..7).flat_map(|i| (0..9).map(move |j| (i, j))) {
-            let parts = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(a, b)| f64::from(deep[(2 * i + a, 2 * j + b)]));
+            let children = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(a, b)| f64::from(deep[(2 * i + a, 2 * j + b)]));
             let own = f64::from(water[(i, j)]);
-            assert!((parts.iter().sum::<f64>() - 4.0 * own).abs() <= own * 3e-7);
-            assert!(parts.iter().all(|x| *x >= 0.0));
+            assert!((children.iter().sum::<f64>() - 4.0 * own).abs() <= own * 3e-7);
+            assert!(children.iter().all(|x| *x >= 0.0));
             // Two adjacent cells together carry the discharge of the one cell before.
             let passing = fine.float_layer(&DISCHARGE).unwrap();
             assert_eq!(passing[(2 * i, 2 * j)] + passing[(2 * i, 2 * j + 1)], water[(i, j)]);

@@ -157,11 +157,14 @@ pub fn read_numbers<const N: usize>(
     if !table.is_even() || entries.iter().any(|entry| table.float_column(entry.name).is_none()) {
         return Err(Error::invalid_layer(
             name,
-            format!("must be a table with the columns {}, all of one length", names()),
+            format!("must be a table with the columns {}, all of the same length", names()),
         ));
     }
     if table.len() > most {
-        return Err(Error::invalid_layer(name, format!("is a table of {} rows; allowed is up to {most}", table.len())));
+        return Err(Error::invalid_layer(
+            name,
+            format!("is a table of {} rows; it may have up to {most}", table.len()),
+        ));
     }
     let row = |r: usize| {
         let mut row = [0.0; N];
@@ -183,7 +186,7 @@ pub fn read_cells(table_name: &str, table: &Table, grid: &Grid) -> Result<Vec<Ce
     let (Some(rows), Some(cols), true) = (table.int_column("row"), table.int_column("column"), table.is_even()) else {
         return Err(Error::invalid_layer(
             table_name,
-            "must be a table with the columns row and column of whole numbers, all of one length",
+            "must be a table with the columns row and column (whole numbers), all of the same length",
         ));
     };
     let local = |number: usize, world: i64, axis: usize| {
@@ -217,6 +220,6 @@ mod tests {
             );
         }
         let said = placed(-21.0, 0.0).unwrap_err().to_string();
-        assert_eq!(said, "springs[1].x = -21 m: allowed is -20 to 100 m (the world's width)");
+        assert_eq!(said, "springs[1].x = -21 m: must be -20 to 100 m (the world's width)");
     }
 }

@@ -166,8 +166,9 @@ pub fn add_springs(terrain: &mut Terrain, springs: &[Spring]) -> Result<()> {
 /// or columns of different lengths, if a cell is outside the terrain, or if a rate is not within 0 to [`MAX_RATE`].
 pub fn spring_sources(terrain: &Terrain) -> Result<Vec<SpringSource>> {
     let Some(table) = terrain.tables.get(SPRINGS) else { return Ok(Vec::new()) };
-    let without =
-        || Error::invalid_layer(SPRINGS, "must be a table with the columns row and column of whole numbers, and rate");
+    let without = || {
+        Error::invalid_layer(SPRINGS, "must be a table with the columns row and column (whole numbers) and rate (m³/s)")
+    };
     let rates = table.float_column(RATE.name).ok_or_else(without)?;
     if table.columns.len() != 3 {
         return Err(Error::invalid_layer(SPRINGS, "must be a table with no columns other than row, column and rate"));
@@ -210,8 +211,8 @@ mod tests {
     fn what_is_no_spring_is_named() {
         let grid = Grid::new([30, 40], 10.0).unwrap();
         for (x, y, rate, words) in [
-            (400.5, 0.0, 1.0, "springs[1].x = 400.5 m: allowed is 0 to 400 m (the world's width)"),
-            (0.0, 300.5, 1.0, "springs[1].y = 300.5 m: allowed is 0 to 300 m (the world's height)"),
+            (400.5, 0.0, 1.0, "springs[1].x = 400.5 m: must be 0 to 400 m (the world's width)"),
+            (0.0, 300.5, 1.0, "springs[1].y = 300.5 m: must be 0 to 300 m (the world's height)"),
             (-1.0, 0.0, 1.0, "springs[1].x = -1 m"),
             (0.0, f64::NAN, 1.0, "springs[1].y = NaN m"),
             (0.0, 0.0, -0.5, "springs[1].rate = -0.5 m³/s"),
@@ -229,10 +230,10 @@ mod tests {
             other.tables.get_mut(SPRINGS).unwrap().columns[column].2 = values;
             spring_sources(&other).unwrap_err().to_string()
         };
-        assert!(forge(0, Column::Int(vec![30])).contains("springs[1].row = 30: allowed is 0 to 29"));
+        assert!(forge(0, Column::Int(vec![30])).contains("springs[1].row = 30: must be 0 to 29"));
         assert!(forge(1, Column::Int(vec![i64::MIN])).contains("springs[1].column"));
         assert!(forge(2, Column::Float(vec![f32::NAN])).contains("springs[1].rate = NaN"));
-        assert!(forge(2, Column::Float(vec![])).contains("one length"));
+        assert!(forge(2, Column::Float(vec![])).contains("the same length"));
         assert!(forge(2, Column::Int(vec![1])).contains("with the columns"));
     }
 }

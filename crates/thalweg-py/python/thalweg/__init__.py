@@ -22,6 +22,7 @@ from ._core import __version__, rocks, set_threads, threads
 from ._drain import Drainage, River, drain
 from ._export import export
 from ._measure import Measure, Measures, measure
+from ._mesh import mesh
 from ._methods import METHODS as _METHODS
 from ._open import open
 from ._pictures import shade, view
@@ -52,6 +53,7 @@ __all__ = [
     "export",
     "flow",
     "measure",
+    "mesh",
     "models",
     "noise",
     "open",
@@ -68,7 +70,7 @@ __all__ = [
 __all__ += models.__all__
 
 _METHODS.update({name: getattr(module, name) for module in (slopes, flow, models) for name in module.__all__})
-_METHODS.update(drain=drain, measure=measure, save=save, shade=shade, view=view)
+_METHODS.update(drain=drain, measure=measure, mesh=mesh, save=save, shade=shade, view=view)
 
 if "xarray" in _sys.modules:
     from . import xarray as xarray

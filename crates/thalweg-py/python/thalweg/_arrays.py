@@ -99,9 +99,9 @@ def as_numbers(values: Any, what: str) -> Array:
     """
     array = np.asarray(values)
     if array.dtype.kind not in "iuf":
-        raise TypeError(f"{what} has dtype {array.dtype}: allowed are numbers, integer or floating-point")
+        raise TypeError(f"{what} has dtype {array.dtype}; it must have an integer or floating-point dtype")
     if array.ndim != 2 or 0 in array.shape:
-        raise ValueError(f"{what} has shape {array.shape}: allowed are two dimensions (rows, columns) of one cell or more")
+        raise ValueError(f"{what} has shape {array.shape}; it must have two dimensions (rows, columns) of one cell or more")
     if array.dtype.itemsize > 4 and array.dtype.kind in "iu":
         array = array.astype(np.float64)
     elif array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):

@@ -26,7 +26,7 @@ def presets() -> list[Preset]:
     Returns
     -------
     list of Preset
-        Name, description and extent of each recipe.
+        Name, description and extent of each recipe; :func:`build` accepts the names.
     """
     found = []
     for name in _core.preset_names():
@@ -56,7 +56,7 @@ def build(
     between: Callable[[Run], object] | None = None,
     xarray: bool | None = None,
 ) -> Any:
-    """Build a world from a recipe. The result is bit-identical to that of ``thalweg build``.
+    """Build a world from a recipe, with the bit-identical result of ``thalweg build``.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def build(
     cells, seed, from_file, until, preview, age, rain, relief, size, sea, rock : optional
         Changes to the recipe; see :class:`Recipe`.
     set : dict, optional
-        Values of parameters, by ``"label.parameter"``.
+        Values of parameters, by ``"label.parameter"``, where ``label`` names a stage of the recipe.
     progress : bool or callable, optional
         If True, show a tqdm progress bar. A callable is called with each :class:`Step`.
     between : callable, optional
@@ -172,9 +172,9 @@ def evolve(
         stage simulates time.
     """
     if not save_every > 0.0:
-        raise ValueError(f"save_every = {save_every}: allowed is more than 0 years")
+        raise ValueError(f"save_every = {save_every}: must be a number of years above 0")
     if folder is not None and store is not None:
-        raise ValueError("folder and store are both given: allowed is one of them")
+        raise ValueError("folder and store cannot be combined; give only one of them")
     with contextlib.nullcontext() if store is None else States(store) as states:
         run = Run(recipe, dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges, layers=layers)
         given = run._given
@@ -222,7 +222,7 @@ def evolve(
             keep(0.0)
         drive(run, progress, look)
         if run.years is None:
-            raise ValueError("recipe: no stage simulates time, so there are no years at which to record maps")
+            raise ValueError("recipe: no stage simulates time, so save_every does not apply; use thalweg.Run instead")
         if states is not None:
             return states.finish()
         terrain = run._core.terrain()

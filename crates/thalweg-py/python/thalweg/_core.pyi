@@ -25,6 +25,7 @@ __all__ = [
     "drain",
     "export",
     "export_targets",
+    "mesh",
     "fill",
     "fractal",
     "gradient",
@@ -107,12 +108,8 @@ def cell_of(
 ) -> tuple[float, list[str]]: ...
 def load(
     path: str,
+    options: dict[str, Any],
     *,
-    height: tuple[float, float] | None = None,
-    cell_size: float | None = None,
-    infinite_is_nodata: bool = False,
-    deterrace: bool = False,
-    unit: str | None = None,
     edges: str | Mapping[str, str] | None = None,
     sea_level: float | None = None,
 ) -> tuple[Terrain, list[str]]: ...
@@ -329,13 +326,11 @@ def plan_drain(
     store: str | PathLike[str],
     plan: str | PathLike[str],
     tile: int,
+    load: dict[str, Any],
     options: dict[str, Any],
     *,
     closed: bool = False,
     sea_level: float | None = None,
-    height: Sequence[float] | None = None,
-    cell_size: float | None = None,
-    metres: bool = False,
 ) -> str: ...
 def plan_apply(
     recipe: Recipe,
@@ -343,11 +338,9 @@ def plan_apply(
     store: str | PathLike[str],
     plan: str | PathLike[str],
     tile: int,
+    load: dict[str, Any],
     *,
     layers: Mapping[str, str | PathLike[str]] = ...,
-    height: tuple[float, float] | None = None,
-    cell_size: float | None = None,
-    metres: bool = False,
 ) -> str: ...
 def plan_build(
     recipe: Recipe,
@@ -393,31 +386,10 @@ def fractal(
     seed: int,
     origin: Sequence[int],
 ) -> NDArray[float32]: ...
-def view(
-    terrain: Terrain,
-    path: str | None = None,
-    *,
-    size: tuple[int, int] | None = None,
-    azimuth: float | None = None,
-    elevation: float | None = None,
-    zoom: float | None = None,
-    exaggeration: float | None = None,
-    ramp: str | None = None,
-    sun: tuple[float, float] | None = None,
-    title: str | None = None,
-) -> NDArray[uint8]: ...
+def view(terrain: Terrain, path: str | None, options: dict[str, Any]) -> NDArray[uint8]: ...
 def export_targets() -> list[str]: ...
 def export(
     source: Terrain | str, target: str, folder: str, options: dict[str, Any]
 ) -> tuple[str, list[str]]: ...
-def shade(
-    terrain: Terrain,
-    path: str | None = None,
-    *,
-    max_size: int | None = None,
-    exaggeration: float | None = None,
-    ramp: str | None = None,
-    sun: tuple[float, float] | None = None,
-    scale_bar: bool = False,
-    legend: bool = False,
-) -> NDArray[uint8]: ...
+def mesh(terrain: Terrain, path: str, options: dict[str, Any]) -> tuple[list[str], list[str]]: ...
+def shade(terrain: Terrain, path: str | None, options: dict[str, Any]) -> NDArray[uint8]: ...

@@ -25,21 +25,21 @@ Array = NDArray[Any]
 class River(NamedTuple):
     """A channel reach: the part of a stream between two junctions."""
 
-    #: Its number, from 0.
+    #: Number of the reach, from 0.
     id: int
     #: Strahler's order.
     order: int
     #: Shreve's magnitude: the number of sources upstream.
     magnitude: int
-    #: Rows and columns, downstream; to the next junction or the outlet.
+    #: Row and column of each cell, downstream, as far as the next junction or the outlet.
     cells: NDArray[np.int64]
     #: Length along the centres of the cells, in metres.
     length: float
-    #: Height of the first cell over the last, in metres.
+    #: Height of the first cell above the last, in metres.
     drop: float
-    #: Drop over length.
+    #: Drop divided by length.
     slope: float
-    #: Drainage area, in square metres.
+    #: Drainage area at the lower end, in square metres.
     catchment: float
     #: Number of the reach downstream; None at an outlet.
     downstream: int | None
@@ -52,7 +52,8 @@ class Drainage(NamedTuple):
     filled: Array
     #: Depth of the filled depressions, in metres.
     lake_depth: Array
-    #: ESRI's codes: 1 east, 2 south-east, 4 south … 128 north-east; 0 where water leaves, 255 in cells without data.
+    #: D8 flow direction as ESRI's code: 1 east, 2 south-east, 4 south … 128 north-east; 0 where water leaves, 255 in
+    #: cells without data.
     direction: Array
     #: D∞ direction in radians counter-clockwise from the east; −1 where water flows to no neighbour.
     angle: Array

@@ -32,9 +32,9 @@ def export(
     Parameters
     ----------
     source : path, array, DataArray, Dataset or Terrain
-        The terrain: a file of heights, the folder of a world, or heights in memory.
+        The terrain: the path of a file of heights or of a world's folder, or heights in memory.
     target : str
-        The program: "unreal", "unity", "terrain3d", "hterrain", "blender", "bevy", "worldpainter", "gis", "web".
+        The program, for example "unreal", "unity" or "gis"; ``thalweg export --help`` lists all.
     path : path
         The folder to write into.
     cell_size, nodata

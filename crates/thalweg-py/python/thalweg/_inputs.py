@@ -64,7 +64,7 @@ def read_terrain(
     nodata : float, optional
         A value besides NaN that means no data.
     unit : "metre", optional
-        Treat coordinates as metres, whatever unit the map declares.
+        Treat coordinates as metres, even if the map declares another unit.
     sea_level : float, metres, optional
         Elevation of the sea surface.
     edges : str or dict, optional
@@ -102,7 +102,7 @@ def read_terrain(
         return Input(core, TERRAIN, False)
     array = as_numbers(dem, what)
     if cell_size is None:
-        raise ValueError(f"{what} is an array, which has no cell size: give cell_size, the side of a cell in metres")
+        raise ValueError(f"{what} is an array, which has no cell size; give cell_size, the side of a cell in metres")
     core = _core.Terrain(
         array,
         cell_size,

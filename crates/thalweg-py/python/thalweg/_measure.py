@@ -23,14 +23,19 @@ class Measure(NamedTuple):
 
     name: str
     title: str
-    #: None if it cannot be computed; `missing` gives the reason.
+    #: The value in `unit`; None if it cannot be computed.
     value: float | None
+    #: The unit; "1" for pure numbers.
     unit: str
-    #: The usual range in nature.
+    #: The usual range in nature, in `unit`; None if it is not known.
     usual: tuple[float, float] | None
+    #: True if the value is within the usual range; None if either is not known.
     within: bool | None
+    #: The reason why there is no value; None if there is one.
     missing: str | None
+    #: The usual values in nature and their reasons, in words.
     nature: str
+    #: Author and year of the source.
     source: str
 
 
@@ -42,7 +47,7 @@ class Measures(Mapping[str, float]):
         measures = (Measure(**{key: one[key] for key in keys}) for one in found["measures"])
         #: The measures, in order.
         self.all = {one.name: one._replace(usual=(one.usual[0], one.usual[1]) if one.usual else None) for one in measures}
-        #: The curves behind them: name, axes, points, law.
+        #: The curves from which measures are derived, by name: axes, points and fitted law.
         self.curves: dict[str, Mapping[str, Any]] = {curve["name"]: curve for curve in found["curves"]}
         #: Side of a cell in metres.
         self.cell_size: float = found["cell_size_m"]
@@ -59,13 +64,17 @@ class Measures(Mapping[str, float]):
 
     @property
     def units(self) -> dict[str, str]:
-        """The units by name; "1" for pure numbers."""
+        """Unit of each measure, by name; "1" for pure numbers."""
         return {name: one.unit for name, one in self.all.items()}
 
     def compare(self, other: Measures) -> dict[str, tuple[float, float, float]]:
-        """Return this value, the other value, and their distance.
+        """Compare each measure with that of another terrain.
 
-        The distance is in widths of the usual range, or relative to the greater value if that range is not known.
+        Returns
+        -------
+        dict
+            By name: this value, the other value, and the distance between them. The distance is in widths of the usual
+            range or, if that is not known, relative to the value with the greater magnitude.
         """
 
         def distance(one: Measure, x: float, y: float) -> float:
@@ -77,11 +86,11 @@ class Measures(Mapping[str, float]):
         }
 
     def to_series(self) -> pandas.Series[float]:
-        """Return a pandas Series with the units in ``attrs``."""
+        """Return the measures as a pandas Series, with their units in ``attrs``."""
         try:
             import pandas
         except ImportError as missing:
-            raise ImportError("pandas is needed for this: pip install 'thalweg[xarray]'") from missing
+            raise ImportError("to_series() needs pandas; install it with pip install 'thalweg[xarray]'") from missing
         series = pandas.Series(dict(self), name="value", dtype=float)
         series.attrs["units"] = self.units
         return series

@@ -16,7 +16,7 @@ class Preset(NamedTuple):
 
     name: str
     about: str
-    #: Width and height in metres; None if the recipe starts from an elevation model.
+    #: Extent in metres, from west to east and from north to south; None if the recipe starts from an elevation model.
     extent: tuple[float, float] | None
 
 
@@ -39,13 +39,13 @@ class Recipe:
     until : str, optional
         Label of the last stage to keep.
     preview : bool, default False
-        If True, keep only the first levels: the same terrain at a coarser resolution.
+        If True, keep only the coarse levels: the same terrain at a lower resolution.
     age, rain : float, optional
         Factors on the duration of all processes and on rain, 0.1 to 10. Each changes many parameters at once.
     relief, size : float, optional
-        Factors on elevations and on widths, 0.25 to 4. Each changes many parameters at once.
+        Factors on elevations and on the horizontal extent, 0.25 to 4. Each changes many parameters at once.
     sea : float, metres, optional
-        Rise of the sea level; if there is no sea, its level.
+        Rise of the sea level; if the recipe has no sea, the sea level itself.
     rock : str, optional
         The rock of the terrain (:func:`thalweg.rocks`).
     """
@@ -121,7 +121,7 @@ class Recipe:
         for name, given in (key if isinstance(key, Mapping) else {key: value}).items():
             label, dot, parameter = name.partition(".")
             if not dot:
-                raise ValueError(f"{name!r}: the name of a parameter has the form LABEL.PARAMETER")
+                raise ValueError(f"{name!r} is not the name of a parameter; give LABEL.PARAMETER, such as rivers.uplift")
             core = core.set(label, parameter, given)
         return Recipe._of(core)
 
@@ -157,7 +157,7 @@ class Recipe:
 
     @property
     def extent(self) -> tuple[float, float] | None:
-        """Width and height in metres."""
+        """Extent in metres: from west to east, and from north to south; None if an elevation model determines it."""
         extent = self._core.extent
         return None if extent is None else (extent[0], extent[1])
 

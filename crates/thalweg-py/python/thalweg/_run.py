@@ -28,9 +28,9 @@ class Step(NamedTuple):
 
     #: Label of the stage.
     label: str
-    #: Index of the stage in the recipe; None if the terrain is refined.
+    #: Index of the stage in the recipe; None while the terrain is refined to the next level.
     stage: int | None
-    #: The level, from 0, the coarsest, and the number of levels.
+    #: The current level, where 0 is the coarsest, and the number of levels.
     level: int
     levels: int
     #: Steps of this stage on this level: steps done, and their total number.
@@ -41,7 +41,7 @@ class Step(NamedTuple):
     all: int
     #: Simulated years so far; None before the first stage that simulates time.
     years: float | None
-    #: Mass balance of the step: solids in units of 1/65 536 m over a cell, water in m³.
+    #: Mass balance of the step by name: solids in units of 1/65 536 m over one cell, water in m³.
     budget: Mapping[str, float]
 
     @property
@@ -159,7 +159,7 @@ class Run:
         """Set the parameter ``"label.parameter"`` of a stage that is not done; it takes effect at the next step."""
         label, dot, parameter = key.partition(".")
         if not dot:
-            raise ValueError(f"{key!r}: the name of a parameter has the form LABEL.PARAMETER")
+            raise ValueError(f"{key!r} is not the name of a parameter; give LABEL.PARAMETER, such as rivers.uplift")
         self._core.set(label, parameter, value)
 
     def checkpoint(self, path: str | PathLike[str]) -> None:
@@ -167,7 +167,7 @@ class Run:
         self._core.save(fspath(path))
 
     def __getitem__(self, name: str) -> Array:
-        """Return a copy of the present heights (``"height"``) or of a layer."""
+        """Return a copy of the current heights (``"height"``) or of a layer, by its name."""
         return self._core.height() if name == "height" else self._core.layer(name)
 
     def __setitem__(self, name: str, values: Array) -> None:
@@ -176,12 +176,12 @@ class Run:
 
     @property
     def layers(self) -> list[str]:
-        """Names of the present layers."""
+        """Names of the current layers."""
         return self._core.layers
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of the present level."""
+        """Rows and columns of the current level."""
         return self._core.shape
 
     @property
@@ -207,7 +207,7 @@ class Run:
 
     @property
     def terrain(self) -> Terrain:
-        """A copy of the present terrain."""
+        """A copy of the current terrain."""
         return Terrain._of(self._core.terrain(), self.report())
 
     def report(self) -> dict[str, Any]:
@@ -216,7 +216,7 @@ class Run:
         Returns
         -------
         dict
-            Model, parameters, seconds, steps and mass balance of each stage, and fingerprints of the present terrain.
+            Model, parameters, seconds, steps and mass balance of each stage, and fingerprints of the current terrain.
         """
         report: dict[str, Any] = json.loads(self._core.report())
         return report
@@ -242,7 +242,7 @@ def shown(progress: Progress) -> tuple[Callable[[Step], object], Callable[[], ob
     try:
         from tqdm.auto import tqdm
     except ImportError as missing:
-        raise ImportError("progress=True needs tqdm: pip install 'thalweg[progress]'; or pass a callable") from missing
+        raise ImportError("progress=True needs tqdm; install it with pip install 'thalweg[progress]', or pass a callable") from missing
     bar = tqdm(unit="step")
 
     def tell(step: Step) -> None:

@@ -33,14 +33,14 @@ class States:
             import xarray  # noqa: F401
             import zarr  # noqa: F401
         except ImportError as missing:
-            raise ImportError(f"store= needs xarray, zarr and dask, and {missing.name} is missing: pip install 'thalweg[dask]'") from missing
+            raise ImportError(f"store= needs {missing.name}, which is missing; install it with pip install 'thalweg[dask]'") from missing
         self.path = Path(fspath(path))
         if self.path.suffix.lower() != ".zarr":
-            raise ValueError(f"store = {str(self.path)!r}: allowed is a path that ends in .zarr")
+            raise ValueError(f"store = {str(self.path)!r}: must be a path that ends in .zarr")
         if os.path.lexists(self.path):
-            raise ValueError(f"store = {str(self.path)!r}: already exists; allowed is a path that does not exist")
+            raise ValueError(f"store = {str(self.path)!r} already exists; remove it, or choose another path")
         if not self.path.absolute().parent.is_dir():
-            raise ValueError(f"store = {str(self.path)!r}: allowed is a path in an existing folder")
+            raise ValueError(f"store = {str(self.path)!r}: must be a path in an existing folder")
         self._draft = self.path.with_name(f".{self.path.name}.{uuid.uuid4().hex[:12]}.part")
         self._like: xr.DataArray | None = None
 
@@ -84,7 +84,7 @@ class States:
         import xarray as xr
 
         if self._like is None:
-            raise ValueError("save_every: no step of the last level reached it, so there is no map to record")
+            raise ValueError("no map was recorded, because save_every is longer than the last level simulates; use fewer years")
         os.rename(self._draft, self.path)
         found = xr.open_zarr(self.path, chunks=None, consolidated=False, decode_coords="all")
         sides = zip(found["elevation"].dims, (1, SHARD, SHARD), strict=True)

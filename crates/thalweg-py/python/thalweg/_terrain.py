@@ -163,7 +163,7 @@ class Terrain(CoreHolder):
         try:
             from .xarray import as_dataset
         except ImportError as missing:
-            raise ImportError("xarray is needed for this: pip install 'thalweg[xarray]'") from missing
+            raise ImportError("to_xarray() needs xarray; install it with pip install 'thalweg[xarray]'") from missing
         return as_dataset(self._core, self.report, None)
 
     def view(self, path: str | PathLike[str] | None = None, **options: Any) -> NDArray[np.uint8]:

@@ -44,11 +44,12 @@ class Textures:
     weights : array of uint8 or uint16, (rows, columns, materials)
         The weight of each material; they sum to exactly ``full`` in a cell with data, and to 0 in one without.
     full : int
-        255 or 65535.
+        The sum of the weights: 255 or 65535.
     albedo : array of float32, (rows, columns, 3)
-        Colour without light: red, green, blue; linear, 0 to 1.
+        Unlit colour: red, green, blue; linear, 0 to 1.
     roughness, occlusion, curvature : arrays of float32
-        0 smooth to 1 rough; the visible share of the sky; the mean curvature in 1/m, above 0 on crests.
+        The roughness, from 0 (smooth) to 1 (rough); the visible share of the sky, 0 to 1; the mean curvature in 1/m,
+        above 0 on crests.
     flow : array of float32, (rows, columns, 3)
         The flow direction as a unit vector east and south, and the flow speed in m/s.
     wear, deposit : arrays of float32, metres, or None
@@ -81,20 +82,23 @@ class Textures:
     def weight(self, material: str) -> Array:
         """The weights of one material."""
         if material not in self.materials:
-            raise ValueError(f"material = {material}: allowed is {', '.join(self.materials)}")
+            raise ValueError(f"unknown material `{material}`; the known names are {', '.join(self.materials)}")
         weights: Array = self.weights[..., self.materials.index(material)]
         return weights
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return a Dataset with the terrain's coordinates and the dimensions ``y``, ``x``, and ``material``, ``colour`` or ``component``."""
+        """Return a Dataset with the terrain's coordinates.
+
+        The dimensions are ``y`` and ``x``; weights also have ``material``, the albedo ``colour``, the flow ``component``.
+        """
         try:
             import xarray
         except ImportError as missing:
-            raise ImportError("xarray is needed for this: pip install 'thalweg[xarray]'") from missing
+            raise ImportError("to_xarray() needs xarray; install it with pip install 'thalweg[xarray]'") from missing
         place = ("y", "x")
         maps: dict[str, Any] = {
             "weights": ((*place, "material"), self.weights, {"long_name": "Ground cover.", "full": self.full}),
-            "albedo": ((*place, "colour"), self.albedo, {"units": "1", "long_name": "Colour without light, linear."}),
+            "albedo": ((*place, "colour"), self.albedo, {"units": "1", "long_name": "Unlit colour, linear."}),
             "flow": ((*place, "component"), self.flow, {"long_name": "Flow direction, a unit vector, and flow speed in m/s."}),
         }
         for name, (units, meaning) in _MAPS.items():
@@ -138,9 +142,10 @@ def textures(
     start : array, DataArray, Dataset or Terrain, optional
         The terrain before erosion, of the same size, from which erosion and deposition are computed.
     recipe : Recipe, or an argument of :class:`Recipe`, optional
-        The recipe with the climate, colours and rock; by default that of the folder, otherwise the usual ones.
+        The recipe that specifies the climate, the colours and the rock; by default that of the folder, otherwise the
+        default rules and rock.
     sea_level : float, metres, optional
-        The sea level; not with a path, whose recipe states it.
+        Elevation of the sea surface. Only for heights in memory; the recipe of a folder specifies its own.
     cell_size, nodata
         Properties of an array.
     {options}

@@ -16,9 +16,10 @@ from ._results import new_terrain
 class Course(NamedTuple):
     """A flow path."""
 
-    #: World coordinates in metres, eastward and southward, and height in metres of each cell, downstream.
+    #: The cells, downstream. Columns: world coordinates eastward and southward, and height, in metres.
     points: NDArray[np.float64]
-    #: "sea", "rim" (the open edge of the world) or "inland" (an inland outlet); None if the path was cut off before.
+    #: Where the path ends: "sea", "rim" (the open edge of the world) or "inland" (an inland outlet); None if it was cut
+    #: off before it ended.
     end: str | None
 
 
@@ -42,7 +43,7 @@ class World:
     Parameters
     ----------
     recipe : Recipe, str, path or dict
-        The recipe, or any source that :class:`Recipe` accepts; ``"endless"`` has continents without end.
+        The recipe, or any source that :class:`Recipe` accepts; the preset ``"endless"`` is unbounded.
     tile : int, default 512
         Side of a tile in cells, 16 to 4096.
     cells, seed : int, optional
@@ -70,7 +71,8 @@ class World:
         Returns
         -------
         xarray.Dataset or Terrain
-            ``height``; ``discharge``; ``rec``, the neighbour to which a cell drains; ``area``, its drainage area.
+            ``height``; ``discharge``; ``rec``, the receiver: the neighbour to which a cell drains; ``area``, the
+            drainage area.
             Coordinates are world metres; as on all maps, y increases northward and is therefore the negative of the
             metres southward.
         """
@@ -118,7 +120,7 @@ class World:
         x, y : float, metres
             World coordinates of the point, eastward and southward.
         most : int, default 1_000_000
-            Greatest number of cells of the path; a longer path is cut off.
+            Maximum number of cells of the path; a longer path is cut off.
         """
         return Course(*self._core.follow(level, x, y, most))
 

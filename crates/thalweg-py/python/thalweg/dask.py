@@ -3,7 +3,7 @@
 A plan consists of stages, and a stage of tiles. Each task is a tile of a stage and writes its own shards. Only the
 numbers of tiles pass through the scheduler; summaries are on the disk that all workers share. Completed tasks are
 recorded there, so a task that is restarted, after its worker was lost or in another session, repeats no completed
-work. The bytes are those of ``thalweg drain`` on one machine.
+work. The results are bit-identical to those of ``thalweg drain`` on one machine.
 
 A scheduler executes any code that it receives: let it listen on this machine only, or use Dask's TLS.
 """
@@ -102,7 +102,7 @@ def carry_out(plan: str | os.PathLike[str], client: Client | None = None) -> dic
     plan : path
         The plan's file.
     client : distributed.Client, optional
-        The workers; by default some on this machine.
+        The client of the workers; by default a new one, with workers on this machine.
 
     Returns
     -------
@@ -173,7 +173,8 @@ def drain(
 ) -> xr.Dataset:
     """{page}
 
-    The elevation model may be of any size, and the result goes into a store. The bits are those of :func:`thalweg.drain`.
+    The elevation model may be of any size, and the result is written to a store. It is bit-identical to that of
+    :func:`thalweg.drain`.
 
     Parameters
     ----------
@@ -182,13 +183,13 @@ def drain(
     store : path
         A folder whose name ends in ``.zarr``. Finished tiles of the same work are kept.
     client : distributed.Client, optional
-        The workers; by default some on this machine.
-    tile : int
-        Cells of a tile's side.
+        The client of the workers; by default a new one, with workers on this machine.
+    tile : int, default 1024
+        Side of a tile in cells.
     cell_size, unit, sea_level
         As in :func:`thalweg.drain`.
     edges : "open" or "closed"
-        What happens at the four sides.
+        Boundary condition of the four sides.
     {options}
 
     Returns
@@ -198,20 +199,17 @@ def drain(
         read on demand. Streams are written next to the store as FlatGeobuf, depressions as ``X.depressions.csv``.
     """
     if edges not in ("open", "closed"):
-        raise ValueError(f"edges = {edges!r}: allowed is one of open, closed")
-    if unit not in (None, "metre"):
-        raise ValueError(f"unit = {unit!r}: allowed is metre")
+        raise ValueError(f"edges = {edges!r}: must be one of open, closed")
     plan = _beside(store, "plan.json")
     _core.plan_drain(
         Path(source).absolute(),
         Path(store).absolute(),
         plan,
         tile,
+        {"cell_size": cell_size, "unit": unit},
         dict(options),
         closed=edges == "closed",
         sea_level=sea_level,
-        cell_size=cell_size,
-        metres=unit == "metre",
     )
     return _done(store, plan, client)
 
@@ -233,7 +231,8 @@ def apply(
 ) -> xr.Dataset:
     """Run a model of finite reach over an elevation model of any size, and write the result to a store.
 
-    The result is bit-identical to that of ``thalweg apply``.
+    A model has a finite reach if a step depends only on cells within a fixed distance. The result is bit-identical to
+    that of ``thalweg apply``.
 
     Parameters
     ----------
@@ -261,9 +260,7 @@ def apply(
         If the model does not have finite reach, or a value is out of range.
     """
     if edges not in ("open", "closed"):
-        raise ValueError(f"edges = {edges!r}: allowed is one of open, closed")
-    if unit not in (None, "metre"):
-        raise ValueError(f"unit = {unit!r}: allowed is metre")
+        raise ValueError(f"edges = {edges!r}: must be one of open, closed")
     plan = _beside(store, "plan.json")
     recipe = _core.Recipe.single(model, parameters, seed, sea_level, edges)
     _core.plan_apply(
@@ -272,9 +269,8 @@ def apply(
         Path(store).absolute(),
         plan,
         tile,
+        {"cell_size": cell_size, "unit": unit},
         layers={name: Path(path).absolute() for name, path in (layers or {}).items()},
-        cell_size=cell_size,
-        metres=unit == "metre",
     )
     return _done(store, plan, client)
 
@@ -309,8 +305,8 @@ def build(
         The level to build: 0 has the widest cells, and each further level has cells of half the width. By default, the
         last level of the recipe.
     rect : (west, north, east, south), metres, optional
-        Build only this part of the level, in world coordinates eastward and southward. It is the way to
-        build part of a world without end.
+        Build only this rectangle of the level, in world coordinates eastward and southward. An endless world requires
+        it.
 
     Returns
     -------

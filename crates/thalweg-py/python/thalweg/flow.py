@@ -247,7 +247,7 @@ def _codes(array: Array) -> Array:
     if array.dtype != np.uint8:
         whole = array.astype(np.uint8)
         if not np.array_equal(whole, array):
-            raise ValueError(f"direction has dtype {array.dtype} and values that are not ESRI codes")
+            raise ValueError("direction contains values that are not ESRI codes; they must be 0, 1, 2, 4, 8, 16, 32, 64, 128 or 255")
         return whole
     return array
 
@@ -391,7 +391,7 @@ def _cell_of(values: Any, cell_size: float | None) -> float:
         from .xarray import cell_of
 
         return cell_of(values)
-    raise ValueError("direction is an array, which has no cell size: give cell_size, the side of a cell in metres")
+    raise ValueError("direction is an array, which has no cell size; give cell_size, the side of a cell in metres")
 
 
 @named

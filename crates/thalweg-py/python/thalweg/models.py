@@ -19,9 +19,9 @@ from ._run import Run, drive
 COMMON: dict[str, tuple[Any, str, str]] = {
     "cell_size": (None, "float, metres", "Side of a cell; required for an array."),
     "nodata": (None, "float", "A value besides NaN that means no data."),
-    "unit": (None, '"metre"', "Treats coordinates as metres, whatever unit the map has; degrees are still refused."),
+    "unit": (None, '"metre"', "Treats coordinates as metres, even if the map declares another unit; degrees are refused in any case."),
     "sea_level": (None, "float, metres", "Elevation of the sea surface."),
-    "edges": ("open", '"open", "closed", or a dict of sides', "Boundary conditions at the four sides of the map."),
+    "edges": ("open", '"open", "closed", or a dict of sides', "Boundary conditions of the four sides of the map: where water and sediment leave."),
     "layers": (None, "dict of arrays", "Layers that the model requires or uses, by name."),
     "seed": (1, "int", "Seed of the random numbers."),
     "progress": (None, "bool or callable", "True shows a tqdm progress bar; a callable is called with each Step."),
@@ -135,7 +135,7 @@ def _apply(
     if dem is None:
         given = _flat(name, family, shape, cell_size, sea_level, edges)
     elif shape is not None:
-        raise TypeError(f"{name}() takes a dem or a shape, not both")
+        raise TypeError(f"{name}() accepts either dem or shape, not both")
     else:
         given = read_terrain(
             dem, cell_size=cell_size, nodata=nodata, unit=unit, sea_level=sea_level, edges=edges if edges != "open" else None, layers=layers
@@ -150,10 +150,10 @@ def _apply(
 
 def _flat(name: str, family: str, shape: Any, cell_size: float | None, sea_level: float | None, edges: Any) -> Input:
     if family != "base" or shape is None:
-        hint = ", or a shape (rows, columns) and a cell size" if family == "base" else ""
-        raise TypeError(f"{name}() needs a dem{hint}")
+        hint = ", or shape (rows, columns) and cell_size" if family == "base" else ""
+        raise TypeError(f"{name}() needs dem, an elevation model{hint}")
     if cell_size is None:
-        raise ValueError(f"{name}(): give cell_size, the side of a cell in metres")
+        raise ValueError(f"{name}() needs cell_size, the side of a cell in metres")
     rows, columns = shape
     core = _core.Terrain.flat(int(rows), int(columns), cell_size, sea_level=sea_level, edges=edges)
     return Input(core, NUMPY, False)

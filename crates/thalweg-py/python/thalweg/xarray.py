@@ -42,7 +42,7 @@ def _dims(da: xr.DataArray, what: str) -> tuple[str, str]:
     if y is not None and x is not None:
         return y, x
     if len(names) < 2:
-        raise ValueError(f"{what} has dimensions {names}: allowed are two, rows and columns")
+        raise ValueError(f"{what} has the dimensions {names}; it must have two, rows and columns")
     return names[-2], names[-1]
 
 
@@ -52,7 +52,7 @@ def _flat(da: xr.DataArray, what: str) -> tuple[xr.DataArray, str, str]:
     others = [name for name in da.dims if name not in (y, x)]
     many = [name for name in others if da.sizes[name] != 1]
     if many:
-        raise ValueError(f"{what} has dimensions {dict(da.sizes)}: allowed are two; pick one map with .isel({many[0]}=0)")
+        raise ValueError(f"{what} has the dimensions {dict(da.sizes)}; it must have two, so select one map with .isel({many[0]}=0)")
     return da.squeeze(others, drop=False).transpose(y, x), y, x
 
 
@@ -72,13 +72,13 @@ def _step(da: xr.DataArray, dim: str, what: str) -> tuple[float, float] | None:
         return None
     values = np.asarray(da.coords[dim].values)
     if values.dtype.kind not in "iuf":
-        raise ValueError(f"{what} has coordinates {dim} of dtype {values.dtype}: allowed are numbers")
+        raise ValueError(f"{what} has coordinates {dim} of dtype {values.dtype}; they must be numbers")
     values = values.astype(np.float64)
     step = (values[-1] - values[0]) / (len(values) - 1)
     steps = np.diff(values)
     if step == 0.0 or not np.all(np.abs(steps - step) <= 1e-3 * abs(step)):
         low, high = steps.min(), steps.max()
-        raise ValueError(f"{what} has coordinates {dim} in steps of {low:g} to {high:g}: allowed are equal steps; resample it")
+        raise ValueError(f"{what} has coordinates {dim} in steps of {low:g} to {high:g}; the steps must be equal, so resample the map")
     return float(values[0]), float(step)
 
 
@@ -141,7 +141,7 @@ def _check_scale(da: xr.DataArray, what: str) -> None:
     for name, none in (("scale_factor", 1.0), ("add_offset", 0.0)):
         value = float(da.attrs.get(name, none))
         if value != none:
-            raise ValueError(f"{what} has {name} = {value:g} among its attributes: its values are not scaled yet; open it with mask_and_scale=True")
+            raise ValueError(f"{what} has the attribute {name} = {value:g}, so its values are not scaled yet; open it with mask_and_scale=True")
 
 
 def _nodata(da: xr.DataArray) -> float | None:
@@ -168,7 +168,8 @@ def read_terrain(
     own: dict[str, xr.DataArray] = {}
     if isinstance(dem, xr.Dataset):
         if "height" not in dem:
-            raise ValueError(f"{what} is a Dataset of {', '.join(map(str, dem.data_vars))}: it needs a variable height, in metres")
+            names = ", ".join(map(str, dem.data_vars))
+            raise ValueError(f"{what} is a Dataset without a variable height (it has {names}); rename one to height, or pass it as a DataArray")
         da = dem["height"]
         own = {str(name): other for name, other in dem.data_vars.items() if name != "height" and other.dims == da.dims}
         sea_level = dem.attrs.get("sea_level") if sea_level is None else sea_level
@@ -180,7 +181,7 @@ def read_terrain(
     place = {"transform": transform, **_system(flat, (y, x))}
     units = flat.attrs.get("units")
     if transform is None and cell_size is None:
-        raise ValueError(f"{what} has no coordinates, so no cell size: give cell_size, the side of a cell in metres")
+        raise ValueError(f"{what} has no coordinates, so its cell size is unknown; give cell_size, the side of a cell in metres")
     cell, said = _core.cell_of(what, place, None if units is None else str(units), cell_size, unit)
     for message in said:
         warn_caller(f"{what} {message}")

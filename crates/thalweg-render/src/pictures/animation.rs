@@ -31,7 +31,7 @@ pub fn encode_animation(
     rate: u16,
     mut pictures: impl Iterator<Item = io::Result<Picture>>,
 ) -> io::Result<()> {
-    let first = pictures.next().ok_or_else(|| io::Error::other("no picture to animate"))??;
+    let first = pictures.next().ok_or_else(|| io::Error::other("there is no picture to animate"))??;
     let [rows, cols] = first.size();
     // A PNG stores its sides as 32-bit numbers; larger ones are an error, not a truncated picture.
     let side = |n: usize| u32::try_from(n).map_err(io::Error::other);

@@ -17,7 +17,7 @@ use crate::pictures::paint::{PaintBrush, Painter};
 use crate::pictures::picture::{Picture, Reduction, size_within};
 use crate::pictures::relief::{Relief, ReliefStatistics, fill_between, fill_holes, known_means};
 use crate::pictures::shade::{RowScratch, ShadeOptions, add_furniture, choose_relief_brush, draw_row, stripe_width};
-use thalweg_core::{CellRect, Error, Field, Grid, Result, Size};
+use thalweg_core::{CellRect, Field, Grid, Result, Size};
 
 /// The side, in cells, of the blocks whose means are kept for the whole map.
 pub const COARSE: usize = 16;
@@ -78,19 +78,10 @@ impl<'a> ShadedMap<'a> {
     /// Prepares the map by reading all rows, up to three times. Water, rivers and trees are not drawn.
     ///
     /// # Errors
-    /// Returns the errors of [`draw_map`](crate::pictures::shade::draw_map), and an error if the options contain water,
-    /// rivers or trees; the errors of `read`.
-    pub fn new(grid: &Grid, options: ShadeOptions<'a>, read: Box<ReadRows<'a>>) -> Result<Self> {
-        let water = &options.water;
-        let lies_over =
-            water.depth.is_some() || water.drawn_pools().is_some() || water.streams.is_some() || water.ice.is_some();
-        if lies_over || !options.rivers.is_empty() || !options.trees.is_empty() {
-            return Err(Error::unsupported(
-                "water, rivers and trees",
-                "cannot be drawn on a map that is drawn by rows; leave them out, or draw a map that fits in memory",
-            ));
-        }
-        options.sun.check()?;
+    /// Returns the errors of [`draw_map`](crate::pictures::shade::draw_map), and those of `read`.
+    pub fn new(grid: &Grid, options: &ShadeOptions, read: Box<ReadRows<'a>>) -> Result<Self> {
+        let look = &options.look;
+        look.sun.check()?;
         let sea = grid.sea_level.map(|level| level.metres_f32());
         let mut ground = RowGround { read, size: grid.size, cell: grid.cell as f32, sea, holes: None };
         ground.find_holes()?;
@@ -111,7 +102,8 @@ impl<'a> ShadedMap<'a> {
             }
         }
         sampled.sort_samples();
-        let brush = choose_relief_brush(&sampled, sea, options.ramp, options.sun, options.exaggeration, options.range)?;
+        let brush =
+            choose_relief_brush(&sampled, sea, look.ramp_or_land(), look.sun, look.exaggeration, look.range_f32())?;
         let cell = [ground.cell; 2];
         // The first coarse level consists of these means; the further ones are computed from them.
         let mut levels = vec![means];
@@ -138,7 +130,7 @@ impl<'a> ShadedMap<'a> {
         let map = size_within(size, options.max_size.unwrap_or(0));
         // The strip is drawn under an empty map of the final width, so that its layout equals that of a map in memory.
         let metres_per_pixel = grid.cell * size[1] as f64 / map[1] as f64;
-        let strip = add_furniture(Picture::new([0, map[1]], PAPER), metres_per_pixel, &brush, &options);
+        let strip = add_furniture(Picture::new([0, map[1]], PAPER), metres_per_pixel, &brush, options);
         let (deepest, reduction) = (sampled.darkest_sea_depth(), Reduction::new(size, map));
         let drawn = VecDeque::new();
         Ok(Self { ground, brush, deepest, open, rims, reduction, map, strip, drawn, next: 0 })

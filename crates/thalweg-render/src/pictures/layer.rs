@@ -102,7 +102,7 @@ pub fn draw_values(terrain: &Terrain, values: &Field<f32>, options: &LayerOption
         None => choose_value_range(&relief, values, options.log),
     };
     if !(low < high && (high - low).is_finite() && (low > 0.0 || !options.log)) {
-        let allowed = if options.log { "above 0, low below high" } else { "low below high" };
+        let allowed = if options.log { "two numbers above 0 in rising order" } else { "two numbers in rising order" };
         return Err(Error::invalid_value("range", format!("{low} to {high}"), allowed));
     }
     // The logarithm of a value that is not positive is not finite, and the cell stays bare.

@@ -269,7 +269,7 @@ pub(crate) fn compute_band_shadow(
         return (out, Vec::new());
     }
     // The index of the adjacent row, for lines that run across it (columns).
-    let beside = if is_from_north(sun) { first.checked_sub(1) } else { Some(first + rows) };
+    let adjacent_row = if is_from_north(sun) { first.checked_sub(1) } else { Some(first + rows) };
     let own = if is_from_north(sun) { rows - 1 } else { 0 };
     let mut last_row = Vec::new();
     // From line to line, a ray descends by `drop` metres and moves sideways by `drift` cells.
@@ -300,7 +300,7 @@ pub(crate) fn compute_band_shadow(
                 return a + (b - a) * part;
             }
             let value = |p: f32| match p >= 0.0 {
-                true if !by_rows && Some(p as usize) == beside => outside,
+                true if !by_rows && Some(p as usize) == adjacent_row => outside,
                 true => (p as usize).checked_sub(from).and_then(|k| before.get(k)).copied(),
                 false => None,
             };

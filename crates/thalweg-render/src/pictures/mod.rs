@@ -6,9 +6,11 @@
 pub mod animation;
 pub mod bands;
 pub mod colour;
+pub mod drawn_land;
 pub mod furniture;
 pub mod layer;
 pub mod light;
+pub mod look;
 pub mod momentum;
 pub mod natural;
 pub mod paint;

@@ -56,7 +56,7 @@ pub fn draw_momentum(
     let [low, high] =
         options.range.unwrap_or_else(|| choose_value_range(&relief, &Field::from_fn([rows, cols], amount), true));
     if !(low > 0.0 && low < high && high.is_finite()) {
-        return Err(Error::invalid_value("range", format!("{low} to {high}"), "above 0, low below high"));
+        return Err(Error::invalid_value("range", format!("{low} to {high}"), "two numbers above 0 in rising order"));
     }
     let (from, to) = (libm::logf(low), libm::logf(high));
     let painter = Painter::new(&relief, choose_brush(&relief, options.ramp, Sun::default(), None, None)?);
@@ -163,7 +163,7 @@ mod tests {
         let small = Field::new([8, 9], 0.0);
         for (east, south, part) in [(&small, &south, "momentum_x"), (&east, &small, "momentum_y")] {
             let message = draw_momentum(&flat(), east, south, &LayerOptions::default()).err().unwrap().to_string();
-            let words = format!("layer `{part}`: is 9 × 8 cells (columns × rows); the terrain is 60 × 8");
+            let words = format!("layer `{part}` is 9 × 8 cells (columns × rows); the terrain is 60 × 8");
             assert_eq!(message, words);
         }
     }

@@ -67,8 +67,8 @@ impl Atmosphere {
         let direction = sun.direction();
         // The relative length of the light's path through the air, compared with a vertical one; finite at the
         // horizon.
-        let way = 1.0 / (direction[2] + 0.05);
-        let sunlight = OPTICAL_DEPTH.map(|taken| SUNLIGHT * libm::expf(-taken * way));
+        let air_mass = 1.0 / (direction[2] + 0.05);
+        let sunlight = OPTICAL_DEPTH.map(|taken| SUNLIGHT * libm::expf(-taken * air_mass));
         Self { eye, sun: direction, sunlight, thick: std::f32::consts::LN_2 / haze.max(1.0), datum }
     }
 

@@ -342,7 +342,7 @@ fn soften_highlights(colour: Linear) -> Linear {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pictures::shade::{ShadeOptions, choose_brush};
+    use crate::pictures::shade::choose_brush;
     use crate::pictures::water::Water;
     use thalweg_core::base::rng::RandomKey;
     use thalweg_core::{Grid, Height, Terrain};
@@ -365,8 +365,8 @@ mod tests {
                 for water in [Water::default(), Water { pools: Some(&pools), ice: Some(&ice), ..Water::default() }] {
                     terrain.grid.sea_level = sea;
                     let relief = Relief::with_water(&terrain, &water).unwrap();
-                    let ShadeOptions { ramp, sun, .. } = ShadeOptions::default();
-                    let painter = Painter::new(&relief, choose_brush(&relief, ramp, sun, None, None).unwrap());
+                    let brush = choose_brush(&relief, Ramp::land(), Sun::default(), None, None).unwrap();
+                    let painter = Painter::new(&relief, brush);
                     let mut lights = LightRow::new(size[1]);
                     for i in 0..size[0] {
                         let mut row = vec![[0.0; 3]; size[1]];

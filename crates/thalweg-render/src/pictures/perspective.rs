@@ -3,21 +3,22 @@
 use rayon::prelude::*;
 
 use crate::pictures::colour::{Linear, mix_colours, to_linear, to_srgb};
+use crate::pictures::drawn_land::DrawnLand;
 use crate::pictures::furniture::{INK, PAPER};
-use crate::pictures::light::Sun;
+use crate::pictures::look::LookOptions;
 use crate::pictures::natural::{Atmosphere, NaturalGround, lit_ground};
 use crate::pictures::paint::Painter;
 use crate::pictures::picture::Picture;
-use crate::pictures::ramps::Ramp;
 use crate::pictures::raster::RasterBand;
 use crate::pictures::relief::Relief;
 use crate::pictures::scene::{Block, Camera, Projected, ScenePoint};
 use crate::pictures::shade::choose_brush;
 use crate::pictures::text::{Letters, draw_text};
 use crate::pictures::trees::Wood;
-use crate::pictures::water::{Streams, Water};
+use crate::pictures::water::Streams;
 use thalweg_core::base::range::check_range;
-use thalweg_core::{Error, Point, Result, Size, Terrain};
+use thalweg_core::declare::operation::Operation as _;
+use thalweg_core::{Error, Point, Result, Size, operation};
 use thalweg_models::process::forest::Tree;
 
 /// The number of subpixels along a side of a pixel.
@@ -34,129 +35,87 @@ const HAZE: f32 = 25_000.0;
 /// The colour of the air above the block: at the top of the picture, and at the bottom.
 const AIR: [[u8; 3]; 2] = [[214, 225, 235], PAPER];
 
-thalweg_core::with_defaults! {
-    /// How to draw a perspective view of a terrain.
-    #[derive(Debug, Clone)]
-    pub struct ViewOptions<'a> {
-        /// Rows and columns of the view in pixels, 16 to 16384.
-        pub size: Size = [720, 1080],
-        /// Direction in which the camera is seen from the terrain, in degrees clockwise from north, −360 to 360.
-        pub azimuth: f64 = 205.0,
-        /// Angle of the camera above the horizon in degrees, 5 to 90.
-        pub elevation: f64 = 34.0,
-        /// Factor on the picture's scale: 1 frames the whole block; 0.1 to 20.
-        pub zoom: f64 = 1.0,
-        /// Factor on heights, above 0 and up to 1000; `None` chooses one at which relief and extent are in good
-        /// proportion.
-        pub exaggeration: Option<f64> = None,
-        /// Colours of dry ground by height.
-        pub ramp: &'static Ramp = Ramp::land(),
-        /// Heights in metres at the ramp's ends, the low one first; `None` takes those of the ground that
-        /// [`Relief::colour_range`] finds.
-        pub range: Option<[f32; 2]> = None,
-        /// The position of the sun.
-        pub sun: Sun = Sun::default(),
-        /// Water: flowing water, pools and streams.
-        pub water: Water<'a> = Water::default(),
-        /// Trees to draw.
-        pub trees: &'a [Tree] = &[],
-        /// A line of text in the middle of the picture's top.
-        pub title: Option<&'a str> = None,
-        /// The land cover, which draws the land in natural colours, under a sky and through air; ramp and range then
-        /// have no effect.
-        pub natural: Option<&'a NaturalGround> = None,
-        /// Distance in metres over which air takes half of the light of what is seen through it, 100 to 10 000 000.
-        /// `None` takes four times the land's longer side for a camera that is far away, and 25 km for one at a
-        /// standpoint. It applies to natural views.
-        pub haze: Option<f64> = None,
-        /// Position of the camera in the land or above it, instead of far away. The azimuth, elevation and zoom of
-        /// these options then have no effect, and heights are not exaggerated unless an exaggeration is given.
-        pub standpoint: Option<Standpoint> = None,
+operation! {
+    /// Chooses the size of a view and the camera that sees the terrain from far away.
+    pub struct CameraOptions, "camera" {
+        /// Size of the view, 16 to 16384 pixels on each side. Code gives the rows first, a command line the columns.
+        size: Size = [720, 1080], within .., unit "pixels";
+        /// Azimuth of the camera as seen from the terrain, clockwise from north; with 180, the camera is in the south.
+        azimuth: f64 = 205.0, within -360.0..=360.0, unit "°";
+        /// Elevation angle of the camera above the horizon; with 90, it looks straight down.
+        elevation: f64 = 34.0, within 5.0..=90.0, unit "°";
+        /// Zoom factor; with 1, the whole terrain fits into the picture.
+        zoom: f64 = 1.0, within 0.1..=20.0, unit "1";
+        /// A line of text at the top of the picture.
+        title: Option<String> = None, within .., unit "1";
     }
 }
 
-/// The position and the direction of a camera.
-///
-/// # Examples
-/// A view to the north from 2 m above the ground.
-///
-/// ```
-/// use thalweg_core::{Grid, Point, Terrain};
-/// use thalweg_render::pictures::perspective::{Standpoint, ViewOptions, draw_view};
-///
-/// let terrain = Terrain::new(Grid::new([32, 32], 10.0)?);
-/// let place = Point::new(160.0, 300.0);
-/// let standpoint = Standpoint { place, above: 2.0, azimuth: 0.0, pitch: 0.0, lens: 60.0 };
-/// let options = ViewOptions { size: [32, 48], standpoint: Some(standpoint), ..ViewOptions::default() };
-/// assert_eq!(draw_view(&terrain, &options)?.size(), [32, 48]);
-///
-/// let below = ViewOptions { standpoint: Some(Standpoint { above: 0.0, ..standpoint }), ..options };
-/// assert!(below.check().is_err());
-/// # Ok::<(), thalweg_core::Error>(())
-/// ```
+operation! {
+    /// Draws a terrain in perspective, with the water in its layers.
+    pub struct ViewOptions, "view", with(camera: CameraOptions, look: LookOptions) {
+        /// Draws the land in natural colours: rock, scree, grass, woods, snow and water under sun, sky and haze.
+        natural: bool = false, within .., unit "1";
+        /// Distance over which the air absorbs half of the light. By default, four times the longer side of the
+        /// terrain; for a camera at `stand`, 25 km.
+        haze: Option<f64> = None, within 0.1..=1e4, unit "km", needs natural;
+        /// Places the camera in the terrain instead of far away: metres east and south of the north-western corner, and
+        /// metres above the ground or water, 1 to 100000. Heights are then exaggerated only if `exaggeration` is given.
+        stand: Option<[f64; 3]> = None, within &["east", "south", "above"], unit "m", needs natural;
+        /// Direction of view of the camera at `stand`: azimuth clockwise from north, -360 to 360, and angle above the
+        /// horizon, -90 to 60.
+        towards: [f64; 2] = [0.0, -10.0], within &["azimuth", "pitch"], unit "°", needs stand;
+        /// Horizontal angle of view of the camera at `stand`.
+        lens: f64 = 50.0, within 5.0..=120.0, unit "°", needs stand;
+    }
+}
+
+/// The position and the direction of a camera in the land.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Standpoint {
+struct Standpoint {
     /// The position in metres from the north-western corner of the terrain. Outside the terrain, the camera's height
     /// is relative to the nearest cell.
-    pub place: Point,
-    /// The height in metres above the ground or water at that position; 1 to 100 000.
-    pub above: f64,
-    /// The direction of view in degrees clockwise from north, −360 to 360.
-    pub azimuth: f64,
-    /// The direction of view in degrees above the horizon, −90 to 60. For example, −20 looks down into a valley.
-    pub pitch: f64,
-    /// The horizontal angle of view in degrees, 5 to 120.
-    pub lens: f64,
-}
-
-/// A terrain with its water and trees.
-#[derive(Debug, Clone, Copy)]
-pub struct DrawnLand<'a> {
-    /// The terrain.
-    pub terrain: &'a Terrain,
-    /// The terrain's water.
-    pub water: Water<'a>,
-    /// The terrain's trees.
-    pub trees: &'a [Tree],
-}
-
-impl<'a> DrawnLand<'a> {
-    /// Creates a terrain without water or trees.
-    pub fn from_terrain(terrain: &'a Terrain) -> Self {
-        Self { terrain, water: Water::default(), trees: &[] }
-    }
+    place: Point,
+    /// The height in metres above the ground or water at that position.
+    above: f64,
+    /// The direction of view in degrees clockwise from north.
+    azimuth: f64,
+    /// The direction of view in degrees above the horizon. For example, −20 looks down into a valley.
+    pitch: f64,
+    /// The horizontal angle of view in degrees.
+    lens: f64,
 }
 
 /// Draws the terrain in perspective.
 ///
 /// # Errors
-/// Returns an error if an option is out of range, or if the size of the water differs from the terrain's.
+/// Returns an error if an option is out of range, if the size of the water differs from the terrain's, or if a natural
+/// view is requested of a land without a land cover.
 ///
 /// # Examples
 /// ```
 /// use thalweg_core::{Field, Grid, Height, Terrain};
-/// use thalweg_render::pictures::perspective::{ViewOptions, draw_view};
+/// use thalweg_render::pictures::perspective::{CameraOptions, ViewOptions, draw_view};
 ///
 /// let ground = Field::from_fn([32, 48], |i, j| Height::from_metres_clamped(300.0 - (i.abs_diff(16) + j.abs_diff(24)) as f64));
 /// let terrain = Terrain::from_ground(Grid::new([32, 48], 30.0)?, ground)?;
 /// // Seen from the south-west.
-/// let options = ViewOptions { size: [48, 64], azimuth: 225.0, ..ViewOptions::default() };
-/// assert_eq!(draw_view(&terrain, &options)?.size(), [48, 64]);
+/// let camera = CameraOptions { size: [48, 64], azimuth: 225.0, ..CameraOptions::default() };
+/// assert_eq!(draw_view(&terrain, &ViewOptions { camera, ..ViewOptions::default() })?.size(), [48, 64]);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn draw_view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
+pub fn draw_view<'a>(land: impl Into<DrawnLand<'a>>, options: &ViewOptions) -> Result<Picture> {
     options.check()?;
-    let land = DrawnLand { terrain, water: options.water, trees: options.trees };
-    let mut views = render_views(&[land], options)?;
-    let mut picture = views.pop().unwrap_or_else(|| Picture::new(options.size, PAPER));
-    if let Some(title) = options.title {
+    let mut views = render_views(&[land.into()], options)?;
+    let mut picture = views.pop().unwrap_or_else(|| Picture::new(options.camera.size, PAPER));
+    if let Some(title) = &options.camera.title {
         draw_caption(&mut picture, title);
     }
     Ok(picture)
 }
 
-/// Draws two terrains side by side, each in a view of `options.size`, seen by the same camera at the same scale and
-/// in the same colours, with labels. The water and trees in `options` are ignored.
+/// Draws two terrains side by side, each in a view of the camera's size, seen by the same camera at the same scale and
+/// in the same colours, with labels.
 ///
 /// # Errors
 /// Returns the errors of [`draw_view`].
@@ -164,17 +123,18 @@ pub fn draw_view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture
 /// # Examples
 /// ```
 /// use thalweg_core::{Field, Grid, Height, Terrain};
-/// use thalweg_render::pictures::perspective::{DrawnLand, ViewOptions, draw_comparison};
+/// use thalweg_render::pictures::perspective::{CameraOptions, ViewOptions, draw_comparison};
 ///
 /// let ground = Field::from_fn([32, 48], |i, j| Height::from_metres_clamped(300.0 - (i.abs_diff(16) + j.abs_diff(24)) as f64));
 /// let terrain = Terrain::from_ground(Grid::new([32, 48], 30.0)?, ground)?;
 /// let flat = Terrain::new(terrain.grid.clone());
-/// let options = ViewOptions { size: [48, 64], ..ViewOptions::default() };
-/// let picture = draw_comparison(DrawnLand::from_terrain(&terrain), DrawnLand::from_terrain(&flat), &options)?;
+/// let camera = CameraOptions { size: [48, 64], ..CameraOptions::default() };
+/// let options = ViewOptions { camera, ..ViewOptions::default() };
+/// let picture = draw_comparison((&terrain).into(), (&flat).into(), &options)?;
 /// assert_eq!(picture.size(), [48, 2 * 64]);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn draw_comparison(before: DrawnLand<'_>, after: DrawnLand<'_>, options: &ViewOptions<'_>) -> Result<Picture> {
+pub fn draw_comparison(before: DrawnLand<'_>, after: DrawnLand<'_>, options: &ViewOptions) -> Result<Picture> {
     options.check()?;
     let mut views = render_views(&[before, after], options)?;
     for (picture, label) in views.iter_mut().zip(["before", "after"]) {
@@ -183,22 +143,22 @@ pub fn draw_comparison(before: DrawnLand<'_>, after: DrawnLand<'_>, options: &Vi
         draw_text(picture, [top, left], label, Letters::Large, INK);
     }
     let mut picture = Picture::join_side_by_side(&views, 0, PAPER);
-    if let Some(title) = options.title {
+    if let Some(title) = &options.camera.title {
         draw_caption(&mut picture, title);
     }
     Ok(picture)
 }
 
-impl ViewOptions<'_> {
+impl ViewOptions {
     /// Returns the rows and columns of samples with which these options draw a terrain of `cells`: about as dense as
-    /// the screen's pixels, and denser for a camera within the terrain. A [`NaturalGround`] of this size shows all
-    /// the detail that is visible.
+    /// the screen's pixels, and denser for a camera within the terrain. A [`NaturalGround`] of this size shows all the
+    /// detail that is visible.
     pub fn sample_size(&self, cells: Size) -> Size {
-        let pixels = self.size[0].max(self.size[1]);
+        let pixels = self.camera.size[0].max(self.camera.size[1]);
         let [least, most] =
             // A camera within the terrain sees near ground enlarged, so it needs samples two to three times as dense as
             // pixels.
-            if self.standpoint.is_some() { [2 * pixels, 3 * pixels] } else { [pixels / 2, pixels * 3 / 2] };
+            if self.stand.is_some() { [2 * pixels, 3 * pixels] } else { [pixels / 2, pixels * 3 / 2] };
         let long = cells[0].max(cells[1]);
         let scale = match long {
             n if n > most => most as f64 / n as f64,
@@ -209,37 +169,38 @@ impl ViewOptions<'_> {
         cells.map(|n| if n > 1 { (((n - 1) as f64 * scale).round() as usize).max(1) + 1 } else { 1 })
     }
 
-    /// Returns an error if the picture has fewer than 16 or more than 16 384 pixels on a side, or if another option is
-    /// out of range.
+    /// Checks that all options are in range.
     ///
     /// # Errors
     /// Returns an error that names the first option that is out of range, with the range.
     pub fn check(&self) -> Result<()> {
-        if !self.size.iter().all(|n| (16..=16_384).contains(n)) {
-            return Err(Error::invalid_value(
-                "size",
-                format!("{} × {} pixels (width × height)", self.size[1], self.size[0]),
-                "16 to 16384 each",
-            ));
+        let CameraOptions { size: [rows, cols], .. } = self.camera;
+        if ![rows, cols].iter().all(|n| (16..=16_384).contains(n)) {
+            let size = format!("{cols} × {rows} pixels (width × height)");
+            return Err(Error::invalid_value("size", size, "16 to 16384 each"));
         }
-        check_range("azimuth", self.azimuth, -360.0..=360.0)?;
-        check_range("elevation", self.elevation, 5.0..=90.0)?;
-        check_range("zoom", self.zoom, 0.1..=20.0)?;
-        if let Some(haze) = self.haze {
-            check_range("haze", haze, 100.0..=1e7)?;
-        }
-        if let Some(Standpoint { place, above, azimuth, pitch, lens }) = self.standpoint {
-            check_range("place east of the corner", place.x, -1e8..=1e8)?;
-            check_range("place south of the corner", place.y, -1e8..=1e8)?;
-            check_range("height above ground", above, 1.0..=1e5)?;
+        self.check_ranges()?;
+        if let Some(Standpoint { place, above, azimuth, pitch, .. }) = self.standpoint() {
+            check_range("metres east of the corner", place.x, -1e8..=1e8)?;
+            check_range("metres south of the corner", place.y, -1e8..=1e8)?;
+            check_range("metres above the ground", above, 1.0..=1e5)?;
             check_range("azimuth", azimuth, -360.0..=360.0)?;
             check_range("pitch", pitch, -90.0..=60.0)?;
-            check_range("lens", lens, 5.0..=120.0)?;
-        }
-        if let Some(exaggeration) = self.exaggeration.filter(|x| !(*x > 0.0 && *x <= 1000.0)) {
-            return Err(Error::invalid_value("exaggeration", exaggeration, "above 0 to 1000"));
         }
         Ok(())
+    }
+
+    /// Returns the position of the camera in the land; `None` if it is far away.
+    fn standpoint(&self) -> Option<Standpoint> {
+        let [azimuth, pitch] = self.towards;
+        let at = |[east, south, above]: [f64; 3]| Standpoint {
+            place: Point::new(east, south),
+            above,
+            azimuth,
+            pitch,
+            lens: self.lens,
+        };
+        self.stand.map(at)
     }
 }
 
@@ -248,6 +209,8 @@ struct Subject<'a> {
     relief: Relief,
     streams: Option<Streams<'a>>,
     trees: &'a [Tree],
+    /// The land cover of a natural view.
+    ground: Option<&'a NaturalGround>,
     /// The rows and columns of the terrain.
     cells: Size,
 }
@@ -259,12 +222,16 @@ pub fn choose_exaggeration(long: f32, relief: f32) -> f32 {
 }
 
 /// Draws each terrain with shared camera, exaggeration, colours and base.
-pub(crate) fn render_views(lands: &[DrawnLand<'_>], options: &ViewOptions<'_>) -> Result<Vec<Picture>> {
-    let subjects = lands.iter().map(|DrawnLand { terrain, water, trees }| {
+pub(crate) fn render_views(lands: &[DrawnLand<'_>], options: &ViewOptions) -> Result<Vec<Picture>> {
+    let subjects = lands.iter().map(|DrawnLand { terrain, water, trees, natural, .. }| {
+        let ground = natural.filter(|_| options.natural);
+        if options.natural && ground.is_none() {
+            return Err(Error::missing_input("the land cover", "a natural view needs one; set `natural` of the land"));
+        }
         let relief = Relief::with_water(terrain, water)?;
         // Large reliefs are low-pass filtered, small ones interpolated smoothly.
         let relief = relief.resized(options.sample_size(relief.size()));
-        Ok(Subject { relief, streams: water.streams, trees, cells: terrain.grid.size })
+        Ok(Subject { relief, streams: water.streams, trees, ground, cells: terrain.grid.size })
     });
     let subjects = subjects.collect::<Result<Vec<_>>>()?;
     let reliefs: Vec<&Relief> = subjects.iter().map(|subject| &subject.relief).collect();
@@ -278,53 +245,56 @@ pub(crate) fn render_views(lands: &[DrawnLand<'_>], options: &ViewOptions<'_>) -
     let low = joint(f32::min, &|r| r.height_extremes()[0]);
     let high = joint(f32::max, &|r| r.height_extremes()[1]);
     // From a standpoint, exaggerated heights would make the ground steeper than a person sees it.
-    let chosen = || if options.standpoint.is_some() { 1.0 } else { choose_exaggeration(long, high - low) };
-    let exaggeration = options.exaggeration.map_or_else(chosen, |given| given as f32);
+    let standpoint = options.standpoint();
+    let (CameraOptions { size, azimuth, elevation, zoom, .. }, look) = (&options.camera, &options.look);
+    let chosen = || if standpoint.is_some() { 1.0 } else { choose_exaggeration(long, high - low) };
+    let exaggeration = look.exaggeration.map_or_else(chosen, |given| given as f32);
     // The base is 4.5 % of the longer side below the lowest point, so that the block's sides are visible everywhere.
     let base = low * exaggeration - 0.045 * long;
-    let range = options
-        .range
+    let range = look
+        .range_f32()
         .unwrap_or_else(|| [joint(f32::min, &|r| r.colour_range()[0]), joint(f32::max, &|r| r.colour_range()[1])]);
     // All views use the same light, so that smoothing appears as smoother terrain and not as stronger light: that of
     // the steepest relief, which would be black with shadow in a stronger one.
     let light = reliefs.iter().map(|relief| relief.choose_exaggeration()).reduce(f64::min).unwrap_or(1.0);
     let bounds: [ScenePoint; 2] = [-1.0, 1.0]
         .map(|s| [s * extent[1] / 2.0, s * extent[0] / 2.0, if s < 0.0 { base } else { high * exaggeration }]);
-    let screen = options.size.map(|n| (n * SUBPIXELS) as f32);
-    let camera = match (options.standpoint, reliefs.first()) {
+    let screen = size.map(|n| (n * SUBPIXELS) as f32);
+    let camera = match (standpoint, reliefs.first()) {
         (Some(standpoint), Some(relief)) => standpoint.place_camera(relief, exaggeration, screen),
         // The factor of 0.92 leaves a margin around the block at a zoom of 1.
-        _ => Camera::with_box_in_view(bounds, options.azimuth, options.elevation, screen, 0.92 * options.zoom as f32),
+        _ => Camera::with_box_in_view(bounds, *azimuth, *elevation, screen, 0.92 * *zoom as f32),
     };
-    let haze = options.haze.map_or(if options.standpoint.is_some() { HAZE } else { 4.0 * long }, |haze| haze as f32);
-    let air = Atmosphere::new(camera.eye(), options.sun, haze, low * exaggeration);
-    let draw_one = |Subject { relief, streams, trees, cells }: &Subject<'_>| {
-        let sun = options.sun.direction();
-        let brush = choose_brush(relief, options.ramp, options.sun, Some(light), Some(range))?;
+    let usual_haze = if standpoint.is_some() { HAZE } else { 4.0 * long };
+    let haze = options.haze.map_or(usual_haze, |kilometres| (1e3 * kilometres) as f32);
+    let air = Atmosphere::new(camera.eye(), look.sun, haze, low * exaggeration);
+    let draw_one = |Subject { relief, streams, trees, ground, cells }: &Subject<'_>| {
+        let sun = look.sun.direction();
+        let brush = choose_brush(relief, look.ramp_or_land(), look.sun, Some(light), Some(range))?;
         let streams = streams.map(|streams| streams.cover_samples(relief, *cells));
-        let colours = match options.natural {
-            Some(ground) => lit_ground(relief, ground, &air, options.sun, exaggeration, streams.as_ref()),
+        let colours = match ground {
+            Some(ground) => lit_ground(relief, ground, &air, look.sun, exaggeration, streams.as_ref()),
             None => Painter::new(relief, brush).with_streams(streams).paint(),
         };
         // A camera within the terrain sees the surface only; the sides are part of views from outside.
         let mut block = Block::new(relief, &colours, exaggeration, base, sun);
-        if options.standpoint.is_some() {
+        if standpoint.is_some() {
             block = block.without_sides();
         }
         if let Some(light) = Wood::light_under_crowns(trees, *cells, relief, sun) {
             block = block.with_shadows(&light);
         }
-        let screen = [options.size[0] * SUBPIXELS, BAND * SUBPIXELS];
+        let screen = [size[0] * SUBPIXELS, BAND * SUBPIXELS];
         let wood = Wood::new(trees, *cells, relief, exaggeration, &camera, sun, screen);
         let half = [1, 0].map(|k| relief.cell[k] * (relief.size()[k].max(2) - 1) as f32 / 2.0);
         let floor = ShadowPlane { camera, base, half, blur: 0.05 * long, sun };
         let projected = block.project(&camera);
-        if options.natural.is_some() {
+        if ground.is_some() {
             // Only a camera at a standpoint sees the sea up to the horizon; from far away it ends at the block's sides.
-            let sea = relief.sea.filter(|_| options.standpoint.is_some()).map(|sea| sea * exaggeration);
-            return Ok(draw_natural_view(&projected, &wood, &camera, &air, sea, options.size));
+            let sea = relief.sea.filter(|_| standpoint.is_some()).map(|sea| sea * exaggeration);
+            return Ok(draw_natural_view(&projected, &wood, &camera, &air, sea, *size));
         }
-        Ok(rasterise_block(&projected, &wood, &floor, options.size))
+        Ok(rasterise_block(&projected, &wood, &floor, *size))
     };
     subjects.iter().map(draw_one).collect()
 }
@@ -460,7 +430,7 @@ fn draw_caption(picture: &mut Picture, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_core::{Field, Grid, Height};
+    use thalweg_core::{Field, Grid, Height, Terrain};
 
     fn terrain(size: Size, height: impl Fn(usize, usize) -> f64) -> Terrain {
         let mut terrain = Terrain::new(Grid::new(size, 30.0).unwrap());
@@ -484,8 +454,9 @@ mod tests {
         ink as f64 / picture.rgb.len() as f64
     }
 
-    fn small() -> ViewOptions<'static> {
-        ViewOptions { size: [120, 200], ..ViewOptions::default() }
+    fn small() -> ViewOptions {
+        let camera = CameraOptions { size: [120, 200], ..CameraOptions::default() };
+        ViewOptions { camera, ..ViewOptions::default() }
     }
 
     #[test]
@@ -527,7 +498,7 @@ mod tests {
             }
             pair
         };
-        let pair = |a, b| draw_comparison(DrawnLand::from_terrain(a), DrawnLand::from_terrain(b), &small()).unwrap();
+        let pair = |a, b| draw_comparison(DrawnLand::from(a), DrawnLand::from(b), &small()).unwrap();
         let same = pair(&a, &a);
         assert_eq!(same.size(), [120, 400]);
         let [left, right] = halves(&same);
@@ -550,14 +521,17 @@ mod tests {
     #[test]
     fn options_out_of_range_are_refused() {
         let t = terrain([3, 3], hill);
-        for bad in [
-            ViewOptions { size: [0, 100], ..small() },
-            ViewOptions { elevation: f64::NAN, ..small() },
-            ViewOptions { zoom: 0.0, ..small() },
-            ViewOptions { exaggeration: Some(-1.0), ..small() },
-            ViewOptions { range: Some([1.0, 1.0]), ..small() },
-        ] {
-            assert!(draw_view(&t, &bad).is_err());
-        }
+        let refused = |change: fn(&mut ViewOptions)| {
+            let mut options = small();
+            change(&mut options);
+            draw_view(&t, &options).unwrap_err().to_string()
+        };
+        assert!(refused(|options| options.camera.size = [0, 100]).starts_with("size = 100 × 0 pixels"));
+        assert!(refused(|options| options.camera.elevation = f64::NAN).starts_with("elevation = NaN"));
+        assert!(refused(|options| options.camera.zoom = 0.0).starts_with("zoom = 0"));
+        assert!(refused(|options| options.look.exaggeration = Some(-1.0)).starts_with("exaggeration = -1"));
+        assert!(refused(|options| options.look.range = Some([1.0, 1.0])).starts_with("range = 1 to 1 m"));
+        assert!(refused(|options| options.stand = Some([0.0, 0.0, 0.0])).starts_with("metres above the ground = 0"));
+        assert!(refused(|options| options.natural = true).starts_with("the land cover is missing"));
     }
 }

@@ -27,7 +27,8 @@ pub fn write_png(
     let length = size[1] * bytes_per_pixel(colour, depth);
     if bytes.len() != size[0] * length {
         let expected = size[0] * length;
-        return Err(io::Error::other(format!("a PNG of {} bytes of pixels, not of {expected}", bytes.len())));
+        let problem = format!("the pixels of a PNG are {} bytes; {expected} are required", bytes.len());
+        return Err(io::Error::other(problem));
     }
     write_png_rows(writer, size, colour, depth, |rows| {
         Ok(Cow::Borrowed(&bytes[rows.start * length..rows.end * length]))
@@ -47,7 +48,8 @@ pub(crate) fn write_png_rows<'a>(
     mut pixels: impl FnMut(Range<usize>) -> io::Result<Cow<'a, [u8]>>,
 ) -> io::Result<()> {
     let side = |n: usize| {
-        u32::try_from(n).map_err(|_| io::Error::other(format!("a PNG side of {n} pixels; at most 2^31 - 1")))
+        u32::try_from(n)
+            .map_err(|_| io::Error::other(format!("a side of a PNG is {n} pixels; it must be at most 2^31 - 1")))
     };
     let mut encoder = png::Encoder::new(writer, side(cols)?, side(rows)?);
     encoder.set_color(colour);
@@ -63,10 +65,12 @@ pub(crate) fn write_png_rows<'a>(
     // The row above the current ones; zeros above the first row.
     let mut before = vec![0; length];
     let filtered = |numbers: Range<usize>| {
-        let wanted = numbers.start * group..rows.min(numbers.end * group);
-        let bytes = pixels(wanted.clone())?;
-        if bytes.len() != wanted.len() * length {
-            return Err(io::Error::other(format!("{} bytes for {} rows of {length}", bytes.len(), wanted.len())));
+        let rows_to_write = numbers.start * group..rows.min(numbers.end * group);
+        let bytes = pixels(rows_to_write.clone())?;
+        if bytes.len() != rows_to_write.len() * length {
+            let problem =
+                format!("{} bytes were given for {} rows of {length} bytes", bytes.len(), rows_to_write.len());
+            return Err(io::Error::other(problem));
         }
         let filter_group = |some: &[u8], above: &[u8]| {
             let mut out = Vec::with_capacity(some.len() / length * (length + 1));
@@ -151,8 +155,8 @@ fn predict_paeth(left: u8, up: u8, corner: u8) -> u8 {
     let [a, b, c] = [left, up, corner].map(i16::from);
     let (by_left, by_up) = ((b - c).abs(), (a - c).abs());
     let by_corner = (a + b - 2 * c).abs();
-    let beside = if by_left <= by_up { left } else { up };
-    if by_left.min(by_up) <= by_corner { beside } else { corner }
+    let adjacent = if by_left <= by_up { left } else { up };
+    if by_left.min(by_up) <= by_corner { adjacent } else { corner }
 }
 
 #[cfg(test)]

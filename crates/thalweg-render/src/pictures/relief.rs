@@ -296,14 +296,14 @@ pub fn compute_pool_levels(ground: &Field<Height>, pools: &Field<Height>) -> Fie
         |i: usize, j: usize| (pools[(i, j)].0 > 0).then(|| i64::from(ground[(i, j)].0) + i64::from(pools[(i, j)].0));
     Field::from_fn([rows, cols], |i, j| {
         let here = i64::from(ground[(i, j)].0);
-        let beside = || {
+        let adjacent_level = || {
             let near = (i.saturating_sub(1)..(i + 2).min(rows))
                 .flat_map(|r| (j.saturating_sub(1)..(j + 2).min(cols)).map(move |c| (r, c)));
             // A dry cell takes a neighbouring level only if its ground is at least as high; the highest level is taken,
             // so that the result does not depend on the order of neighbours.
             near.filter_map(|(r, c)| level(r, c)).filter(|level| *level <= here).max()
         };
-        let units = level(i, j).or_else(beside);
+        let units = level(i, j).or_else(adjacent_level);
         units.map_or(f32::NAN, |units| (units as f64 / thalweg_core::terrain::height::UNITS) as f32)
     })
 }

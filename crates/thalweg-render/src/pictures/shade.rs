@@ -3,51 +3,34 @@
 use rayon::prelude::*;
 
 use crate::pictures::colour::{Linear, Rgb, to_srgb};
+use crate::pictures::drawn_land::DrawnLand;
 use crate::pictures::furniture::{self, Legend};
 use crate::pictures::light::Sun;
+use crate::pictures::look::LookOptions;
 use crate::pictures::paint::{LightRow, PaintBrush, Painter};
 use crate::pictures::picture::Picture;
 use crate::pictures::ramps::Ramp;
 use crate::pictures::relief::{Relief, ReliefStatistics};
-use crate::pictures::water::Water;
-use crate::pictures::{rivers, trees};
-use thalweg_core::terrain::ChannelReach;
-use thalweg_core::{Cell, Error, Field, Result, Size, Terrain};
-use thalweg_models::process::forest::Tree;
+use crate::pictures::rivers::draw_reaches;
+use crate::pictures::trees::draw_trees;
+use thalweg_core::{Cell, Error, Field, Result, Size, Terrain, operation};
 
 /// The longer side in pixels of a map that fits on a screen.
 pub const SCREEN: usize = 2048;
 
-thalweg_core::with_defaults! {
-    /// How to draw a shaded map.
-    #[derive(Debug, Clone)]
-    pub struct ShadeOptions<'a> {
-        /// Colours of dry ground by height.
-        pub ramp: &'static Ramp = Ramp::land(),
-        /// The position of the sun.
-        pub sun: Sun = Sun::default(),
-        /// Factor on heights for the shading, above 0 and up to 1000; `None` chooses one at which the relief is easy to
-        /// read.
-        pub exaggeration: Option<f64> = None,
-        /// Heights in metres at the ramp's ends, the low one first; `None` takes those of the ground, without half a
-        /// per cent at either end.
-        pub range: Option<[f32; 2]> = None,
-        /// Water: flowing water, pools and streams.
-        pub water: Water<'a> = Water::default(),
-        /// Rivers, drawn as lines.
-        pub rivers: &'a [ChannelReach] = &[],
-        /// Trees, drawn as crowns with their shadows.
-        pub trees: &'a [Tree] = &[],
-        /// True to draw a scale bar below.
-        pub scale_bar: bool = false,
-        /// True to draw the ramp with its heights below.
-        pub legend: bool = false,
-        /// Greatest length of the map's longer side in pixels; `None` draws one pixel per cell.
-        pub max_size: Option<usize> = None,
+operation! {
+    /// Draws a terrain as a shaded map with north up, with the water in its layers.
+    pub struct ShadeOptions, "shade", with(look: LookOptions) {
+        /// Draws a scale bar below the map.
+        scale_bar: bool = false, within .., unit "1", flag "scale";
+        /// Draws the colour ramp with its heights below the map.
+        legend: bool = false, within .., unit "1";
+        /// Maximum length of the longer side of the map. By default, the map has one pixel per cell.
+        max_size: Option<usize> = None, within 1..=65_535, unit "pixels";
     }
 }
 
-impl ShadeOptions<'_> {
+impl ShadeOptions {
     /// Returns the options with the range and exaggeration that would be chosen for this terrain: for pictures that
     /// should match.
     ///
@@ -55,8 +38,9 @@ impl ShadeOptions<'_> {
     /// Returns the errors of [`draw_map`].
     pub fn resolve_for(self, terrain: &Terrain) -> Result<Self> {
         let relief = Relief::new(terrain, None)?;
-        let brush = choose_brush(&relief, self.ramp, self.sun, self.exaggeration, self.range)?;
-        Ok(Self { range: Some(brush.range), exaggeration: Some(f64::from(brush.exaggeration)), ..self })
+        let brush = choose_brush_of(&relief, &self.look)?;
+        let (range, exaggeration) = (Some(brush.range.map(f64::from)), Some(f64::from(brush.exaggeration)));
+        Ok(Self { look: LookOptions { range, exaggeration, ..self.look }, ..self })
     }
 }
 
@@ -69,18 +53,21 @@ impl ShadeOptions<'_> {
 /// # Examples
 /// ```
 /// use thalweg_core::{Field, Grid, Height, Terrain};
+/// use thalweg_render::pictures::look::LookOptions;
 /// use thalweg_render::pictures::ramps::Ramp;
 /// use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
 ///
 /// let ground = Field::from_fn([32, 48], |i, j| Height::from_metres_clamped(300.0 - (i.abs_diff(16) + j.abs_diff(24)) as f64));
 /// let terrain = Terrain::from_ground(Grid::new([32, 48], 30.0)?, ground)?;
-/// let options = ShadeOptions { ramp: Ramp::find("tropical")?, max_size: Some(24), ..ShadeOptions::default() };
+/// let look = LookOptions { ramp: Some(Ramp::find("tropical")?), ..LookOptions::default() };
+/// let options = ShadeOptions { look, max_size: Some(24), ..ShadeOptions::default() };
 /// assert_eq!(draw_map(&terrain, &options)?.size(), [16, 24]);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn draw_map(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
-    let relief = Relief::with_water(terrain, &options.water)?;
-    let brush = choose_brush(&relief, options.ramp, options.sun, options.exaggeration, options.range)?;
+pub fn draw_map<'a>(land: impl Into<DrawnLand<'a>>, options: &ShadeOptions) -> Result<Picture> {
+    let DrawnLand { terrain, water, rivers, trees, .. } = land.into();
+    let relief = Relief::with_water(terrain, &water)?;
+    let brush = choose_brush_of(&relief, &options.look)?;
     let painter = Painter::new(&relief, brush);
     let stripe = stripe_width(relief.size());
     let mut rgb = Field::new(relief.size(), [0; 3]);
@@ -93,17 +80,17 @@ pub fn draw_map(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture
     let map = Picture { rgb };
     let pixels = map.rgb.cols();
     let mut map = map.fit_within(options.max_size.unwrap_or(0));
-    if let Some(streams) = options.water.streams {
+    if let Some(streams) = water.streams {
         streams.draw_over(&mut map, &relief);
     }
     let [rows, cols] = relief.size();
     // A river is hidden only where its cell and all eight neighbours are wet, so that its line reaches into a lake.
     let wet = |i: usize, j: usize| i < rows && j < cols && relief.water_depth(i, j) > 0.0;
-    rivers::draw_reaches(&mut map, options.rivers, [rows, cols], |Cell { row: i, col: j }| {
+    draw_reaches(&mut map, rivers, [rows, cols], |Cell { row: i, col: j }| {
         (i.saturating_sub(1)..=i + 1).all(|r| (j.saturating_sub(1)..=j + 1).all(|c| wet(r, c)))
     });
     let metres_per_pixel = terrain.grid.cell * pixels as f64 / map.rgb.cols() as f64;
-    trees::draw_trees(&mut map, options.trees, [rows, cols], metres_per_pixel, options.sun);
+    draw_trees(&mut map, trees, [rows, cols], metres_per_pixel, options.look.sun);
     Ok(add_furniture(map, metres_per_pixel, &brush, options))
 }
 
@@ -140,10 +127,10 @@ pub(crate) fn add_furniture(
     map: Picture,
     metres_per_pixel: f64,
     brush: &PaintBrush,
-    options: &ShadeOptions<'_>,
+    options: &ShadeOptions,
 ) -> Picture {
     let legend = Legend {
-        ramp: options.ramp,
+        ramp: options.look.ramp_or_land(),
         low: f64::from(brush.range[0]),
         high: f64::from(brush.range[1]),
         unit: "m",
@@ -160,6 +147,11 @@ pub(crate) fn add_furniture(
 pub(crate) fn stripe_width([rows, cols]: Size) -> usize {
     // Stripes are at least 3 pixels wide, and wider on larger maps, which are usually reduced before they are viewed.
     ((rows * cols) as f64).sqrt() as usize / 128 + 3
+}
+
+/// Returns a checked brush with this look; parameters that are not given are chosen from the relief.
+fn choose_brush_of(relief: &Relief, look: &LookOptions) -> Result<PaintBrush> {
+    choose_brush(relief, look.ramp_or_land(), look.sun, look.exaggeration, look.range_f32())
 }
 
 /// Returns a checked brush; parameters that are not given are chosen from the relief.
@@ -193,7 +185,7 @@ pub(crate) fn choose_relief_brush(
         return Err(Error::invalid_value(
             "range",
             format!("{} to {} m", range[0], range[1]),
-            "a low end below a high end",
+            "two heights in rising order",
         ));
     }
     Ok(PaintBrush { ramp, range, sun, exaggeration: exaggeration as f32 })
@@ -207,9 +199,16 @@ pub(crate) fn hatch_colour(i: usize, j: usize, stripe: usize) -> Rgb {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pictures::water::Water;
     use thalweg_core::terrain::Cells;
     use thalweg_core::{Grid, Height};
     use thalweg_models::models::glacier::ICE;
+
+    /// Returns options with this range of heights.
+    fn with_range(low: f64, high: f64) -> ShadeOptions {
+        let look = LookOptions { range: Some([low, high]), ..LookOptions::default() };
+        ShadeOptions { look, ..ShadeOptions::default() }
+    }
 
     fn terrain(rows: usize, cols: usize, height: impl Fn(usize, usize) -> f64) -> Terrain {
         let mut terrain = Terrain::new(Grid::new([rows, cols], 30.0).unwrap());
@@ -223,7 +222,7 @@ mod tests {
 
     #[test]
     fn flat_ground_shows_the_ramps_own_colour() {
-        let options = ShadeOptions { range: Some([0.0, 100.0]), ..ShadeOptions::default() };
+        let options = with_range(0.0, 100.0);
         for h in [0.0, 24.0, 60.0] {
             let picture = draw_map(&terrain(6, 9, |_, _| h), &options).unwrap();
             let want = Ramp::land().rgb_at(h as f32 / 100.0);
@@ -251,11 +250,8 @@ mod tests {
         land.nodata = Some(Field::from_fn([20, 20], |i, j| i == 19 && j == 19));
         let mut water = Field::new([20, 20], 0.0);
         water[(15, 5)] = 3.0;
-        let picture = draw_map(
-            &land,
-            &ShadeOptions { water: Water { depth: Some(&water), ..Water::default() }, ..ShadeOptions::default() },
-        )
-        .unwrap();
+        let water = Water { depth: Some(&water), ..Water::default() };
+        let picture = draw_map(DrawnLand { water, ..(&land).into() }, &ShadeOptions::default()).unwrap();
         let blue = |i: usize, j: usize| picture.rgb[(i, j)][2] > picture.rgb[(i, j)][0] + 15;
         assert!(blue(2, 3) && blue(8, 8) && blue(15, 5) && !blue(15, 8));
         assert!(picture.rgb[(2, 3)][0] < picture.rgb[(8, 3)][0], "deeper is darker");
@@ -273,9 +269,11 @@ mod tests {
             Cells::Height(Field::from_fn([40, 41], |_, j| Height::from_metres_clamped(thickness(j)))),
         )
         .unwrap();
-        let options = ShadeOptions { range: Some([0.0, 600.0]), exaggeration: Some(1.0), ..ShadeOptions::default() };
+        let mut options = with_range(0.0, 600.0);
+        options.look.exaggeration = Some(1.0);
+        let with_water = |land, water| draw_map(DrawnLand { water, ..DrawnLand::from(land) }, &options);
         let bare = draw_map(&land, &options).unwrap();
-        let iced = draw_map(&land, &ShadeOptions { water: Water::from_terrain(&land), ..options.clone() }).unwrap();
+        let iced = with_water(&land, Water::from_terrain(&land)).unwrap();
         for j in 13..28 {
             let [r, g, b] = iced.rgb[(20, j)];
             assert!(b >= g && g >= r && r > 190, "{j}: {:?}", iced.rgb[(20, j)]);
@@ -289,18 +287,14 @@ mod tests {
         // Ice that breaks over a step is bluer than level ice.
         let mut fall = terrain(40, 40, |i, _| 900.0 - if i < 20 { 0.0 } else { 45.0 * (i.min(30) - 20) as f64 });
         fall.insert_layer(&ICE, Cells::Height(Field::new([40, 40], Height::from_metres_clamped(60.0)))).unwrap();
-        let fall = draw_map(&fall, &ShadeOptions { water: Water::from_terrain(&fall), ..options.clone() }).unwrap();
+        let fall = with_water(&fall, Water::from_terrain(&fall)).unwrap();
         let blue = |[r, _, b]: Rgb| f64::from(b) / f64::from(r.max(1));
         assert!(blue(fall.rgb[(25, 20)]) > 1.15 * blue(fall.rgb[(5, 20)]), "{:?}", fall.rgb[(25, 20)]);
         // Ice of thickness 0 is ignored, and ice of another size is rejected.
         let none = Field::new([40, 41], Height::ZERO);
-        let melted = ShadeOptions { water: Water { ice: Some(&none), ..Water::default() }, ..options.clone() };
-        assert_eq!(draw_map(&land, &melted).unwrap(), bare);
+        assert_eq!(with_water(&land, Water { ice: Some(&none), ..Water::default() }).unwrap(), bare);
         let small = Field::new([3, 3], Height::ZERO);
-        assert!(
-            draw_map(&land, &ShadeOptions { water: Water { ice: Some(&small), ..Water::default() }, ..options })
-                .is_err()
-        );
+        assert!(with_water(&land, Water { ice: Some(&small), ..Water::default() }).is_err());
     }
 
     #[test]
@@ -309,7 +303,7 @@ mod tests {
         let settled = ShadeOptions::default().resolve_for(&low).unwrap();
         assert_eq!(draw_map(&low, &settled).unwrap(), draw_map(&low, &ShadeOptions::default()).unwrap());
         let other = settled.clone().resolve_for(&high).unwrap();
-        assert_eq!((other.range, other.exaggeration), (settled.range, settled.exaggeration));
+        assert_eq!(other.look, settled.look);
     }
 
     #[test]
@@ -328,16 +322,16 @@ mod tests {
             pool.install(|| draw_map(&land, &ShadeOptions::default()).unwrap())
         };
         assert_eq!(with(1), with(3));
-        for bad in [
-            ShadeOptions { exaggeration: Some(f64::NAN), ..ShadeOptions::default() },
-            ShadeOptions { sun: Sun { azimuth: 0.0, altitude: 0.0 }, ..ShadeOptions::default() },
-            ShadeOptions { range: Some([f32::NAN, 1.0]), ..ShadeOptions::default() },
-            ShadeOptions {
-                water: Water { depth: Some(&Field::new([3, 3], 0.0)), ..Water::default() },
-                ..ShadeOptions::default()
-            },
+        for change in [
+            |look: &mut LookOptions| look.exaggeration = Some(f64::NAN),
+            |look: &mut LookOptions| look.sun.altitude = 0.0,
+            |look: &mut LookOptions| look.range = Some([f64::NAN, 1.0]),
         ] {
+            let mut bad = ShadeOptions::default();
+            change(&mut bad.look);
             assert!(draw_map(&land, &bad).is_err());
         }
+        let water = Water { depth: Some(&Field::new([3, 3], 0.0)), ..Water::default() };
+        assert!(draw_map(DrawnLand { water, ..(&land).into() }, &ShadeOptions::default()).is_err());
     }
 }

@@ -1,8 +1,10 @@
 //! A sheet of several terrains: maps above perspective views, each with its name; or one picture each, in rows and
 //! columns.
 
+use crate::pictures::drawn_land::DrawnLand;
 use crate::pictures::furniture::{INK, PAPER};
-use crate::pictures::perspective::{DrawnLand, ViewOptions, render_views};
+use crate::pictures::look::LookOptions;
+use crate::pictures::perspective::{ViewOptions, render_views};
 use crate::pictures::picture::Picture;
 use crate::pictures::shade::{ShadeOptions, draw_map};
 use crate::pictures::text::{Letters, draw_text};
@@ -44,8 +46,7 @@ pub struct Labels<'a> {
 }
 
 /// Draws terrains side by side, the map of each above its view, with the same light, scale and colours, so that only
-/// the terrains differ. `options` are those of one view; its water and trees are ignored. Maps are as wide as views;
-/// a map with too few cells is enlarged until its longer side equals the width of a view. For example, a sheet can show
+/// the terrains differ. `options` are those of one view. Maps are as wide as views; a map with too few cells is enlarged until its longer side equals the width of a view. For example, a sheet can show
 /// a terrain before and after erosion.
 ///
 /// # Errors
@@ -57,25 +58,26 @@ pub struct Labels<'a> {
 ///
 /// ```
 /// use thalweg_core::{Field, Grid, Height, Terrain};
-/// use thalweg_render::pictures::perspective::{DrawnLand, ViewOptions};
+/// use thalweg_render::pictures::perspective::{CameraOptions, ViewOptions};
 /// use thalweg_render::pictures::sheet::{SheetTerrain, draw_sheet};
 ///
 /// let ground = Field::from_fn([32, 48], |i, j| Height::from_metres_clamped(300.0 - (i.abs_diff(16) + j.abs_diff(24)) as f64));
 /// let terrain = Terrain::from_ground(Grid::new([32, 48], 30.0)?, ground)?;
 /// let flat = Terrain::new(terrain.grid.clone());
 /// let shown = [("before", &terrain), ("after", &flat)]
-///     .map(|(caption, terrain)| SheetTerrain { land: DrawnLand::from_terrain(terrain), caption });
-/// let sheet = draw_sheet(&shown, &ViewOptions { size: [60, 80], ..ViewOptions::default() })?;
+///     .map(|(caption, terrain)| SheetTerrain { land: terrain.into(), caption });
+/// let camera = CameraOptions { size: [60, 80], ..CameraOptions::default() };
+/// let sheet = draw_sheet(&shown, &ViewOptions { camera, ..ViewOptions::default() })?;
 /// assert_eq!(sheet.size()[1], 12 + 2 * (80 + 12));
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
-pub fn draw_sheet(shown: &[SheetTerrain<'_>], options: &ViewOptions<'_>) -> Result<Picture> {
+pub fn draw_sheet(shown: &[SheetTerrain<'_>], options: &ViewOptions) -> Result<Picture> {
     let lands: Vec<DrawnLand<'_>> = shown.iter().map(|one| one.land).collect();
     let (mut pictures, range) = draw_maps(&lands, options, None)?;
-    pictures.extend(render_views(&lands, &ViewOptions { range, ..options.clone() })?);
+    pictures.extend(render_views(&lands, &with_range(options, range))?);
     let heads: Vec<String> = shown.iter().map(|one| one.caption.to_string()).collect();
-    let labels = Labels { title: options.title, heads: &heads, ..Labels::default() };
-    Ok(arrange_pictures(&pictures, [options.size[1], shown.len()], &labels))
+    let labels = Labels { title: options.camera.title.as_deref(), heads: &heads, ..Labels::default() };
+    Ok(arrange_pictures(&pictures, [options.camera.size[1], shown.len()], &labels))
 }
 
 /// Draws terrains in rows of `columns`, one picture each, with the same light, scale and colours. `options` are as
@@ -88,48 +90,56 @@ pub fn draw_contact_sheet(
     face: SheetPicture,
     columns: usize,
     labels: &Labels<'_>,
-    options: &ViewOptions<'_>,
+    options: &ViewOptions,
 ) -> Result<Picture> {
-    let (maps, range) = draw_maps(lands, options, options.exaggeration)?;
+    let (maps, range) = draw_maps(lands, options, options.look.exaggeration)?;
     let pictures = match face {
         SheetPicture::Map => maps,
-        SheetPicture::View => render_views(lands, &ViewOptions { range, ..options.clone() })?,
+        SheetPicture::View => render_views(lands, &with_range(options, range))?,
     };
-    Ok(arrange_pictures(&pictures, [options.size[1], columns.max(1)], labels))
+    Ok(arrange_pictures(&pictures, [options.camera.size[1], columns.max(1)], labels))
+}
+
+/// Returns the options with these heights at the ends of the ramp.
+fn with_range(options: &ViewOptions, range: Option<[f64; 2]>) -> ViewOptions {
+    ViewOptions { look: LookOptions { range, ..options.look.clone() }, ..options.clone() }
 }
 
 /// Returns the terrains' maps, as wide as views, and the heights of the ends of their colour ramp. `exaggeration` is
 /// that of their light.
 fn draw_maps(
     lands: &[DrawnLand<'_>],
-    options: &ViewOptions<'_>,
+    options: &ViewOptions,
     exaggeration: Option<f64>,
-) -> Result<(Vec<Picture>, Option<[f32; 2]>)> {
+) -> Result<(Vec<Picture>, Option<[f64; 2]>)> {
     options.check()?;
     if lands.is_empty() {
-        return Err(Error::invalid_value("terrains on a sheet", 0, "one or more"));
+        return Err(Error::invalid_value("terrains on a sheet", 0, "1 or more"));
     }
-    let ViewOptions { ramp, sun, range, .. } = *options;
-    let map = ShadeOptions { ramp, sun, range, exaggeration, ..ShadeOptions::default() };
+    let look = LookOptions { exaggeration, ..options.look.clone() };
+    let map = ShadeOptions { look, ..ShadeOptions::default() };
     // The range and exaggeration of each terrain are chosen first; then all are drawn with the union of the ranges.
     let settled = lands.iter().map(|land| map.clone().resolve_for(land.terrain)).collect::<Result<Vec<_>>>()?;
-    let ranges = settled.iter().filter_map(|options| options.range);
+    let ranges = settled.iter().filter_map(|options| options.look.range);
     let range = ranges.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
     // The smallest exaggeration is that of the steepest terrain, which a stronger light would turn black.
-    let exaggeration = settled.iter().filter_map(|options| options.exaggeration).reduce(f64::min);
-    let width = options.size[1];
+    let exaggeration = settled.iter().filter_map(|options| options.look.exaggeration).reduce(f64::min);
+    let look = LookOptions { range, exaggeration, ..options.look.clone() };
+    let width = options.camera.size[1];
     let maps = lands.iter().map(|land| {
         // A map is scaled so that its width in pixels equals that of a view.
-        let DrawnLand { terrain, water, trees } = *land;
-        let scale = width as f64 / terrain.grid.cols() as f64;
-        let longest = terrain.grid.rows().max(terrain.grid.cols());
+        let grid = &land.terrain.grid;
+        let scale = width as f64 / grid.cols() as f64;
+        let longest = grid.rows().max(grid.cols());
         let max_size = Some(((longest as f64 * scale).floor() as usize).max(1));
-        let map = draw_map(terrain, &ShadeOptions { water, trees, range, exaggeration, max_size, ..map.clone() })?;
+        // Rivers are drawn as water.
+        let land = DrawnLand { rivers: &[], ..*land };
+        let map = draw_map(land, &ShadeOptions { look: look.clone(), max_size, ..ShadeOptions::default() })?;
         let [rows, cols] = map.size();
         // A map of fewer cells than pixels is enlarged afterwards, because drawing takes at most one pixel per cell.
         Ok(map.enlarge_to([rows, cols].map(|n| n * width / rows.max(cols).max(1))))
     });
-    Ok((maps.collect::<Result<Vec<_>>>()?, options.range.or(range)))
+    Ok((maps.collect::<Result<Vec<_>>>()?, options.look.range.or(range)))
 }
 
 /// Arranges pictures in rows on paper, each in the middle of a column `width` pixels wide or as wide as the widest
@@ -185,6 +195,7 @@ fn arrange_pictures(pictures: &[Picture], [width, columns]: [usize; 2], labels: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pictures::perspective::CameraOptions;
     use crate::pictures::water::Water;
     use thalweg_core::{Field, Grid, Height, Terrain};
 
@@ -199,11 +210,16 @@ mod tests {
         terrain
     }
 
+    fn small_views() -> ViewOptions {
+        let camera = CameraOptions { size: [60, 80], ..CameraOptions::default() };
+        ViewOptions { camera, ..ViewOptions::default() }
+    }
+
     #[test]
     fn every_terrain_has_its_column() {
         let (a, b) = (hill(400.0), hill(300.0));
-        let shown = |terrain, caption| SheetTerrain { land: DrawnLand::from_terrain(terrain), caption };
-        let options = ViewOptions { size: [60, 80], ..ViewOptions::default() };
+        let shown = |terrain, caption| SheetTerrain { land: DrawnLand::from(terrain), caption };
+        let options = small_views();
         let alike = draw_sheet(&[shown(&a, "same"), shown(&b, "other"), shown(&a, "same")], &options).unwrap();
         let column = |n: usize| {
             let mut part = Picture::new([alike.rgb.rows(), 80], [0; 3]);
@@ -223,21 +239,15 @@ mod tests {
         assert!(draw_sheet(&[], &options).is_err());
         let pools = Field::new([3, 3], Height::ZERO);
         let water = Water { pools: Some(&pools), ..Water::default() };
-        let wrong = SheetTerrain { land: DrawnLand { water, ..DrawnLand::from_terrain(&a) }, caption: "" };
+        let wrong = SheetTerrain { land: DrawnLand { water, ..(&a).into() }, caption: "" };
         assert!(draw_sheet(&[wrong], &options).is_err());
     }
 
     #[test]
     fn rows_and_columns_have_their_labels() {
         let (a, b) = (hill(400.0), hill(300.0));
-        let lands = [
-            DrawnLand::from_terrain(&a),
-            DrawnLand::from_terrain(&b),
-            DrawnLand::from_terrain(&b),
-            DrawnLand::from_terrain(&a),
-            DrawnLand::from_terrain(&a),
-        ];
-        let options = ViewOptions { size: [60, 80], ..ViewOptions::default() };
+        let lands = [&a, &b, &b, &a, &a].map(DrawnLand::from);
+        let options = small_views();
         let words = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
         let (heads, sides) = (words(&["one", "two", "three"]), words(&["up", "down"]));
         let labels = Labels { heads: &heads, sides: &sides, ..Labels::default() };

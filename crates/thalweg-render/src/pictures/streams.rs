@@ -173,6 +173,8 @@ impl CoverBand<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pictures::drawn_land::DrawnLand;
+    use crate::pictures::look::LookOptions;
     use crate::pictures::relief::compute_pool_levels;
     use crate::pictures::shade::{ShadeOptions, draw_map};
     use crate::pictures::water::Water;
@@ -186,8 +188,9 @@ mod tests {
     }
 
     fn drawn(terrain: &Terrain, water: Water<'_>, max_size: Option<usize>) -> Picture {
-        let options = ShadeOptions { water, max_size, range: Some([0.0, 200.0]), ..ShadeOptions::default() };
-        draw_map(terrain, &options).unwrap()
+        let look = LookOptions { range: Some([0.0, 200.0]), ..LookOptions::default() };
+        let options = ShadeOptions { look, max_size, ..ShadeOptions::default() };
+        draw_map(DrawnLand { water, ..terrain.into() }, &options).unwrap()
     }
 
     fn is_blue([r, _, b]: [u8; 3]) -> bool {
@@ -300,9 +303,9 @@ mod tests {
         };
         let map = with(1);
         assert_eq!(map, with(3));
-        let (there, beside) = (map.rgb[(60, 40)], map.rgb[(60, 38)]);
+        let (there, adjacent) = (map.rgb[(60, 40)], map.rgb[(60, 38)]);
         // The light of the sky changes slightly across the water.
-        assert!((0..3).all(|c| there[c].abs_diff(beside[c]) <= 1), "{there:?} {beside:?}");
+        assert!((0..3).all(|c| there[c].abs_diff(adjacent[c]) <= 1), "{there:?} {adjacent:?}");
         assert_ne!(map.rgb[(30, 40)], map.rgb[(30, 30)]);
     }
 

@@ -290,7 +290,8 @@ const CIRCLE: [[f32; 2]; SIDES] =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pictures::perspective::{ViewOptions, draw_view};
+    use crate::pictures::drawn_land::DrawnLand;
+    use crate::pictures::perspective::{CameraOptions, ViewOptions, draw_view};
     use crate::pictures::shade::{ShadeOptions, draw_map};
     use thalweg_core::{Grid, Height, Terrain};
 
@@ -312,7 +313,9 @@ mod tests {
     fn a_crown_stands_where_the_tree_does_and_shades_what_lies_away_from_the_sun() {
         let bare = draw_map(&land(), &ShadeOptions::default()).unwrap();
         let trees = [tree([30, 40], 1)];
-        let wooded = draw_map(&land(), &ShadeOptions { trees: &trees, ..ShadeOptions::default() }).unwrap();
+        let terrain = land();
+        let wooded = DrawnLand { trees: &trees, ..(&terrain).into() };
+        let wooded = draw_map(wooded, &ShadeOptions::default()).unwrap();
         let change = |i: usize, j: usize| sum(wooded.rgb[(i, j)]) - sum(bare.rgb[(i, j)]);
         let [r, g, b] = wooded.rgb[(30, 40)];
         assert!(change(30, 40) < -100 && g > r && g > b, "a dark green crown");
@@ -325,7 +328,8 @@ mod tests {
         assert!(far.into_iter().all(|(i, j)| change(i, j) == 0));
         // Far away a tree is a fraction of a pixel, and darkens it accordingly.
         let small = |trees: &[Tree]| {
-            draw_map(&land(), &ShadeOptions { trees, max_size: Some(4), ..ShadeOptions::default() }).unwrap()
+            let land = DrawnLand { trees, ..(&terrain).into() };
+            draw_map(land, &ShadeOptions { max_size: Some(4), ..ShadeOptions::default() }).unwrap()
         };
         let faint = sum(small(&trees).rgb[(1, 2)]) - sum(small(&[]).rgb[(1, 2)]);
         assert!((-140..0).contains(&faint), "{faint}");
@@ -333,11 +337,11 @@ mod tests {
 
     #[test]
     fn crowns_stand_in_a_view_and_hide_behind_hills() {
-        let options = ViewOptions { size: [150, 220], ..ViewOptions::default() };
-        let changed = |terrain: &Terrain, trees: &[Tree], from: f64| {
-            let options = ViewOptions { azimuth: from, elevation: 10.0, ..options.clone() };
-            let pictures =
-                [&[], trees].map(|trees| draw_view(terrain, &ViewOptions { trees, ..options.clone() }).unwrap());
+        let changed = |terrain: &Terrain, trees: &[Tree], azimuth: f64| {
+            let camera = CameraOptions { size: [150, 220], azimuth, elevation: 10.0, ..CameraOptions::default() };
+            let options = ViewOptions { camera, ..ViewOptions::default() };
+            let draw = |trees| draw_view(DrawnLand { trees, ..terrain.into() }, &options).unwrap();
+            let pictures = [draw(&[]), draw(trees)];
             let pairs = pictures[0].rgb.as_slice().iter().zip(pictures[1].rgb.as_slice());
             pairs.filter(|(a, b)| a != b).count()
         };

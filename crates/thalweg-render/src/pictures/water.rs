@@ -49,6 +49,7 @@ pub struct Water<'a> {
 ///
 /// ```
 /// use thalweg_core::{Field, Grid, Terrain};
+/// use thalweg_render::pictures::drawn_land::DrawnLand;
 /// use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
 /// use thalweg_render::pictures::water::{Streams, Water};
 ///
@@ -56,7 +57,7 @@ pub struct Water<'a> {
 /// let discharge = Field::from_fn([16, 16], |_, j| if j == 8 { 5.0 } else { 0.0 });
 /// let streams = Streams { threshold: Some(1.0), ..Streams::from_discharge(&discharge) };
 /// let water = Water { streams: Some(streams), ..Water::default() };
-/// let map = draw_map(&terrain, &ShadeOptions { water, ..ShadeOptions::default() })?;
+/// let map = draw_map(DrawnLand { water, ..(&terrain).into() }, &ShadeOptions::default())?;
 /// assert_ne!(map.rgb[(4, 8)], map.rgb[(4, 2)]);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
@@ -143,11 +144,11 @@ impl<'a> Water<'a> {
         }
         let Some(streams) = self.streams else { return Ok(()) };
         if let Some([low, high]) = streams.range.filter(|[low, high]| !(*low > 0.0 && low < high && high.is_finite())) {
-            let allowed = "two discharges above 0 in rising order, in m³/s";
+            let allowed = "two discharges above 0 m³/s in rising order";
             return Err(Error::invalid_value("range of streams", format!("{low},{high}"), allowed));
         }
         match streams.threshold.filter(|least| !(*least > 0.0 && least.is_finite())) {
-            Some(least) => Err(Error::invalid_value("threshold of streams", least, "a discharge above 0, in m³/s")),
+            Some(least) => Err(Error::invalid_value("threshold of streams", least, "a discharge above 0 m³/s")),
             None => Ok(()),
         }
     }

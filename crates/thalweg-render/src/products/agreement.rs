@@ -64,7 +64,7 @@ pub fn compare_terrains(a: &Terrain, b: &Terrain) -> Result<Agreement> {
     let [x, y] = [a, b].map(|terrain| terrain.grid.extent());
     if (0..2).any(|axis| (x.axis_length(axis) / y.axis_length(axis) - 1.0).abs() > 0.01) {
         let [x, y] = [x, y].map(|Extent { width, height }| format!("{width} × {height} m"));
-        return Err(Error::invalid_value("extent", y, format!("{x}, that of the other terrain")));
+        return Err(Error::invalid_value("extent", y, format!("{x}, the extent of the other terrain")));
     }
     if let Some(count) = [a, b].iter().map(|terrain| terrain.nodata_count()).find(|count| *count > 0) {
         return Err(Error::unsupported(
@@ -122,11 +122,11 @@ fn measure_river_shifts(coarse: &Terrain, fine: &Terrain) -> Vec<(f64, f64)> {
     // The largest drainage area of any fine cell in each coarse one.
     let size = coarse.grid.size;
     let mut largest = Field::new(size, 0.0f64);
-    let [rows, cols] = other.0.size();
+    let [rows, cols] = other.area.size();
     for (i, j) in (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))) {
         // The integer division maps each fine cell to the coarse cell that contains it.
         let at = (i * size[0] / rows, j * size[1] / cols);
-        largest[at] = largest[at].max(other.0[(i, j)]);
+        largest[at] = largest[at].max(other.area[(i, j)]);
     }
     let distance = |[i, j]: [usize; 2], area: f64| {
         let span = |x: usize, count: usize| x.saturating_sub(SEARCH)..(x + SEARCH + 1).min(count);
@@ -136,30 +136,38 @@ fn measure_river_shifts(coarse: &Terrain, fine: &Terrain) -> Vec<(f64, f64)> {
             near.filter(|at| largest[*at] >= 0.5 * area).map(|(r, c)| r.abs_diff(i).pow(2) + c.abs_diff(j).pow(2));
         squares.min().map_or(SEARCH as f64, |square| (square as f64).sqrt().min(SEARCH as f64))
     };
-    let least = HEAD * coarse.grid.len() as f64 * coarse.grid.cell_area();
-    trace_main_stems(&own, least)
+    let min_area = HEAD * coarse.grid.len() as f64 * coarse.grid.cell_area();
+    trace_main_stems(&own, min_area)
         .into_iter()
-        .map(|(at, length)| (length, distance(at, own.0[(at[0], at[1])])))
+        .map(|(at, length)| (length, distance(at, own.area[(at[0], at[1])])))
         .collect()
 }
 
-/// Returns the drainage area of each cell of a terrain in m², and its flow graph.
-fn compute_drainage_areas(terrain: &Terrain) -> (Field<f64>, FlowGraph) {
-    let mut drainage = FlowGraph::new(&Land::from_terrain(terrain));
-    let area = terrain.grid.cell_area();
-    (drainage.take_upstream_cells().map(|n| f64::from(*n) * area), drainage)
+/// The drainage of a terrain.
+struct TerrainDrainage {
+    /// Drainage area of each cell in m².
+    area: Field<f64>,
+    graph: FlowGraph,
+}
+
+/// Computes where a terrain drains, and the drainage areas of its cells.
+fn compute_drainage_areas(terrain: &Terrain) -> TerrainDrainage {
+    let mut graph = FlowGraph::new(&Land::from_terrain(terrain));
+    let cell_area = terrain.grid.cell_area();
+    TerrainDrainage { area: graph.take_upstream_cells().map(|n| f64::from(*n) * cell_area), graph }
 }
 
 /// Returns the cells of the largest rivers, each with the length of its step in cells. Rivers are followed from every
 /// mouth upstream along the larger branch; their tributaries then count as rivers of their own. The largest come
 /// first.
-fn trace_main_stems((area, drainage): &(Field<f64>, FlowGraph), least: f64) -> Vec<([usize; 2], f64)> {
+fn trace_main_stems(drainage: &TerrainDrainage, min_area: f64) -> Vec<([usize; 2], f64)> {
+    let TerrainDrainage { area, graph } = drainage;
     let cols = area.cols();
     // The largest first; of equal ones the earlier cell. Areas are positive, so their bits are ordered like their
     // values.
     let entry = |k: usize| (area[k].to_bits(), std::cmp::Reverse(k));
-    let mouths = (0..area.len()).filter(|k| drainage.next(*k).is_none());
-    let mut heap: BinaryHeap<_> = mouths.filter(|k| area[*k] >= least).map(entry).collect();
+    let mouths = (0..area.len()).filter(|k| graph.next(*k).is_none());
+    let mut heap: BinaryHeap<_> = mouths.filter(|k| area[*k] >= min_area).map(entry).collect();
     let mut cells = Vec::new();
     for _ in 0..RIVERS {
         let Some((_, std::cmp::Reverse(mouth))) = heap.pop() else { break };
@@ -168,7 +176,7 @@ fn trace_main_stems((area, drainage): &(Field<f64>, FlowGraph), least: f64) -> V
             let (i, j) = (k / cols, k % cols);
             let around = Neighbourhood::new(area.size(), [i, j]).map(|(_, Cell { row: r, col: c })| r * cols + c);
             // The largest cell above continues the river; the others wait in the heap as rivers of their own.
-            let above = around.filter(|n| drainage.next(*n) == Some(k) && area[*n] >= least);
+            let above = around.filter(|n| graph.next(*n) == Some(k) && area[*n] >= min_area);
             let mut above: Vec<_> = above.map(entry).collect();
             above.sort_unstable();
             at = above.pop().map(|(_, std::cmp::Reverse(n))| n);

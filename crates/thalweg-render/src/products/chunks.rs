@@ -82,8 +82,9 @@ impl ChunkedMesh {
         let [rows, cols] = options.count;
         let fits = (0..2).all(|k| (1..=quads[k]).contains(&options.count[k])) && rows * cols <= MAX_CHUNKS;
         if !fits {
+            let [down, across] = quads;
             let allowed =
-                format!("1x1 to {}x{}, the squares between points, and {MAX_CHUNKS} in all", quads[1], quads[0]);
+                format!("1x1 to {across}x{down} (the squares between points), and at most {MAX_CHUNKS} in all");
             return Err(Error::invalid_value("chunks", format!("{cols}x{rows}"), allowed));
         }
         // Two levels that meet may be off by the greatest error in opposite directions, so twice that error covers each
@@ -130,7 +131,7 @@ fn choose_level_errors(options: &ChunkOptions, cell: f64) -> Result<Vec<f64>> {
     }
     let step = options.step.unwrap_or((STEP * cell).max(2.0 * first));
     if !(step > first && step <= 1e6) {
-        let allowed = format!("above that of the first, {first} m, to 1000000 m");
+        let allowed = format!("above {first} m (the error of the first level), and at most 1000000 m");
         return Err(Error::invalid_value("error of the second level", format!("{step} m"), allowed));
     }
     // The shift cannot overflow, because there are at most MAX_LEVELS levels.

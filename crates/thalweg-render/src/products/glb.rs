@@ -156,10 +156,10 @@ impl Glb {
         options: &GlbOptions,
     ) -> Result<Self> {
         if parts.iter().any(|part| part.levels.iter().any(|mesh| mesh.up != Up::Y)) {
-            return Err(Error::invalid_value("mesh axis", "Z up", "Y up: a glTF's axes are fixed"));
+            return Err(Error::invalid_value("mesh axis", "Z up", "Y up, because glTF fixes the axes"));
         }
         let encode = |picture: &Picture| {
-            picture.to_png().map_err(|e| Error::invalid_value("texture", e, "a picture with pixels"))
+            picture.to_png().map_err(|e| Error::invalid_value("texture", e, "a picture with at least one pixel"))
         };
         let texture = texture.map(encode).transpose()?;
         let mut gltf = Gltf::new();
@@ -325,7 +325,8 @@ fn choose_position_step(parts: &[&GlbPart<'_>], precision: MeshPrecision) -> Res
             while !fits(least) {
                 least *= 2.0;
             }
-            let allowed = format!("{} m or more for parts of this size; use chunks for smaller parts", least / 2.0);
+            let least = least / 2.0;
+            let allowed = format!("{least} m or more for parts of this size; use chunks to make the parts smaller");
             Err(Error::invalid_value("precision", format!("{precision} m"), allowed))
         }
     }
@@ -569,7 +570,7 @@ mod tests {
         assert!(of(MeshPrecision::Usual).unwrap().body.len() * 5 < plain * 3);
         let refusal = of(MeshPrecision::Metres(1e-5)).unwrap_err().to_string();
         let least: f64 =
-            refusal.split("allowed").last().unwrap().split_whitespace().find_map(|w| w.parse().ok()).unwrap();
+            refusal.split("must be").last().unwrap().split_whitespace().find_map(|w| w.parse().ok()).unwrap();
         assert!(
             of(MeshPrecision::Metres(least)).is_ok() && of(MeshPrecision::Metres(least / 2.0)).is_err(),
             "{refusal}"

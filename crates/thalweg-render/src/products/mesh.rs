@@ -71,7 +71,7 @@ impl Mesh {
     /// without data are holes. A terrain of a single row or column is as wide as its cells.
     ///
     /// # Errors
-    /// Returns an error if no four neighbouring cells have data, if there are over 2³² − 2 vertices, or if `max_height`
+    /// Returns an error if no block of 2 × 2 cells has data, if there are over 2³² − 2 vertices, or if `max_height`
     /// is not above 0 to 1 000 000 m (or cannot be reached, because no cell is above zero).
     pub fn from_terrain(terrain: &Terrain, options: &MeshOptions) -> Result<Self> {
         let points = MeshPoints::from_terrain(terrain, options)?;
@@ -255,19 +255,22 @@ impl<'a> MeshPoints<'a> {
 
 /// Returns the error for a terrain that has no triangles.
 pub(super) fn no_ground() -> Error {
-    Error::invalid_layer(GROUND.name, "has no four neighbouring cells with data, which a mesh needs")
+    Error::invalid_layer(GROUND.name, "has no block of 2 × 2 cells with data; a mesh needs at least one")
 }
 
 /// Returns the factor on elevations.
 pub(super) fn height_scale(terrain: &Terrain, max_height: Option<f64>) -> Result<f64> {
-    let Some(wanted) = max_height else { return Ok(1.0) };
-    if !(wanted > 0.0 && wanted <= 1e6) {
-        return Err(Error::invalid_value("max height", format!("{wanted} m"), "above 0 to 1000000 m"));
+    let Some(target) = max_height else { return Ok(1.0) };
+    if !(target > 0.0 && target <= 1e6) {
+        return Err(Error::invalid_value("max height", format!("{target} m"), "above 0 to 1000000 m"));
     }
     match terrain.elevation_range().map(|[_, high]| high.metres()) {
         // A scale needs a positive height to refer to.
-        Some(high) if high > 0.0 => Ok(wanted / high),
-        _ => Err(Error::conflict(format!("max height = {wanted} m"), "only applies to terrain that rises above 0 m")),
+        Some(high) if high > 0.0 => Ok(target / high),
+        _ => {
+            let problem = "only applies to a terrain with heights above 0 m";
+            Err(Error::conflict(format!("max height = {target} m"), problem))
+        }
     }
 }
 

@@ -120,7 +120,7 @@ pub fn write_ply(scene: &MeshScene, mut writer: impl Write) -> io::Result<()> {
     let meshes = || scene.parts.iter().map(|part| (part, &part.levels[0]));
     let corners: usize = meshes().map(|(_, mesh)| mesh.positions.len()).sum();
     let faces: usize = meshes().map(|(_, mesh)| mesh.indices.len() / 3).sum();
-    let too_many = || io::Error::other("a PLY file can have at most 2^32 - 1 corners here");
+    let too_many = || io::Error::other("a PLY file can have at most 2^32 - 1 vertices");
     // Indices are written as 32-bit integers.
     u32::try_from(corners).map_err(|_| too_many())?;
     let axes = if scene.up() == Up::Y { "x east, y up, z south" } else { "x east, y north, z up" };

@@ -139,12 +139,12 @@ pub struct Meeting {
     pub cols: u64,
 }
 
-/// Adds a cell to the adjacent depressions and joins them. The depressions that end there are passed to `told`, the
+/// Adds a cell to the adjacent depressions and joins them. The depressions that end there are passed to `report`, the
 /// one with the lowest floor first. Returns the depression that they become.
 pub fn join_depressions(
     at: Meeting,
     rising: &mut [RisingDepression],
-    mut told: impl FnMut(NestedDepression),
+    mut report: impl FnMut(NestedDepression),
 ) -> RisingDepression {
     let Meeting { cell, height, lake, cols } = at;
     // The order by floor, then by pit, makes the result independent of the order in which neighbours are visited.
@@ -156,7 +156,7 @@ pub fn join_depressions(
         // The deepest depression spills into the second deepest, and all others into the deepest.
         let into = rising[usize::from(k == 0)].id;
         let full = one.fill_to(height, lake, |index| cell_at(index, cols));
-        told(NestedDepression { parent: Some(cell + 1), into: Some(into), spill: Some(cell_at(cell, cols)), ..full });
+        report(NestedDepression { parent: Some(cell + 1), into: Some(into), spill: Some(cell_at(cell, cols)), ..full });
     }
     let mut whole = RisingDepression::start_at(cell, height);
     for (k, one) in rising.iter_mut().enumerate() {
@@ -228,27 +228,27 @@ pub fn nested_depressions(
     order.par_sort_unstable();
     let mut number = Field::new(land.grid.size, NONE);
     let (mut hollows, mut up): (Vec<RisingDepression>, Vec<u32>) = (Vec::new(), Vec::new());
-    let (mut rows, mut beside, mut rising) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut rows, mut adjacent, mut rising) = (Vec::new(), Vec::new(), Vec::new());
     for (height, k) in order.iter().map(|(height, k)| (*height, *k as usize)) {
-        beside.clear();
+        adjacent.clear();
         for n in around(k).filter(|n| number[*n] != NONE) {
             let top = find_root(&mut up, number[n]);
-            if !beside.contains(&top) {
-                beside.push(top);
+            if !adjacent.contains(&top) {
+                adjacent.push(top);
             }
         }
         rising.clear();
-        rising.extend(beside.iter().map(|one| hollows[*one as usize]));
+        rising.extend(adjacent.iter().map(|one| hollows[*one as usize]));
         let at = Meeting { cell: k as u64, height, lake: lakes[k], cols: cols as u64 };
         let whole = join_depressions(at, &mut rising, |row| rows.push(row));
-        let here = beside.first().copied().unwrap_or(up.len() as u32);
+        let here = adjacent.first().copied().unwrap_or(up.len() as u32);
         // A cell without an adjacent depression starts one of its own.
-        if beside.is_empty() {
+        if adjacent.is_empty() {
             up.push(here);
             hollows.push(whole);
         }
         hollows[here as usize] = whole;
-        beside.iter().for_each(|one| up[*one as usize] = here);
+        adjacent.iter().for_each(|one| up[*one as usize] = here);
         number[k] = here;
     }
     // The roots that remain are whole lakes.

@@ -6,7 +6,7 @@ use std::ops::RangeFull;
 use crate::pictures::png_file::write_png;
 use crate::products::slope::{central_gradient, scaled_normal};
 use thalweg_core::declare::operation::{Json, OptionKind, OptionType};
-use thalweg_core::{Field, Terrain};
+use thalweg_core::{Field, Terrain, operation};
 
 /// The bit depth of a channel. For example, gentle slopes show steps in normal maps of 8 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,6 +47,20 @@ pub enum Green {
     Up,
     /// Green is south, down in the picture (DirectX, Unreal).
     Down,
+}
+
+operation! {
+    /// Writes the normals of a terrain as a picture for renderers, or its heights as a bump map.
+    pub struct NormalOptions, "normals" {
+        /// Writes a bump map (grey heights) instead of normals.
+        bump: bool = false, within .., unit "1";
+        /// Bits of each channel.
+        bits: PngDepth = PngDepth::Eight, within .., unit "1";
+        /// Makes green point down (DirectX, Unreal) instead of up (OpenGL, glTF, Blender, Unity, Godot).
+        directx: bool = false, within .., unit "1";
+        /// Factor on heights for the normals.
+        scale: f64 = 1.0, within 1e-6..=1e6, unit "1";
+    }
 }
 
 /// The unit normal of each cell.

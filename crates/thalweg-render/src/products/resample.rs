@@ -50,7 +50,7 @@ pub fn resample_terrain(terrain: &Terrain, size: Size) -> Result<Terrain> {
 pub fn resample_grid(old: &Grid, size: Size) -> Result<Grid> {
     let long = usize::from(old.cols() >= old.rows());
     if size.contains(&0) {
-        return Err(Error::invalid_value("size", format_size(size), "at least 1 × 1"));
+        return Err(Error::invalid_value("size", format_size(size), "1 × 1 cells or more"));
     }
     let intervals = |size: Size, k: usize| (size[k] - 1) as f64;
     // The longer side sets the scale; the shorter one may be off by one interval, because its length may not be a whole
@@ -62,7 +62,7 @@ pub fn resample_grid(old: &Grid, size: Size) -> Result<Grid> {
         return Err(Error::invalid_value(
             "size",
             format_size(size),
-            format!("{}, so that cells stay square", format_size(fitting)),
+            format!("{}, so that the cells stay square", format_size(fitting)),
         ));
     }
     // Old cells per new one, southward and eastward; along a direction without intervals, the ratio of the numbers of
@@ -193,7 +193,7 @@ pub fn reduce_terrain(terrain: &Terrain, size: Size) -> Result<Terrain> {
         return Err(Error::invalid_value(
             "size",
             format_size(size),
-            format!("{}, so that cells stay square", format_size(fitting)),
+            format!("{}, so that the cells stay square", format_size(fitting)),
         ));
     }
     // The coarse cells begin at the corner of the first fine cell, so only the size of a pixel changes.
@@ -251,7 +251,8 @@ pub fn cropped_grid(old: &Grid, window: CellRect) -> Result<Grid> {
     let inside = |k: usize| window.start[k].checked_add(window.size()[k]).is_some_and(|end| end <= old.size[k]);
     if window.size().contains(&0) || !inside(0) || !inside(1) {
         let value = format!("{} at row {}, column {}", format_size(window.size()), window.start[0], window.start[1]);
-        return Err(Error::invalid_value("window", value, format!("at least 1 × 1 within {}", format_size(old.size))));
+        let allowed = format!("1 × 1 cells or more inside {}", format_size(old.size));
+        return Err(Error::invalid_value("window", value, allowed));
     }
     let georeference = shift_georeference(old, window.start.map(|k| k as f64).into(), [1.0; 2]);
     Ok(Grid { georeference, origin: Cell::new(0, 0), world: window.size(), ..old.window(window) })

@@ -82,8 +82,16 @@ enum TrianglePosition {
 
 use TrianglePosition::{East, North, NorthEast, NorthWest, South, SouthEast, SouthWest, West};
 
-/// A triangle: the north-western corner of its square, the square's side, and its position in the square.
-type Triangle = (Cell, usize, TrianglePosition);
+/// A triangle within a square of points.
+#[derive(Clone, Copy)]
+struct Triangle {
+    /// The north-western corner of the square.
+    start: Cell,
+    /// The side of the square.
+    side: usize,
+    /// The triangle's position in the square.
+    cut: TrianglePosition,
+}
 
 /// Returns the halves of a square. Their diagonal touches the middle of the square of which this square is a quarter.
 fn split_square(start: Cell, side: usize) -> [TrianglePosition; 2] {
@@ -127,7 +135,7 @@ impl Halving<'_> {
             // Quarters of this size come before halves, because a half is halved if one of its quarters is.
             for start in &squares {
                 for cut in [North, South, West, East] {
-                    let triangle = (*start, side, cut);
+                    let triangle = Triangle { start: *start, side, cut };
                     let middle = split_point(triangle);
                     // The smallest triangles cannot be halved, so they have no points to look at.
                     let children =
@@ -139,11 +147,12 @@ impl Halving<'_> {
             }
             // The centre of a square is the midpoint of its diagonal, which both halves share.
             for start in &squares {
-                let cuts = [North, South, West, East].map(|cut| (*start, side, cut));
+                let cuts = [North, South, West, East].map(|cut| Triangle { start: *start, side, cut });
                 let middle = start.row * self.wide + start.col + half * (self.wide + 1);
                 let children = cuts.into_iter().any(|cut| self.is_kept(split_point(cut)));
                 let bad = |work: &Self| {
-                    split_square(*start, side).into_iter().any(|cut| work.needs_split((*start, side, cut)))
+                    let mut halves = split_square(*start, side).into_iter();
+                    halves.any(|cut| work.needs_split(Triangle { start: *start, side, cut }))
                 };
                 if !self.keep[middle] && (children || bad(self)) {
                     self.keep[middle] = true;
@@ -156,7 +165,7 @@ impl Halving<'_> {
     /// Returns true if a triangle is partly over a hole, or if it is too far from some point of the surface. It is
     /// enough to check points and the centres of quads, because both surfaces are linear between them.
     fn needs_split(&self, triangle: Triangle) -> bool {
-        let (Cell { row: i, col: j }, side, cut) = triangle;
+        let Triangle { start: Cell { row: i, col: j }, side, cut } = triangle;
         let (mut solid, mut hole) = (false, false);
         // A triangle that is partly over a hole must be halved until it is not.
         for row in quad_rows(cut, side) {
@@ -217,9 +226,9 @@ impl Halving<'_> {
         for i in (0..squares[0]).map(|k| k * self.side) {
             for j in (0..squares[1]).map(|k| k * self.side) {
                 let start = Cell::new(i, j);
-                open.extend(split_square(start, self.side).map(|cut| (start, self.side, cut)));
+                open.extend(split_square(start, self.side).map(|cut| Triangle { start, side: self.side, cut }));
                 while let Some(triangle) = open.pop() {
-                    let (start, side, _) = triangle;
+                    let Triangle { start, side, .. } = triangle;
                     // Squares that begin outside the grid have no surface.
                     if start.row >= self.quads[0] || start.col >= self.quads[1] {
                         continue;
@@ -238,14 +247,14 @@ impl Halving<'_> {
     }
 
     /// Returns true if a triangle that was not halved is over the surface; then all of it is.
-    fn is_over_surface(&self, (start, side, cut): Triangle) -> bool {
+    fn is_over_surface(&self, Triangle { start, side, cut }: Triangle) -> bool {
         let row = *quad_rows(cut, side).start();
         quad_columns(cut, side, row).next().is_some_and(|col| self.is_solid(start.row + row, start.col + col))
     }
 
     /// Returns half of a quad. If both halves exist they are split along the same diagonal as the finest triangles.
     fn half_quad(&self, triangle: Triangle) -> Option<Corners> {
-        let (Cell { row: i, col: j }, _, cut) = triangle;
+        let Triangle { start: Cell { row: i, col: j }, cut, .. } = triangle;
         if !self.is_solid(i, j) {
             return None;
         }
@@ -261,7 +270,7 @@ impl Halving<'_> {
 }
 
 /// Returns the midpoint of a triangle's longest side.
-fn split_point((start, side, cut): Triangle) -> Cell {
+fn split_point(Triangle { start, side, cut }: Triangle) -> Cell {
     let (Cell { row: i, col: j }, half) = (start, side / 2);
     match cut {
         North => Cell::new(i, j + half),
@@ -273,12 +282,14 @@ fn split_point((start, side, cut): Triangle) -> Cell {
 }
 
 /// Returns the two halves of a triangle.
-fn split_triangle((start, side, cut): Triangle) -> [Triangle; 2] {
+fn split_triangle(Triangle { start, side, cut }: Triangle) -> [Triangle; 2] {
     // Halving keeps the square for the first step and enters a quarter of it for the second.
     let half = side / 2;
-    let whole = |cut| (start, side, cut);
-    let quarter =
-        |south: usize, east: usize, cut| (Cell::new(start.row + south * half, start.col + east * half), half, cut);
+    let whole = |cut| Triangle { start, side, cut };
+    let quarter = |south: usize, east: usize, cut| {
+        let start = Cell::new(start.row + south * half, start.col + east * half);
+        Triangle { start, side: half, cut }
+    };
     match cut {
         NorthWest => [whole(North), whole(West)],
         NorthEast => [whole(North), whole(East)],
@@ -292,7 +303,7 @@ fn split_triangle((start, side, cut): Triangle) -> [Triangle; 2] {
 }
 
 /// Returns a triangle's points in either orientation.
-fn triangle_corners((start, side, cut): Triangle) -> Corners {
+fn triangle_corners(Triangle { start, side, cut }: Triangle) -> Corners {
     let at = |south: usize, east: usize| Cell::new(start.row + south, start.col + east);
     let [nw, ne, sw, se] = [at(0, 0), at(0, side), at(side, 0), at(side, side)];
     let middle = at(side / 2, side / 2);

@@ -10,7 +10,7 @@ use thalweg_core::{Error, Field, Result};
 pub fn correlate_fields(a: &Field<f32>, b: &Field<f32>) -> Result<f64> {
     if a.size() != b.size() {
         let [rows, cols] = b.size();
-        let allowed = format!("{} × {}, as the first", a.rows(), a.cols());
+        let allowed = format!("{} × {}, the size of the first field", a.rows(), a.cols());
         return Err(Error::invalid_value("size of the second field", format!("{rows} × {cols}"), allowed));
     }
     let pairs = || {
@@ -25,7 +25,8 @@ pub fn correlate_fields(a: &Field<f32>, b: &Field<f32>) -> Result<f64> {
         (xx + x * x, yy + y * y, xy + x * y)
     });
     if !(xx > 0.0 && yy > 0.0) {
-        return Err(Error::invalid_value("fields", "constant", "values that vary, for a correlation"));
+        let allowed = "values that vary, because a correlation needs them";
+        return Err(Error::invalid_value("field", "the same value in all cells", allowed));
     }
     // Rounding may exceed 1 by a few units in the last place.
     Ok((xy / (xx.sqrt() * yy.sqrt())).clamp(-1.0, 1.0))

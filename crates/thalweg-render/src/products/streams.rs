@@ -63,7 +63,7 @@ pub fn trace_streams(
         }
     }
     if !(threshold > 0.0 && threshold.is_finite()) {
-        return Err(Error::invalid_value("threshold of streams", threshold, "a discharge above 0, in m³/s"));
+        return Err(Error::invalid_value("threshold of streams", threshold, "a discharge above 0 m³/s"));
     }
     // Stream lines end at the sides of the map, also on a looped world.
     let grid = terrain.grid.with_open_edges();
@@ -77,17 +77,17 @@ pub fn trace_streams(
     let strong: Vec<usize> = (0..mask.len()).filter(|k| mask[*k]).collect();
     // From each of them the search follows the flow path across pools and at most GAP weaker cells.
     for first in strong {
-        let mut way = Vec::new();
+        let mut path = Vec::new();
         let (mut weak, mut next) = (0, drainage.next(first));
         while let Some(k) = next.filter(|k| !mask[*k] && weak < GAP && land.is_dry(*k / cols, *k % cols)) {
             // Pools do not count towards the gap, however long they are.
             weak += usize::from(!is_pool(k));
-            way.push(k);
+            path.push(k);
             next = drainage.next(k);
         }
         // The gap is closed only if a stream follows; otherwise the stream ends here.
         if next.is_some_and(|k| mask[k]) {
-            way.into_iter().for_each(|k| mask[k] = true);
+            path.into_iter().for_each(|k| mask[k] = true);
         }
     }
     let trace = |mask: &Field<bool>| trace_channels(&land, drainage.directions(), drainage.upstream_cells(), mask);

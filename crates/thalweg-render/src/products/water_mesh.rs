@@ -230,14 +230,14 @@ fn connect_streams(reaches: &[ChannelReach], courses: &mut [StreamLine]) {
     let mut upward: Vec<usize> = Vec::with_capacity(reaches.len());
     let mut known = vec![false; reaches.len()];
     for first in 0..reaches.len() {
-        let mut way = Vec::new();
+        let mut path = Vec::new();
         let mut next = Some(first);
         while let Some(n) = next.filter(|n| !known[*n]) {
             known[n] = true;
-            way.push(n);
+            path.push(n);
             next = below(n);
         }
-        upward.extend(way.into_iter().rev());
+        upward.extend(path.into_iter().rev());
     }
     for &n in &upward {
         // The level at a junction is that of the stream below it.

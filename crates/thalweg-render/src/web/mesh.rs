@@ -145,7 +145,8 @@ fn normalise_vector(a: [f64; 3]) -> [f64; 3] {
 fn encode_vertices(codes: &Field<f64>, points: &Field<[f64; 3]>, [low, high]: [f64; 2]) -> Vec<u8> {
     let vertices = || (1..=SIDE).flat_map(|i| (1..=SIDE).map(move |j| (i, j)));
     let middle = points[(SIDE / 2 + 1, SIDE / 2 + 1)];
-    let radius = vertices().map(|at| subtract(points[at], middle)).map(|way| dot(way, way)).fold(0.0, f64::max).sqrt();
+    let radius =
+        vertices().map(|at| subtract(points[at], middle)).map(|offset| dot(offset, offset)).fold(0.0, f64::max).sqrt();
     // Triangles are listed first, because the order of vertices follows from them.
     let (order, indices) = triangulate_grid();
     let mut out = Vec::new();
@@ -227,11 +228,11 @@ fn horizon_point(middle: [f64; 3], points: impl Iterator<Item = [f64; 3]>) -> [f
     for point in points {
         let point = scaled(point);
         let size = dot(point, point).sqrt();
-        let way = point.map(|x| x / size);
+        let direction = point.map(|x| x / size);
         let size = size.max(1.0);
         // The angles are that between the point and the tile's middle, and that between the point and its horizon.
-        let aside = cross(way, towards);
-        let (cos_a, sin_a) = (dot(way, towards), dot(aside, aside).sqrt());
+        let aside = cross(direction, towards);
+        let (cos_a, sin_a) = (dot(direction, towards), dot(aside, aside).sqrt());
         let (cos_b, sin_b) = (1.0 / size, (size * size - 1.0).max(0.0).sqrt() / size);
         let part = cos_a * cos_b - sin_a * sin_b;
         // A tile of half the globe is visible from everywhere; the limit places its point very far away.

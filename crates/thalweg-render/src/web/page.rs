@@ -41,7 +41,7 @@ impl MapPage {
         let first: Vec<String> =
             MAP_LAYERS.iter().filter(|layer| layer.encoding == Encoding::TerrainRgb).map(url).collect();
         let [west, south, east, north] = self.bounds;
-        let mut told = json!({
+        let mut settings = json!({
             "tilejson": "3.0.0",
             "name": self.name,
             "description": self.about,
@@ -57,8 +57,8 @@ impl MapPage {
             "layers": all,
         });
         if let Some(range) = self.range {
-            told["range"] = json!(range);
+            settings["range"] = json!(range);
         }
-        told
+        settings
     }
 }

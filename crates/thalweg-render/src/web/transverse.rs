@@ -93,8 +93,8 @@ impl Transverse {
     /// Returns sine and cosine of the longitude difference from the central meridian; `None` if it exceeds 40°.
     pub fn meridian_offset(&self, longitude: f64) -> Option<[f64; 2]> {
         // The difference is reduced to −180° to 180°, so that zones across the 180th meridian work.
-        let way = (longitude - self.meridian + PI).rem_euclid(2.0 * PI) - PI;
-        (way.abs() <= MAX_MERIDIAN_OFFSET_RAD).then(|| [libm::sin(way), libm::cos(way)])
+        let offset = (longitude - self.meridian + PI).rem_euclid(2.0 * PI) - PI;
+        (offset.abs() <= MAX_MERIDIAN_OFFSET_RAD).then(|| [libm::sin(offset), libm::cos(offset)])
     }
 
     /// Returns the point at a conformal latitude, given by its tangent, and at a longitude, given by

@@ -58,7 +58,7 @@ pub(super) fn build_network(
     let (size, cell) = (site.land.grid.size, site.land.grid.cell);
     let count = sampled.cells.len();
     let is_root = |n: u32| forest.down[n as usize] == NONE;
-    let parts = site.land.cell_roles();
+    let roles = site.land.cell_roles();
     // For each point, the tributary with the largest drainage.
     let mut main = vec![NONE; count];
     let order = forest.order.iter().copied().filter(|n| drawn.drainage[*n as usize] > 0 && !is_root(*n));
@@ -140,7 +140,7 @@ pub(super) fn build_network(
             Mouth::Joins { river, vertex }
         } else if site.is_sea(last) {
             Mouth::Sea
-        } else if parts[last] == CellRole::Sink {
+        } else if roles[last] == CellRole::Sink {
             Mouth::Outlet
         } else {
             Mouth::Edge
@@ -187,7 +187,7 @@ fn collect_path_cells(site: &Site<'_>, vertices: &[Vertex]) -> Vec<(u32, u32)> {
 /// Visits the cells of a line including both ends; each is adjacent (by an edge or a corner) to the previous one.
 fn visit_bresenham_line(from: Cell<i64>, to: Cell<i64>, mut visit: impl FnMut(Cell<i64>)) {
     let span = [0, 1].map(|k| (to[k] - from[k]).abs());
-    let way = [0, 1].map(|k| (to[k] - from[k]).signum());
+    let signs = [0, 1].map(|k| (to[k] - from[k]).signum());
     let mut at = from;
     let mut error = span[1] - span[0];
     loop {
@@ -199,11 +199,11 @@ fn visit_bresenham_line(from: Cell<i64>, to: Cell<i64>, mut visit: impl FnMut(Ce
         let twice = 2 * error;
         if twice > -span[0] {
             error -= span[0];
-            at[1] += way[1];
+            at[1] += signs[1];
         }
         if twice < span[1] {
             error += span[1];
-            at[0] += way[0];
+            at[0] += signs[0];
         }
     }
 }
@@ -274,15 +274,15 @@ mod tests {
 
     #[test]
     fn lines_are_bresenhams() {
-        let mut seen = Vec::new();
-        visit_bresenham_line(Cell::new(0, 0), Cell::new(2, 5), |at| seen.push(at));
-        assert_eq!(seen, [[0, 0], [0, 1], [1, 2], [1, 3], [2, 4], [2, 5]].map(Cell::from));
+        let mut visited = Vec::new();
+        visit_bresenham_line(Cell::new(0, 0), Cell::new(2, 5), |at| visited.push(at));
+        assert_eq!(visited, [[0, 0], [0, 1], [1, 2], [1, 3], [2, 4], [2, 5]].map(Cell::from));
         for (to, count) in [([-3, 7], 8), ([4, 4], 5), ([0, 0], 1), ([-6, -2], 7)] {
-            let (mut seen, to) = (Vec::new(), Cell::from(to));
-            visit_bresenham_line(Cell::new(0, 0), to, |at| seen.push(at));
-            assert_eq!((seen.len(), seen[count - 1]), (count, to));
+            let (mut visited, to) = (Vec::new(), Cell::from(to));
+            visit_bresenham_line(Cell::new(0, 0), to, |at| visited.push(at));
+            assert_eq!((visited.len(), visited[count - 1]), (count, to));
             let near = |a: i64, b: i64| (a - b).abs() <= 1;
-            assert!(seen.windows(2).all(|p| near(p[0][0], p[1][0]) && near(p[0][1], p[1][1])));
+            assert!(visited.windows(2).all(|p| near(p[0][0], p[1][0]) && near(p[0][1], p[1][1])));
         }
     }
 }

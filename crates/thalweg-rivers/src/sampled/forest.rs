@@ -63,14 +63,14 @@ pub fn find_cheapest_paths(points: &SamplePoints, climb: f64) -> PathForest {
     let count = place.len();
     // Two points are connected within the mean of their radii, which is at most the largest radius.
     let far = reach.iter().copied().fold(1e-3, f64::max);
-    let least = [0, 1].map(|k| place.iter().map(|p| p.axis_coordinate(k)).fold(f64::INFINITY, f64::min));
-    let most = [0, 1].map(|k| place.iter().map(|p| p.axis_coordinate(k)).fold(0.0, f64::max));
-    let shifted = |n: usize| Cell::from_axes(|k| place[n].axis_coordinate(k) - least[k]);
-    let mut near = Buckets::new([0, 1].map(|k| (most[k] - least[k]).max(0.0) as usize + 1), far);
+    let low_corner = [0, 1].map(|k| place.iter().map(|p| p.axis_coordinate(k)).fold(f64::INFINITY, f64::min));
+    let high_corner = [0, 1].map(|k| place.iter().map(|p| p.axis_coordinate(k)).fold(0.0, f64::max));
+    let shifted = |n: usize| Cell::from_axes(|k| place[n].axis_coordinate(k) - low_corner[k]);
+    let mut near = Buckets::new([0, 1].map(|k| (high_corner[k] - low_corner[k]).max(0.0) as usize + 1), far);
     (0..count).for_each(|n| near.add(shifted(n), n as u32));
     let solid = |n: usize| [place[n].y, place[n].x, height[n]];
     let mut forest = PathForest { down: vec![NONE; count], cost: vec![f64::INFINITY; count], order: Vec::new() };
-    let mut done = vec![false; count];
+    let mut is_settled = vec![false; count];
     let mut heap = BinaryHeap::new();
     for root in (0..count).filter(|n| is_root[*n]) {
         forest.cost[root] = 0.0;
@@ -80,20 +80,20 @@ pub fn find_cheapest_paths(points: &SamplePoints, climb: f64) -> PathForest {
     while let Some(Reverse((_, at))) = heap.pop() {
         let n = at as usize;
         // A point may be in the heap several times. Its first entry has the lowest cost, and later ones are outdated.
-        if std::mem::replace(&mut done[n], true) {
+        if std::mem::replace(&mut is_settled[n], true) {
             continue;
         }
         forest.order.push(at);
         near.visit_near(shifted(n), far, |from| {
             let m = from as usize;
             let [dy, dx] = [place[m].y - place[n].y, place[m].x - place[n].x];
-            if done[m] || (dy * dy + dx * dx).sqrt() >= (reach[m] + reach[n]) / 2.0 {
+            if is_settled[m] || (dy * dy + dx * dx).sqrt() >= (reach[m] + reach[n]) / 2.0 {
                 return;
             }
-            let way = forest.cost[n] + compute_arc_cost(solid(m), solid(n), climb);
-            if way < forest.cost[m] || (way == forest.cost[m] && !is_root[m] && at < forest.down[m]) {
-                (forest.cost[m], forest.down[m]) = (way, at);
-                heap.push(Reverse((way.to_bits(), from)));
+            let path_cost = forest.cost[n] + compute_arc_cost(solid(m), solid(n), climb);
+            if path_cost < forest.cost[m] || (path_cost == forest.cost[m] && !is_root[m] && at < forest.down[m]) {
+                (forest.cost[m], forest.down[m]) = (path_cost, at);
+                heap.push(Reverse((path_cost.to_bits(), from)));
             }
         });
     }

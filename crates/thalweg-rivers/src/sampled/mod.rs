@@ -55,7 +55,7 @@ impl RiverSampling {
         match ranges.iter().find(|(_, value, range)| !range.contains(value)) {
             Some((name, value, range)) => {
                 let allowed = format!("{} to {}", range.start(), range.end());
-                Err(Error::invalid_value(format!("sampled rivers: {name}"), value, allowed))
+                Err(Error::invalid_value(format!("rivers.{name}"), value, allowed))
             }
             None => Ok(()),
         }

@@ -72,8 +72,8 @@ pub fn sample_ground(site: &Site<'_>, sampling: &RiverSampling, key: RandomKey) 
     let finest = 1.0 - sampling.relief;
     // The upper limit is larger than the map, so that at most one free point remains.
     let spacing = (sampling.spacing / cell).max(MIN_CELLS_PER_SPACING / finest).min((rows + cols) as f64 * 2.0);
-    let parts = site.land.cell_roles();
-    let parts = parts.as_slice();
+    let roles = site.land.cell_roles();
+    let roles = roles.as_slice();
     let mut asked: Vec<SampleCandidate> = Vec::new();
     let middle = |k: usize| Cell::new((k / cols) as f64 + 0.5, (k % cols) as f64 + 0.5);
     let rank = |k: usize| key.derive_key(1).for_cell(grid.world_cell(k / cols, k % cols)).random_bits();
@@ -86,7 +86,7 @@ pub fn sample_ground(site: &Site<'_>, sampling: &RiverSampling, key: RandomKey) 
         asked.push(SampleCandidate { class: Class::Given, phase: 0, rank: rank(k), place: middle(k), spring: true });
     }
     let has_sea = (0..grid.len()).any(|k| site.is_sea(k) && !site.is_void(k));
-    for (k, part) in parts.iter().enumerate() {
+    for (k, part) in roles.iter().enumerate() {
         let class = match part {
             CellRole::Sink if !site.is_sea(k) => Class::Given,
             CellRole::Rim if !has_sea => Class::Rim,
@@ -145,8 +145,8 @@ pub fn sample_ground(site: &Site<'_>, sampling: &RiverSampling, key: RandomKey) 
         near.visit_near(candidate.place, spacing, |n| {
             let (other, radius) = taken[n as usize];
             let [dy, dx] = [other[0] - candidate.place[0], other[1] - candidate.place[1]];
-            let least = if candidate.class == Class::Given { 1e-6 } else { own.min(radius) };
-            free &= dy * dy + dx * dx >= least * least;
+            let min_distance = if candidate.class == Class::Given { 1e-6 } else { own.min(radius) };
+            free &= dy * dy + dx * dx >= min_distance * min_distance;
         });
         if !free {
             continue;
@@ -160,8 +160,8 @@ pub fn sample_ground(site: &Site<'_>, sampling: &RiverSampling, key: RandomKey) 
         sampled.points.height.push(ground[k].metres());
         // Reaches and positions are in metres, as the graph of points needs them.
         sampled.points.reach.push(JOINED * own * cell);
-        let is_edge = !has_sea && parts[k] == CellRole::Rim && candidate.class != Class::Free;
-        sampled.points.is_root.push(parts[k] == CellRole::Sink || is_edge);
+        let is_edge = !has_sea && roles[k] == CellRole::Rim && candidate.class != Class::Free;
+        sampled.points.is_root.push(roles[k] == CellRole::Sink || is_edge);
         sampled.cells.push(k as u32);
         if candidate.spring {
             sampled.springs.push(n);

@@ -113,10 +113,10 @@ impl Knobs {
         let lifted = before.map(|level| level * self.relief);
         let level = self.sea.map_or(lifted, |sea| Some(lifted.unwrap_or(0.0) + sea));
         // The conversion only checks the range; the level keeps its precision.
-        let held = level.map(|level| Height::from_metres(level).map(|_| level)).transpose();
-        held.map_err(|_| {
+        let checked = level.map(|level| Height::from_metres(level).map(|_| level)).transpose();
+        checked.map_err(|_| {
             let (name, value) = self.sea.map_or(("relief", self.relief), |sea| ("sea", sea));
-            Error::invalid_value(name, value, "a value that keeps the sea level at -16000 to 16000 m")
+            Error::invalid_value(name, value, "a value that keeps the sea level within -16000 to 16000 m")
         })
     }
 
@@ -128,7 +128,7 @@ impl Knobs {
             false => Err(Error::invalid_value(
                 "size",
                 self.size,
-                format!("a value that keeps the sides, {sides:?} m, at 0.01 to 100000000 m each"),
+                format!("a value that keeps each side of the extent ({sides:?} m) within 0.01 to 100000000 m"),
             )),
         }
     }

@@ -200,11 +200,11 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     let refusal = |knobs: Knobs, recipe: &mut Recipe| knobs.apply_to(recipe).unwrap_err().to_string();
     let usual = Knobs::default;
     for (knobs, words) in [
-        (Knobs { age: 0.05, ..usual() }, "age = 0.05: allowed is 0.1 to 10"),
-        (Knobs { rain: f64::NAN, ..usual() }, "rain = NaN: allowed is 0.1 to 10"),
-        (Knobs { relief: 5.0, ..usual() }, "relief = 5: allowed is 0.25 to 4"),
-        (Knobs { size: 0.0, ..usual() }, "size = 0: allowed is 0.25 to 4"),
-        (Knobs { sea: Some(20_000.0), ..usual() }, "sea = 20000: allowed is a value that keeps"),
+        (Knobs { age: 0.05, ..usual() }, "age = 0.05: must be 0.1 to 10"),
+        (Knobs { rain: f64::NAN, ..usual() }, "rain = NaN: must be 0.1 to 10"),
+        (Knobs { relief: 5.0, ..usual() }, "relief = 5: must be 0.25 to 4"),
+        (Knobs { size: 0.0, ..usual() }, "size = 0: must be 0.25 to 4"),
+        (Knobs { sea: Some(20_000.0), ..usual() }, "sea = 20000: must be a value that keeps"),
         (Knobs { sea: Some(f64::NAN), age: 2.0, ..usual() }, "sea = NaN"),
     ] {
         let mut recipe = recipe();
@@ -214,7 +214,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     }
     let mut real = Recipe::parse("from = \"dem.tif\"\n[[stage]]\nmodel = \"droplets\"\n").unwrap();
     for knobs in [Knobs { size: 2.0, ..usual() }, Knobs { relief: 2.0, ..usual() }] {
-        assert!(refusal(knobs, &mut real).contains("= 2: allowed is 1, because the ground comes from dem.tif"));
+        assert!(refusal(knobs, &mut real).contains("= 2: must be 1, because the ground comes from dem.tif"));
     }
     Knobs { age: 2.0, ..usual() }.apply_to(&mut real).unwrap();
     let mut huge = Recipe::parse("extent = [1e8, 1e8]\n").unwrap();

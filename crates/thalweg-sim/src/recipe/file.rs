@@ -64,13 +64,16 @@ impl Recipe {
         let mut recipe = self.with_absolute_paths()?;
         if let Some(from) = recipe.dem_mut().filter(|from| from.starts_with(std::env::temp_dir())) {
             let name = PathBuf::from(from.file_name().unwrap_or_default());
-            let beside = folder.join(&name);
+            let data_file = folder.join(&name);
             let bytes = std::fs::read(&*from).map_err(Error::io(&*from, "read"))?;
             // An existing file of the same content is left as it is; one of other content is not overwritten.
-            if !beside.exists() {
-                write_atomically(&beside, |file| file.write_all(&bytes).map_err(Error::io(&beside, "write")))?;
-            } else if std::fs::read(&beside).map_err(Error::io(&beside, "read"))? != bytes {
-                return Err(Error::invalid_file(&beside, "is another file than the elevation model of the recipe"));
+            if !data_file.exists() {
+                write_atomically(&data_file, |file| file.write_all(&bytes).map_err(Error::io(&data_file, "write")))?;
+            } else if std::fs::read(&data_file).map_err(Error::io(&data_file, "read"))? != bytes {
+                return Err(Error::invalid_file(
+                    &data_file,
+                    "already exists and is not the elevation model of the recipe; choose another folder",
+                ));
             }
             *from = name;
         }
@@ -137,7 +140,7 @@ mod tests {
             assert_eq!(std::fs::read(saved.path().join("dem.asc")).unwrap(), b"land");
         }
         std::fs::write(saved.path().join("dem.asc"), "other land").unwrap();
-        assert!(recipe.save(&path).unwrap_err().to_string().contains("another file"));
+        assert!(recipe.save(&path).unwrap_err().to_string().contains("is not the elevation model of the recipe"));
         assert!(recipe.save(&model).unwrap_err().to_string().contains("is also an input"));
     }
 

@@ -16,7 +16,7 @@ pub(super) struct SeedForm;
 
 impl Form<u64> for SeedForm {
     fn read(&self, name: &str, value: &toml::Value) -> Result<u64> {
-        let allowed = || format!("{} to {}, whole", i64::MIN, i64::MAX);
+        let allowed = || format!("a whole number from {} to {}", i64::MIN, i64::MAX);
         // The cast keeps the 64 bits; `write` reverses it.
         value.as_integer().map(|seed| seed as u64).ok_or_else(|| Error::invalid_value(name, value, allowed()))
     }
@@ -40,8 +40,8 @@ impl Form<MapTrim> for ColumnsAndRows {
             Some([cols, rows]) => count(cols).zip(count(rows)).map(|(cols, rows)| MapTrim { cols, rows }),
             _ => None,
         };
-        found
-            .ok_or_else(|| Error::invalid_value(name, value, format!("[columns, rows], each 0 to {MAX_TRIMMED_CELLS}")))
+        let allowed = || format!("[columns, rows], each a whole number from 0 to {MAX_TRIMMED_CELLS}");
+        found.ok_or_else(|| Error::invalid_value(name, value, allowed()))
     }
 
     fn write(&self, cut: &MapTrim) -> Option<String> {

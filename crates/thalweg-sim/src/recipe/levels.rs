@@ -123,7 +123,7 @@ impl Form<Coarsest> for FirstLevel {
         if value.as_str() == Some(AUTO) {
             return Ok(Coarsest::Auto);
         }
-        let allowed = format!("\"{AUTO}\", or a number of cells on the long side, {CELLS}");
+        let allowed = format!("\"{AUTO}\", or the number of cells on the long side, {CELLS}");
         CELLS.read(name, value).map(Coarsest::Cells).map_err(|_| Error::invalid_value(name, value, allowed))
     }
 
@@ -192,7 +192,7 @@ impl Form<LocalFrom> for GlobalLevel {
             return Ok(LocalFrom::Width(width));
         }
         let allowed = format!(
-            "a number of cells on the long side, {CELLS}, or the width of a cell, such as \"30 m\", or \"{AUTO}\""
+            "the number of cells on the long side, {CELLS}, or the width of a cell, such as \"30 m\", or \"{AUTO}\""
         );
         CELLS.read(name, value).map(LocalFrom::Cells).map_err(|_| Error::invalid_value(name, value, allowed))
     }

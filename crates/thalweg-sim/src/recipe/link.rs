@@ -60,7 +60,7 @@ impl Recipe {
         let bad = |why: &str| Error::Recipe(format!("the link contains no recipe: {why}"));
         let bytes = URL_SAFE_NO_PAD
             .decode(link)
-            .map_err(|_| bad("it contains letters that links do not have, or it was cut off"))?;
+            .map_err(|_| bad("it contains characters that a recipe link cannot contain, or it was truncated"))?;
         let (version, packed) = bytes.split_first().ok_or_else(|| bad("it is empty"))?;
         if *version != VERSION {
             return Err(bad(&format!("it has version {version}, but only version {VERSION} is supported")));
@@ -69,7 +69,7 @@ impl Recipe {
         // One byte more than allowed is unpacked, so that a text that is too long can be told from one that just fits.
         let read = DeflateDecoder::new(packed).take(MAX_TEXT_BYTES + 1).read_to_string(&mut text);
         if read.is_err() || text.is_empty() {
-            return Err(bad("it was cut off or altered"));
+            return Err(bad("it was truncated or altered"));
         }
         if text.len() as u64 > MAX_TEXT_BYTES {
             return Err(bad(&format!("its text is longer than {MAX_TEXT_BYTES} bytes")));
@@ -102,8 +102,9 @@ mod tests {
         let link = PRESETS[0].recipe().unwrap().to_link().unwrap();
         let told = |link: &str| Recipe::from_link(link).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(told("").contains("is empty"));
-        assert!(told("hello world").contains("letters"));
-        assert!(told(&link[..link.len() / 2 / 4 * 4]).contains("cut off"), "{}", told(&link[..link.len() / 2 / 4 * 4]));
+        assert!(told("hello world").contains("characters that a recipe link cannot contain"));
+        let half = told(&link[..link.len() / 2 / 4 * 4]);
+        assert!(half.contains("truncated"), "{half}");
         let mut newer = URL_SAFE_NO_PAD.decode(&link).unwrap();
         newer[0] = 9;
         assert!(told(&URL_SAFE_NO_PAD.encode(&newer)).contains("version 9"));

@@ -104,10 +104,10 @@ impl Recipe {
         // A file may be written if it does not exist, if the previous recipe at this path names it, or if its content
         // would not change.
         let is_ours = |name: &Path| {
-            let beside = folder.join(name);
-            !beside.exists()
+            let data_file = folder.join(name);
+            !data_file.exists()
                 || before.as_ref().and_then(SketchFrom::path) == Some(name)
-                || std::fs::read(&beside).is_ok_and(|bytes| bytes == text.as_bytes())
+                || std::fs::read(&data_file).is_ok_and(|bytes| bytes == text.as_bytes())
         };
         let named = |n: u32| match n {
             1 => PathBuf::from(format!("{stem}.geojson")),
@@ -115,7 +115,10 @@ impl Recipe {
         };
         // The number of attempts is limited, because each of them reads a file.
         let Some(name) = (1..10_000).map(named).find(|name| is_ours(name)) else {
-            return Err(Error::invalid_file(folder.join(named(1)), "is another file than that of the drawn lines"));
+            return Err(Error::invalid_file(
+                folder.join(named(1)),
+                "already exists and does not contain the drawn lines; choose another folder",
+            ));
         };
         write_text(folder.join(&name), &text)?;
         self.sketch = Some(SketchFrom::File(name));

@@ -235,8 +235,10 @@ impl Stage {
 
     /// Reads a stage from a recipe's value.
     pub(super) fn parse(value: &toml::Value, models: &Models) -> Result<Self> {
-        let table = value.as_table().ok_or_else(|| Error::Recipe("is not a table".into()))?;
-        let name = table.get(MODEL).ok_or_else(|| Error::Recipe("has no `model`".into()))?;
+        let table = value.as_table().ok_or_else(|| Error::Recipe("it must be a table, [[stage]]".into()))?;
+        let name = table.get(MODEL).ok_or_else(|| {
+            Error::Recipe("it has no `model`; add `model = \"NAME\"` (`thalweg models` lists the names)".into())
+        })?;
         let name = Text.read(MODEL, name)?;
         let model = models.find(&name)?;
         // The model is known first, because it determines the layers, tables and parameters that the stage may have.
@@ -250,7 +252,8 @@ impl Stage {
         // A caller's own model could declare a parameter with the name of a key, which could then not be read.
         if let Some(param) = declared.iter().find(|param| is_own(param.name)) {
             let owner = format!("{}.{}", stage.model.about().name, param.name);
-            return Err(Error::invalid_value(owner, "parameter", "a name that is not a key of every stage"));
+            let allowed = format!("a name that is not a key of every stage ({})", own().collect::<Vec<_>>().join(", "));
+            return Err(Error::invalid_value("parameter name", owner, allowed));
         }
         keys::check_known_keys("parameter", table, declared.iter().map(|param| param.name).chain(own()))?;
         let given = table.iter().filter(|(key, _)| !is_own(key));

@@ -126,10 +126,18 @@ impl Recipe {
         let stages = match table.get(STAGE) {
             None => &Vec::new(),
             Some(toml::Value::Array(stages)) if stages.len() <= MAX_STAGES => stages,
-            Some(_) => return Err(Error::Recipe(format!("`stage` must be a list, [[stage]], of up to {MAX_STAGES}"))),
+            Some(_) => {
+                return Err(Error::Recipe(format!("`stage` must be a list, [[stage]], of up to {MAX_STAGES} stages")));
+            }
         };
         for (number, stage) in (1..).zip(stages) {
-            let stage = Stage::parse(stage, models).map_err(|e| Error::Recipe(format!("stage {number}: {e}")))?;
+            let stage = Stage::parse(stage, models).map_err(|error| {
+                let problem = match error {
+                    Error::Recipe(problem) => problem, // without the prefix that the outer error has
+                    other => other.to_string(),
+                };
+                Error::Recipe(format!("stage {number}: {problem}"))
+            })?;
             // Labels key random numbers, so two stages with one label would draw the same ones.
             if recipe.stages.iter().any(|s| s.label == stage.label) {
                 let label = stage.label;

@@ -67,7 +67,7 @@ const ALLOWED: &str = "EPSG:CODE of a projected system in metres, such as EPSG:3
 
 const CORNER: Pair = Pair {
     takes: |at| at.iter().all(|metres| metres.abs() <= 1e8),
-    allowed: "easting and northing in metres, within 100000000",
+    allowed: "an easting and a northing in metres, each -100000000 to 100000000",
     number: || json!({"type": "number", "minimum": -1e8, "maximum": 1e8}),
 };
 

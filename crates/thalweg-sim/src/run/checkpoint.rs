@@ -230,7 +230,7 @@ impl Run {
         let length = bytes.get(16..24).and_then(|b| b.try_into().ok()).map_or(u64::MAX, u64::from_le_bytes);
         let end =
             length.checked_add(24).filter(|_| length <= MAX_HEADER).ok_or_else(|| bad("its header is too long"))?;
-        let json = bytes.get(24..end as usize).ok_or_else(|| bad("its header is cut off"))?;
+        let json = bytes.get(24..end as usize).ok_or_else(|| bad("its header is truncated"))?;
         let header: CheckpointHeader = serde_json::from_slice(json).map_err(|e| bad(&e.to_string()))?;
         let mut recipe = Recipe::parse_stages(&header.recipe, models)?;
         recipe.folder = from_text(&header.folder).into();
@@ -244,7 +244,7 @@ impl Run {
         let mut rest = bytes.get(end as usize..bytes.len().saturating_sub(8)).unwrap_or_default();
         for section in &header.sections {
             let count = usize::try_from(section.bytes).ok().filter(|n| *n <= rest.len());
-            let (part, after) = rest.split_at(count.ok_or_else(|| bad("one of its sections is cut off"))?);
+            let (part, after) = rest.split_at(count.ok_or_else(|| bad("one of its sections is truncated"))?);
             rest = after;
             insert_section(&mut terrain, section, part, size, models)
                 .ok_or_else(|| bad(&format!("its section {} is invalid", section.name)))?;
@@ -367,7 +367,7 @@ fn encode_checkpoint(
 /// Returns an error if the file cannot be read, is no checkpoint, or has a damaged header.
 pub fn read_summary(path: &Path) -> Result<CheckpointSummary> {
     let about = std::fs::metadata(path).map_err(Error::io(path, "read"))?;
-    let bad = || Error::invalid_file(path, "is a damaged or cut-off checkpoint");
+    let bad = || Error::invalid_file(path, "is a damaged or truncated checkpoint; start the run again");
     let mut head = [0; 24];
     let file = if about.is_file() {
         std::fs::File::open(path).map_err(Error::io(path, "read"))?
@@ -425,7 +425,10 @@ fn check_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     // A file that ends after the magic line has an empty digest, which never matches.
     let (content, digest) = bytes.split_at(bytes.len().saturating_sub(8).max(16));
     if xxhash_rust::xxh3::xxh3_64(content).to_le_bytes() != *digest {
-        return Err(Error::invalid_file(path, "is a damaged or cut-off checkpoint (its checksum does not match)"));
+        return Err(Error::invalid_file(
+            path,
+            "is a damaged or truncated checkpoint (its checksum does not match); start the run again",
+        ));
     }
     Ok(())
 }
@@ -473,17 +476,17 @@ fn list_sections(terrain: &Terrain) -> Vec<(Section, Values<'_>)> {
 fn find_flaw(terrain: &Terrain) -> Option<&'static str> {
     let ground = terrain.ground.as_slice();
     if !ground.iter().all(|h| (Height::MIN..=Height::MAX).contains(h)) {
-        return Some("ground outside the accepted elevations");
+        return Some("its elevations are outside -16000 to 16000 m");
     }
     // If bedrock were deeper than this, the thickness of sediment up to the highest elevation would overflow.
     let deepest = i64::from(Height::MAX.0) - i64::from(i32::MAX);
     let fits =
         |(ground, loose): (&Height, &Height)| loose.0 >= 0 && i64::from(ground.0) - i64::from(loose.0) >= deepest;
     if terrain.loose.as_ref().is_some_and(|loose| !ground.iter().zip(loose.as_slice()).all(fits)) {
-        return Some("loose ground that is negative or too thick");
+        return Some("its sediment thickness is negative or too large");
     }
     if !terrain.tables.values().all(Table::is_even) {
-        return Some("a table with columns of unequal length");
+        return Some("one of its tables has columns of unequal length");
     }
     None
 }

@@ -32,8 +32,8 @@ impl Run {
             // The same applies to layers, as long as nothing else has changed them.
             let stages = || block.iter().filter_map(|number| self.recipe.stages.get(*number));
             for spec in stages().flat_map(|stage| stage.model.about().writes) {
-                let [there, laid] = [&self.terrain, &coarse].map(|terrain| terrain.layers.get(spec.name));
-                if there.map(|layer| &layer.cells) == laid.map(|layer| &layer.cells)
+                let [there, expected] = [&self.terrain, &coarse].map(|terrain| terrain.layers.get(spec.name));
+                if there.map(|layer| &layer.cells) == expected.map(|layer| &layer.cells)
                     && let Some(layer) = fine_layers.remove(spec.name)
                 {
                     fine.layers.insert(spec.name.to_string(), layer);
@@ -54,19 +54,19 @@ impl Run {
                     continue;
                 }
                 // The sum is formed in 64 bits, because detail may exceed the accepted range before it is clamped.
-                let wanted = i64::from(height.0) + by;
-                let wanted = match &inland {
+                let target = i64::from(height.0) + by;
+                let target = match &inland {
                     // Each fine cell stays above the sea, too: a river just above the sea between high banks stays
                     // there.
                     Some((sea, inland)) if inland[(number / cols / 2, number % cols / 2)] => {
-                        wanted.max(i64::from(sea.0) + 1)
+                        target.max(i64::from(sea.0) + 1)
                     }
-                    _ => wanted,
+                    _ => target,
                 };
-                let held = wanted.clamp(Height::MIN.0.into(), Height::MAX.0.into());
-                budget.limited += u64::from(held != wanted);
-                budget.added += i128::from(held - i64::from(height.0));
-                height.0 = held as i32;
+                let clamped = target.clamp(Height::MIN.0.into(), Height::MAX.0.into());
+                budget.limited += u64::from(clamped != target);
+                budget.added += i128::from(clamped - i64::from(height.0));
+                height.0 = clamped as i32;
             }
         }
         self.terrain = fine;

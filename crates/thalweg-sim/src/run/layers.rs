@@ -24,8 +24,8 @@ pub fn fetch_all(
             return Err(Error::missing_layer(spec.name, about.name, spec.meaning));
         }
     }
-    let wanted = about.needs.iter().chain(about.uses).filter_map(|spec| Some((spec, stage.layers.get(spec.name)?)));
-    wanted.map(|(spec, source)| Ok((spec, fetch_layer(spec, source, folder, terrain, levels)?))).collect()
+    let requested = about.needs.iter().chain(about.uses).filter_map(|spec| Some((spec, stage.layers.get(spec.name)?)));
+    requested.map(|(spec, source)| Ok((spec, fetch_layer(spec, source, folder, terrain, levels)?))).collect()
 }
 
 /// Inserts fetched layers and the stage's tables into a terrain. All of them are fetched before one is inserted, so a
@@ -59,8 +59,9 @@ fn fetch_layer(
             if *spec == ELEVATION {
                 // An elevation model has its own size; it is stretched over the whole world.
                 let loaded = io::terrain::load_terrain(&path, &io::terrain::LoadOptions::default())?;
-                let laid = resample_terrain(&loaded.terrain, terrain.grid.size)?;
-                let metres = |i, j| if laid.is_nodata(i, j) { f32::NAN } else { laid.ground[(i, j)].metres_f32() };
+                let resampled = resample_terrain(&loaded.terrain, terrain.grid.size)?;
+                let metres =
+                    |i, j| if resampled.is_nodata(i, j) { f32::NAN } else { resampled.ground[(i, j)].metres_f32() };
                 Cells::Float(Field::from_fn(terrain.grid.size, metres))
             } else {
                 let coarsest = levels.first().unwrap_or(&terrain.grid);

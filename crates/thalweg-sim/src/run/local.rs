@@ -89,7 +89,7 @@ impl Run {
 
     fn begin_local(&self, level: usize) -> Result<LocalLevel> {
         let global = self.count_global_levels();
-        let grid = self.grids.get(global - 1).ok_or_else(|| Error::Recipe("has no global level".into()))?;
+        let grid = self.grids.get(global - 1).ok_or_else(|| Error::Recipe("the recipe has no global level".into()))?;
         let frame = Frame::from_grid(&self.recipe.map_grid(grid))?;
         let coarse = if level == global {
             LocalWindow::from_warped_terrain(&self.terrain, &self.recipe.combine_local_forms(frame.cell).rules)?.1

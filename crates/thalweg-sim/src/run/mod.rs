@@ -94,7 +94,7 @@ impl Run {
     pub fn new(recipe: Recipe) -> Result<Self> {
         let Some(path) = recipe.dem() else {
             let grids = recipe.grids()?;
-            let first = grids.first().cloned().ok_or_else(|| Error::Recipe("has no level".into()))?;
+            let first = grids.first().cloned().ok_or_else(|| Error::Recipe("the recipe has no levels".into()))?;
             return Self::with_levels(recipe, Terrain::new(first), grids);
         };
         let path = recipe.folder.join(path);

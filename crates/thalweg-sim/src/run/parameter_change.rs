@@ -53,7 +53,7 @@ impl Run {
         let number = labels.clone().position(|known| known == label);
         let number = number.ok_or_else(|| Error::unknown_name("stage", label, labels))?;
         if !self.turns.iter().skip(self.turn).any(|turn| turn.stage == Some(number)) {
-            return Err(Error::invalid_value("stage", label, "a stage that is not done yet"));
+            return Err(Error::invalid_value("stage", label, "a stage that has not finished yet"));
         }
         let here = self.turns.get(self.turn).copied().filter(|turn| turn.stage == Some(number));
         let Some(stage) = self.recipe.stages.get_mut(number) else { return Ok(()) };
@@ -66,7 +66,7 @@ impl Run {
         // The old value is restored if the plan is invalid with the new one, or if no step would be left.
         let refusal = match plan_checked_turns(&self.recipe, &self.grids) {
             Ok(_) if taken > 0 && here.is_some_and(|turn| self.steps_in_turn(turn) <= taken) => {
-                let allowed = format!("a value with which the stage has more steps than the {taken} that it has taken");
+                let allowed = format!("a value that gives the stage more than the {taken} steps already taken");
                 Some(Error::invalid_value(format!("{owner}.{parameter}"), value, allowed))
             }
             checked => checked.err(),

@@ -31,7 +31,7 @@ impl Run {
         // A turn has its report from its beginning on.
         let begun = run.reports.len();
         if begun < turn || begun > turns.min(turn + 1) || (begun == turn && (step > 0 || strokes > 0)) {
-            return Err(Error::invalid_value("reports", begun, "one per turn that has begun"));
+            return Err(Error::invalid_value("reports", begun, "one report per stage and level that has begun"));
         }
         let here = run.turns.get(turn).copied();
         let steps = here.map_or(0, |here| run.steps_in_turn(here));

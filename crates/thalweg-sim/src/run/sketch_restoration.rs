@@ -60,8 +60,8 @@ impl Run {
     pub(super) fn create_sketched_land(&mut self) -> MassBalance {
         let Some(sketch) = self.sketch.as_ref().filter(|_| self.turn == 0) else { return MassBalance::default() };
         let coarse = self.grids.first().map_or(1.0, |grid| grid.cell);
-        let laid = sketch.create_land(&mut self.terrain, coarse);
-        self.add_mass_balance(laid)
+        let balance = sketch.create_land(&mut self.terrain, coarse);
+        self.add_mass_balance(balance)
     }
 
     /// Restores the terrain to the sketch, several times in a turn and at its end.
@@ -92,10 +92,10 @@ impl Run {
             return MassBalance::default();
         };
         let coarse = self.grids.first().map_or(1.0, |grid| grid.cell);
-        let held = sketch.restore_features(&mut self.terrain, coarse, is_ended);
+        let balance = sketch.restore_features(&mut self.terrain, coarse, is_ended);
         // A stepper may have stored the elevations of cells.
         self.stepper = None;
-        held
+        balance
     }
 
     /// Adds to the current turn's mass balance.

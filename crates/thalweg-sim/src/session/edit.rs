@@ -3,8 +3,8 @@
 use crate::recipe::Recipe;
 use crate::run::Run;
 use crate::run::mark::Mark;
-use crate::session::undo::RecipeChange;
-use crate::session::{Position, Session};
+use crate::session::Session;
+use crate::session::undo::{RecipeChange, StrokePosition};
 use crate::sketch::SketchFeature;
 use thalweg_core::Result;
 use thalweg_core::declare::params::Written;
@@ -90,7 +90,7 @@ impl Session {
         &mut self,
         here: &Mark,
         recipe: Recipe,
-        stood: (Position, usize),
+        stood: StrokePosition,
         to_the_bit: bool,
     ) -> Result<()> {
         // The present state belongs to the new recipe as well: the run goes on from here.
@@ -115,14 +115,14 @@ impl Session {
     }
 
     /// Returns the run's position, and the number of strokes made there.
-    pub(super) fn position_and_strokes(&self) -> (Position, usize) {
-        (self.position(), self.run.strokes)
+    pub(super) fn position_and_strokes(&self) -> StrokePosition {
+        StrokePosition { place: self.position(), strokes: self.run.strokes }
     }
 
     /// Returns the same for the position to which it is returning, if it is on its way there.
-    pub(super) fn return_position(&self) -> (Position, usize) {
+    pub(super) fn return_position(&self) -> StrokePosition {
         let here = self.position_and_strokes();
-        self.goal.place.filter(|(place, _)| *place > here.0).unwrap_or(here)
+        self.goal.place.filter(|goal| goal.place > here.place).unwrap_or(here)
     }
 
     /// Changes parameters of the running stage if only these differ; returns true if that is so.

@@ -22,7 +22,7 @@ pub(super) struct MarkHistory {
     /// available.
     at: Option<usize>,
     /// Bytes that they take, and their limit.
-    held: u64,
+    bytes: u64,
     most: u64,
 }
 
@@ -32,7 +32,7 @@ fn mark_position(kept: &StoredMark) -> Position {
 
 impl MarkHistory {
     pub(super) fn new(most: u64) -> Self {
-        Self { kept: Vec::new(), at: None, held: 0, most }
+        Self { kept: Vec::new(), at: None, bytes: 0, most }
     }
 
     pub(super) fn clear(&mut self) {
@@ -61,7 +61,7 @@ impl MarkHistory {
     fn truncate_to(&mut self, count: usize) {
         self.at = None;
         self.kept.truncate(count);
-        self.held = self.kept.iter().map(|kept| kept.mark.bytes()).sum();
+        self.bytes = self.kept.iter().map(|kept| kept.mark.bytes()).sum();
     }
 
     /// Returns true if the run is at a mark with this version of the terrain, after which the next would be added.
@@ -73,7 +73,7 @@ impl MarkHistory {
     /// Adds a mark after the others, for a run that has taken `steps` steps.
     pub(super) fn push(&mut self, mark: Mark, version: u64, steps: u64) {
         self.discard_later_marks();
-        self.held += mark.bytes();
+        self.bytes += mark.bytes();
         self.kept.push(StoredMark { mark, version, steps });
         self.thin();
     }
@@ -82,14 +82,14 @@ impl MarkHistory {
     /// which the gap in steps between its neighbours is smallest, and one within a stage as long as there are such:
     /// marks therefore stay spread over the run.
     fn thin(&mut self) {
-        while self.held > self.most && self.kept.len() > 2 {
+        while self.bytes > self.most && self.kept.len() > 2 {
             let gap = |number: usize| self.kept[number + 1].steps - self.kept[number - 1].steps;
             let inner = 1..self.kept.len() - 1;
             // `false` is less than `true`, so marks within a stage are removed before those at the start of one.
             let Some(number) = inner.min_by_key(|number| (self.kept[*number].mark.step() == 0, gap(*number))) else {
                 return;
             };
-            self.held -= self.kept.remove(number).mark.bytes();
+            self.bytes -= self.kept.remove(number).mark.bytes();
             // The indices after the removed mark shrink by one. If the run had returned to that very mark, the marks
             // after it are still those that it may go on to.
             self.at = self.at.map(|at| if at >= number { at - 1 } else { at });
@@ -137,7 +137,7 @@ impl Session {
 
     /// Returns the number of bytes that marks take.
     pub fn mark_bytes(&self) -> u64 {
-        self.marks.held
+        self.marks.bytes
     }
 
     /// Returns the positions of the marks, in the order of the run; the first is its start.
@@ -154,7 +154,8 @@ impl Session {
     pub fn return_to_mark(&mut self, to: Position) -> Result<Position> {
         let number = self.marks.kept.iter().rposition(|kept| mark_position(kept) <= to);
         let number = number.ok_or_else(|| {
-            Error::invalid_value("place", format!("{to:?}"), "the position of the first mark, or a later one")
+            let place = format!("turn {}, step {}", to.turn, to.step);
+            Error::invalid_value("place", place, "the position of the first mark, or a later one")
         })?;
         self.run = Run::from_mark(self.run.recipe().clone(), &self.marks.kept[number].mark)?;
         self.pause();

@@ -1,5 +1,6 @@
 //! How far a session runs by itself.
 
+use crate::session::undo::StrokePosition;
 use crate::session::{Position, Session};
 
 /// The remaining goals.
@@ -8,7 +9,7 @@ pub(super) struct Goal {
     /// Run to the end.
     end: bool,
     /// Run to the position before the edit, and make the strokes that had been made there.
-    pub(super) place: Option<(Position, usize)>,
+    pub(super) place: Option<StrokePosition>,
     /// Run this number of steps from there on.
     pub(super) steps: Option<u32>,
 }
@@ -36,7 +37,10 @@ impl Session {
 
     /// Plays until that position is reached or passed; pauses if it is reached already.
     pub fn play_until(&mut self, place: Position) {
-        self.goal = Goal { place: Some((place, 0)).filter(|_| self.position() < place), ..Goal::default() };
+        self.goal = Goal {
+            place: Some(StrokePosition { place, strokes: 0 }).filter(|_| self.position() < place),
+            ..Goal::default()
+        };
     }
 
     /// Pauses.
@@ -53,10 +57,10 @@ impl Session {
 
     /// Makes the run return to its position before an edit of what had been done, unless the session plays to the
     /// end, which includes it.
-    pub(super) fn return_to_position(&mut self, stood: (Position, usize)) {
+    pub(super) fn return_to_position(&mut self, stood: StrokePosition) {
         if self.goal.end {
             self.goal.place = None;
-        } else if self.goal.place.is_none_or(|(known, _)| known <= stood.0) {
+        } else if self.goal.place.is_none_or(|known| known.place <= stood.place) {
             // During a return to an earlier goal, the farther position still counts.
             self.goal.place = Some(stood);
         }
@@ -69,7 +73,7 @@ impl Session {
             (self.goal.place, self.goal.steps) = (None, None);
         }
         let here = self.position();
-        if let Some((place, strokes)) = self.goal.place.take_if(|(place, _)| here >= *place)
+        if let Some(StrokePosition { place, strokes }) = self.goal.place.take_if(|goal| here >= goal.place)
             && here == place
             && self.run.strokes < strokes
         {

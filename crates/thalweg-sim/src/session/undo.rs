@@ -10,12 +10,20 @@ const MAX_UNDO_ACTIONS: usize = 1000;
 
 /// A change of the recipe that undoes or redoes an action.
 pub(super) enum RecipeChange {
-    /// Change to another recipe, with the position of the run by it, and the number of strokes made there.
-    Recipe(Box<Recipe>, (Position, usize)),
+    /// Change to another recipe, with the position of the run by it.
+    Recipe(Box<Recipe>, StrokePosition),
     /// Remove the last strokes of a stage, and the stage too if it was added for them.
     Take { at: StrokePlace, strokes: usize, with_stage: bool },
     /// Add them.
     Put { at: StrokePlace, strokes: Vec<Stroke>, added: Option<Box<Stage>> },
+}
+
+/// A position of the run within its strokes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct StrokePosition {
+    pub(super) place: Position,
+    /// Number of strokes made there.
+    pub(super) strokes: usize,
 }
 
 /// Where strokes were made.
@@ -31,7 +39,7 @@ pub(super) struct StrokePlace {
 
 impl RecipeChange {
     /// Changes a recipe, by which the run is at `here`; returns the change that reverses this.
-    fn apply(self, recipe: &mut Recipe, here: (Position, usize)) -> Self {
+    fn apply(self, recipe: &mut Recipe, here: StrokePosition) -> Self {
         match self {
             Self::Recipe(other, _) => Self::Recipe(Box::new(std::mem::replace(recipe, *other)), here),
             Self::Take { at, strokes, with_stage } => {
@@ -54,12 +62,12 @@ impl RecipeChange {
         }
     }
 
-    /// Returns the position to which a run at `here` returns, and the number of strokes to be made there.
-    fn position_after(&self, here: (Position, usize)) -> (Position, usize) {
+    /// Returns the position to which a run at `here` returns, with the number of strokes to be made there.
+    fn position_after(&self, here: StrokePosition) -> StrokePosition {
         match self {
-            Self::Recipe(_, stood) if stood.0 == here.0 => *stood,
-            Self::Take { at, .. } if at.place == here.0 => (at.place, at.count[0]),
-            Self::Put { at, .. } if at.place >= here.0 => (at.place, at.count[1]),
+            Self::Recipe(_, stood) if stood.place == here.place => *stood,
+            Self::Take { at, .. } if at.place == here.place => StrokePosition { place: at.place, strokes: at.count[0] },
+            Self::Put { at, .. } if at.place >= here.place => StrokePosition { place: at.place, strokes: at.count[1] },
             _ => here,
         }
     }

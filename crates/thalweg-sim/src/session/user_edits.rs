@@ -4,7 +4,7 @@ use crate::recipe::strokes::{Stroke, Tool};
 use crate::recipe::{Recipe, Stage, When};
 use crate::run::Run;
 use crate::session::Session;
-use crate::session::undo::StrokePlace;
+use crate::session::undo::{StrokePlace, StrokePosition};
 use thalweg_core::{Point, Result};
 use thalweg_models::model::Role;
 use thalweg_models::models;
@@ -85,10 +85,10 @@ impl Session {
         {
             self.hand.count += 1;
             self.hand.made.push((self.hand.count, stage.label.clone(), stroke.clone()));
-            let (place, count) = self.position_and_strokes();
+            let StrokePosition { place, strokes: count } = self.position_and_strokes();
             // If the run had to go on to another position first, the strokes there before this one are those of the
             // recipe.
-            let first = if place == before.0 { before.1 } else { count - 1 };
+            let first = if place == before.place { before.strokes } else { count - 1 };
             let made = StrokePlace { stage: number, place, count: [first, count] };
             self.acts.push_stroke(made, self.run.recipe().stages.len() > stages, is_part);
         }

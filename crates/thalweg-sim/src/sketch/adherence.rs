@@ -115,22 +115,24 @@ fn measure_followed_share(feature: &SketchFeature, terrain: &Terrain, drainage: 
     let mut here = first.map(|(i, j)| i * cols + j);
     while let Some(k) = here {
         let at = Cell::new(k / cols, k % cols);
-        if let Some([d, way]) = near.distances_at(at.row, at.col) {
+        if let Some([d, distance]) = near.distances_at(at.row, at.col) {
             // A circle of radius `reach` about the cell covers this length of the line on both sides of the nearest
             // point.
             let along = (reach * reach - d * d).max(0.0).sqrt();
             let [from, to] =
-                [(way - along) / step, (way + along) / step].map(|s| s.clamp(0.0, (stops.len() - 1) as f64));
+                [(distance - along) / step, (distance + along) / step].map(|s| s.clamp(0.0, (stops.len() - 1) as f64));
             met[from.ceil() as usize..=to.floor().max(from.ceil()) as usize].fill(true);
         }
         // The path ends in the sea, where a river cannot be followed.
         here = if is_sea(terrain, at) { None } else { drainage.next(k) };
     }
     // In the sea there is no river to be compared.
-    let on_land = |way: &f64| {
-        cell_at(grid, line.point_at(*way)).is_some_and(|at| !is_sea(terrain, at) && !terrain.is_nodata(at.row, at.col))
+    let on_land = |distance: &f64| {
+        cell_at(grid, line.point_at(*distance))
+            .is_some_and(|at| !is_sea(terrain, at) && !terrain.is_nodata(at.row, at.col))
     };
-    let land: Vec<bool> = stops.iter().zip(&met).filter(|(way, _)| on_land(way)).map(|(_, met)| *met).collect();
+    let land: Vec<bool> =
+        stops.iter().zip(&met).filter(|(distance, _)| on_land(distance)).map(|(_, met)| *met).collect();
     divide_counts(land.iter().filter(|met| **met).count(), land.len())
 }
 
@@ -158,8 +160,8 @@ fn find_divides(feature: &SketchFeature, terrain: &Terrain, drainage: &FlowGraph
     };
     for i in span(0) {
         for j in span(1) {
-            let Some([d, way]) = near.distances_at(i, j) else { continue };
-            let stop = ((way / step).round() as usize).min(stops.len() - 1);
+            let Some([d, distance]) = near.distances_at(i, j) else { continue };
+            let stop = ((distance / step).round() as usize).min(stops.len() - 1);
             tops[stop] = tops[stop].max(terrain.ground[(i, j)]);
             if d <= 0.5 * coarse {
                 waters[stop] = waters[stop].max(drainage.upstream_cells()[(i, j)]);
@@ -167,10 +169,10 @@ fn find_divides(feature: &SketchFeature, terrain: &Terrain, drainage: &FlowGraph
         }
     }
     let most = ON_CREST * coarse * coarse / grid.cell_area();
-    let is_divide = |(k, way): (usize, &f64)| {
+    let is_divide = |(k, distance): (usize, &f64)| {
         // The crest may be on either side of the place, so the highest cell of three neighbouring places counts.
         let top = tops[k.saturating_sub(1)..(k + 2).min(tops.len())].iter().max().copied().unwrap_or(Height::MIN);
-        let (Point { x, y }, [along, down]) = (line.point_at(*way), line.heading(*way));
+        let (Point { x, y }, [along, down]) = (line.point_at(*distance), line.heading(*distance));
         let lower = |side: f64| {
             let at = Point::new(
                 x + side * CREST_COMPARISON_CELLS * coarse * down,

@@ -27,16 +27,16 @@ impl Sketch {
             && (points.clone().count() > 1 || points.any(|point| point.x.min(point.y) < 0.0))
         {
             return Err(format!(
-                "its coordinates look like degrees of longitude and latitude; they are metres from the map's north-western corner, x to the \
-                 east from 0 to {width}, y to the south from 0 to {height}"
+                "its coordinates look like degrees of longitude and latitude; they must be metres from the \
+                 map's north-western corner, x to the east from 0 to {width}, y to the south from 0 to {height}"
             ));
         }
         for (number, feature) in numbered() {
             let is_outside = |p: &&Point| !(0.0..=width).contains(&p.x) || !(0.0..=height).contains(&p.y);
             if let Some(Point { x, y }) = feature.points.iter().find(is_outside) {
                 return Err(format!(
-                    "feature {number}: point [{x}, {y}] is outside the world; allowed is x from 0 to {width} and y \
-                     from 0 to {height}, in metres"
+                    "feature {number}: point [{x}, {y}] is outside the world; x must be 0 to {width} and y 0 to \
+                     {height}, in metres"
                 ));
             }
             crosses_itself(feature).map_err(|what| format!("feature {number}: {what}"))?;
@@ -45,8 +45,8 @@ impl Sketch {
             if let Some(k) = rises.filter(|_| feature.kind == SketchKind::River) {
                 let [a, b] = [feature.heights[k], feature.heights[k + 1]];
                 return Err(format!(
-                    "feature {number}: the river runs uphill, from {a} m at point {} to {b} m at the next; allowed are heights that fall from \
-                     the first point to the last",
+                    "feature {number}: the river runs uphill, from {a} m at point {} to {b} m at the next; \
+                     the heights must fall from the first point to the last",
                     k + 1
                 ));
             }
@@ -55,7 +55,7 @@ impl Sketch {
             // Numbers are from 1, so skipping as many features begins after `a`: each pair is checked once.
             for (other, b) in numbered().skip(number) {
                 check_contradictions(a, b, width.min(height))
-                    .map_err(|what| format!("feature {number} and feature {other}: {what}"))?;
+                    .map_err(|what| format!("features {number} and {other}: {what}"))?;
             }
         }
         self.check_against_coasts()
@@ -73,18 +73,22 @@ impl Sketch {
                     let line = Polyline::from_feature(feature);
                     // The ridge is tested at two hundred intervals; a strait narrower than one of them may be missed.
                     let step = line.length() / 200.0;
-                    if let Some(way) =
-                        line.sample_distances(step.max(1e-6)).into_iter().find(|way| !is_land(line.point_at(*way)))
+                    if let Some(distance) = line
+                        .sample_distances(step.max(1e-6))
+                        .into_iter()
+                        .find(|distance| !is_land(line.point_at(*distance)))
                     {
-                        let Point { x, y } = line.point_at(way);
+                        let Point { x, y } = line.point_at(distance);
                         return Err(format!(
-                            "feature {number}: the ridge runs through the sea at [{x:.0}, {y:.0}]; allowed is land, inside a coast (feature {first})"
+                            "feature {number}: the ridge runs through the sea at [{x:.0}, {y:.0}]; it must stay \
+                             on land, inside a coast (feature {first})"
                         ));
                     }
                 }
                 SketchKind::River if !is_land(feature.points[0]) => {
                     return Err(format!(
-                        "feature {number}: the river begins in the sea; allowed is a first point on land, inside a coast (feature {first})"
+                        "feature {number}: the river begins in the sea; its first point must be on land, \
+                         inside a coast (feature {first})"
                     ));
                 }
                 _ => {}
@@ -107,7 +111,7 @@ fn crosses_itself(feature: &SketchFeature) -> CheckResult {
             }
             if has_common_point(segment(a), segment(b)) {
                 return Err(format!(
-                    "the {} crosses itself, between points {} and {} and points {} and {}; allowed is a line without loops",
+                    "the {} crosses itself, between points {} and {} and points {} and {}; draw it without loops",
                     feature.kind.name(),
                     a + 1,
                     a + 2,
@@ -125,14 +129,14 @@ fn check_against_sea(feature: &SketchFeature, world: &SketchWorld) -> CheckResul
         (SketchKind::Coast, None) => Err("a coast needs a `sea_level` in the recipe".into()),
         (SketchKind::Ridge, Some(sea)) => match feature.heights.iter().find(|height| **height <= sea) {
             Some(height) => Err(format!(
-                "the ridge runs through the sea: its height {height} m is not above the sea level; allowed is more \
+                "the ridge runs through the sea: its height {height} m is not above the sea level; it must be more \
                  than {sea} m"
             )),
             None => Ok(()),
         },
         (SketchKind::River, Some(sea)) => match feature.heights.first().filter(|height| **height < sea) {
             Some(height) => Err(format!(
-                "the river begins at {height} m, below the sea level; allowed is {sea} m or more at its first point"
+                "the river begins at {height} m, below the sea level; its first point must be at {sea} m or more"
             )),
             None => Ok(()),
         },
@@ -153,7 +157,8 @@ fn check_contradictions(a: &SketchFeature, b: &SketchFeature, short: f64) -> Che
             let Some((k, _)) = meeting() else { return Ok(()) };
             let Point { x, y } = a.points[k];
             Err(format!(
-                "the river runs uphill: it crosses a ridge near [{x:.0}, {y:.0}]; allowed is a river that ends before it, or two ridges with a gap"
+                "the river runs uphill: it crosses a ridge near [{x:.0}, {y:.0}]; end the river before it, or \
+                 draw two ridges with a gap"
             ))
         }
         (River, River) => {
@@ -169,11 +174,11 @@ fn check_contradictions(a: &SketchFeature, b: &SketchFeature, short: f64) -> Che
                 return Ok(());
             }
             let Point { x, y } = a.points[k];
-            Err(format!("two rivers cross near [{x:.0}, {y:.0}]; allowed is one that ends on the other"))
+            Err(format!("two rivers cross near [{x:.0}, {y:.0}]; end one of them on the other"))
         }
         (Height, Height) if a.heights != b.heights && a.points[0].distance_to(b.points[0]) < 1.0 => {
             let [one, other] = [a.heights[0], b.heights[0]];
-            Err(format!("two heights at one place, {one} m and {other} m; allowed is one"))
+            Err(format!("two heights are at the same place, {one} m and {other} m; remove one of them"))
         }
         _ => Ok(()),
     }

@@ -21,7 +21,7 @@ pub fn parse_sketch(text: &str) -> SketchResult<Sketch> {
     }
     let features = json.get("features").and_then(Value::as_array).ok_or("has no list `features`")?;
     if features.is_empty() {
-        return Err("is empty: `features` has no items; remove the recipe's `sketch`, or draw a line".into());
+        return Err("is empty: `features` has no items; remove `sketch` from the recipe, or add a feature".into());
     }
     if features.len() > MAX_FEATURES {
         return Err(format!("has {} features; at most {MAX_FEATURES} are allowed", features.len()));
@@ -47,14 +47,14 @@ fn read_feature(json: &Value) -> SketchResult<SketchFeature> {
     let given = |name: &str| properties.get(name).filter(|value| !value.is_null());
     let words = || SketchKind::ALL.map(SketchKind::name);
     let kind = match given("kind") {
-        None => return Err(format!("has no `kind`; known are {}", words().join(", "))),
+        None => return Err(format!("has no `kind`; give one of {}", words().join(", "))),
         Some(Value::String(word)) => SketchKind::ALL
             .into_iter()
             .find(|kind| kind.name() == word)
             .ok_or_else(|| Error::unknown_name("kind", word, words()).to_string())?,
         Some(other) => {
             return Err(format!(
-                "kind = {}: allowed is {}",
+                "kind = {}: must be one of {}",
                 clip_value(other),
                 words().map(|w| format!("\"{w}\"")).join(", ")
             ));
@@ -64,7 +64,7 @@ fn read_feature(json: &Value) -> SketchResult<SketchFeature> {
         None => Ok(None),
         Some(value) => match value.as_f64().filter(|x| (least..=most).contains(x)) {
             Some(x) => Ok(Some(x)),
-            None => Err(format!("{name} = {}: allowed is {least} to {most}{unit}", clip_value(value))),
+            None => Err(format!("{name} = {}: must be {least} to {most}{unit}", clip_value(value))),
         },
     };
     let width = number("width", [0.01, 1e7], " m")?;
@@ -75,14 +75,14 @@ fn read_feature(json: &Value) -> SketchResult<SketchFeature> {
         Some(Value::Array(list)) => {
             let heights: Option<Vec<f64>> = list.iter().map(Value::as_f64).collect();
             heights.filter(|list| list.len() == points.len()).ok_or_else(|| {
-                format!("height is a list; allowed is one number for each of its {} points", points.len())
+                format!("height is a list; it must contain one number for each of its {} points", points.len())
             })?
         }
         Some(_) => number("height", [-16_000.0, 16_000.0], " m")?.into_iter().collect(),
         None => Vec::new(),
     };
     if let Some(height) = heights.iter().find(|height| !(-16_000.0..=16_000.0).contains(*height)) {
-        return Err(format!("height = {height}: allowed is -16000 to 16000 m"));
+        return Err(format!("height = {height}: must be -16000 to 16000 m"));
     }
     match (kind, heights.is_empty()) {
         (SketchKind::Height, true) => Err("a height needs a `height` in metres".into()),
@@ -119,7 +119,7 @@ fn read_points(kind: SketchKind, geometry: &Value) -> SketchResult<Vec<Point>> {
                 }
                 ring
             }
-            Some([_, _, ..]) => return Err("a coast's Polygon has holes; allowed is one ring".into()),
+            Some([_, _, ..]) => return Err("a coast's Polygon has holes; it must have one ring".into()),
             _ => return Err("its Polygon has no ring".into()),
         },
         (_, "LineString") => line(coordinates)?,
@@ -133,7 +133,7 @@ fn read_points(kind: SketchKind, geometry: &Value) -> SketchResult<Vec<Point>> {
 }
 
 fn describe_wrong_geometry(kind: SketchKind, form: &str, allowed: &str) -> String {
-    format!("a {} is `{}`; allowed is {allowed}", kind.name(), plain::clip_text_to(form, 40))
+    format!("a {} has the geometry `{}`; it must be {allowed}", kind.name(), plain::clip_text_to(form, 40))
 }
 
 /// Reads a point; an altitude is ignored.
@@ -143,7 +143,7 @@ fn read_point(json: &Value) -> SketchResult<Point> {
         Some([x, y] | [x, y, _]) => number(x).zip(number(y)).map(|(x, y)| Point::new(x, y)),
         _ => None,
     }
-    .ok_or_else(|| format!("{} is not a point; allowed is [x, y] in metres", clip_value(json)))
+    .ok_or_else(|| format!("{} is not a point; a point must be [x, y] in metres", clip_value(json)))
 }
 
 fn clip_value(value: &Value) -> String {
@@ -161,7 +161,7 @@ impl Sketch {
             // JSON has no such numbers: it would omit them, and a reader would use the defaults.
             let places = feature.points.iter().flat_map(|point| [point.x, point.y]);
             if let Some(x) = places.chain(own.copied()).find(|x| !x.is_finite()) {
-                return Err(format!("feature {number}: has {x}; allowed are finite numbers"));
+                return Err(format!("feature {number} contains the number {x}; numbers must be finite"));
             }
         }
         parse_sketch(&self.to_geojson())

@@ -53,18 +53,18 @@ pub fn is_inside(ring: &[Point], Point { x, y }: Point) -> bool {
 pub struct Polyline {
     points: Vec<Point>,
     /// Metres from the first point to each point.
-    ways: Vec<f64>,
+    distances: Vec<f64>,
 }
 
 impl Polyline {
     /// Returns the line of a feature.
     pub fn from_feature(feature: &SketchFeature) -> Self {
-        let mut way = 0.0;
-        let ways = feature.points.iter().enumerate().map(|(k, point)| {
-            way += if k > 0 { feature.points[k - 1].distance_to(*point) } else { 0.0 };
-            way
+        let mut distance = 0.0;
+        let distances = feature.points.iter().enumerate().map(|(k, point)| {
+            distance += if k > 0 { feature.points[k - 1].distance_to(*point) } else { 0.0 };
+            distance
         });
-        Self { ways: ways.collect(), points: feature.points.clone() }
+        Self { distances: distances.collect(), points: feature.points.clone() }
     }
 
     /// Returns the line that land follows, since no crest and no river is perfectly straight. It deviates from this
@@ -74,53 +74,53 @@ impl Polyline {
         // amplitude, phase.
         const WAVES: [[f64; 3]; 3] = [[23.0, 0.5, 0.7], [11.3, 0.3, 2.1], [5.9, 0.2, 4.4]];
         let long = self.length();
-        let ways = self.sample_distances(coarse);
+        let distances = self.sample_distances(coarse);
         // The phase depends on the first point, so that parallel lines have different undulations.
         let from = self.points.first().map_or(0.0, |first| (first.x + 2.0 * first.y) / coarse);
-        let place = |way: &f64| {
-            let (Point { x, y }, [along, down]) = (self.point_at(*way), self.heading(*way));
+        let place = |distance: &f64| {
+            let (Point { x, y }, [along, down]) = (self.point_at(*distance), self.heading(*distance));
             let wave = |[length, part, phase]: [f64; 3]| {
-                part * libm::sin((way / coarse + from) * std::f64::consts::TAU / length + phase)
+                part * libm::sin((distance / coarse + from) * std::f64::consts::TAU / length + phase)
             };
             // Over four cells towards either end the deviation falls to 0.
-            let ends = (way.min(long - way) / (4.0 * coarse)).min(1.0);
+            let ends = (distance.min(long - distance) / (4.0 * coarse)).min(1.0);
             let aside = far * ends * WAVES.into_iter().map(wave).sum::<f64>();
             Point::new(x - aside * down, y + aside * along)
         };
-        Self::from_feature(&SketchFeature::new(crate::sketch::SketchKind::Ridge, ways.iter().map(place).collect()))
+        Self::from_feature(&SketchFeature::new(crate::sketch::SketchKind::Ridge, distances.iter().map(place).collect()))
     }
 
     /// Returns its length in metres.
     pub fn length(&self) -> f64 {
-        self.ways.last().copied().unwrap_or(0.0)
+        self.distances.last().copied().unwrap_or(0.0)
     }
 
     /// Returns the segments, each with the distance to its beginning and its length.
     fn segments(&self) -> impl Iterator<Item = ([Point; 2], f64, f64)> + '_ {
-        self.points.windows(2).zip(self.ways.windows(2)).map(|(p, w)| ([p[0], p[1]], w[0], w[1] - w[0]))
+        self.points.windows(2).zip(self.distances.windows(2)).map(|(p, w)| ([p[0], p[1]], w[0], w[1] - w[0]))
     }
 
     /// Returns the point at this distance along the line.
-    pub fn point_at(&self, way: f64) -> Point {
-        let [a, b, t] = self.locate_distance(way);
+    pub fn point_at(&self, distance: f64) -> Point {
+        let [a, b, t] = self.locate_distance(distance);
         let (a, b) = (self.points[a as usize], self.points[b as usize]);
         Point::new(a.x + t * (b.x - a.x), a.y + t * (b.y - a.y))
     }
 
     /// Returns the indices of the points before and after a distance along the line, and the share of the segment
     /// between them.
-    fn locate_distance(&self, way: f64) -> [f64; 3] {
-        let k = self.ways.partition_point(|w| *w <= way).clamp(1, (self.ways.len() - 1).max(1));
-        let last = self.ways.len() - 1;
+    fn locate_distance(&self, distance: f64) -> [f64; 3] {
+        let k = self.distances.partition_point(|w| *w <= distance).clamp(1, (self.distances.len() - 1).max(1));
+        let last = self.distances.len() - 1;
         let (a, b) = (k - 1, k.min(last));
-        let long = self.ways[b] - self.ways[a];
-        let t = if long > 0.0 { ((way - self.ways[a]) / long).clamp(0.0, 1.0) } else { 0.0 };
+        let long = self.distances[b] - self.distances[a];
+        let t = if long > 0.0 { ((distance - self.distances[a]) / long).clamp(0.0, 1.0) } else { 0.0 };
         [a as f64, b as f64, t]
     }
 
     /// Interpolates numbers given for each point, at a distance along the line.
-    pub fn interpolate_numbers(&self, numbers: &[f64], way: f64) -> f64 {
-        let [a, b, t] = self.locate_distance(way);
+    pub fn interpolate_numbers(&self, numbers: &[f64], distance: f64) -> f64 {
+        let [a, b, t] = self.locate_distance(distance);
         let of = |k: f64| numbers.get(k as usize).copied().unwrap_or(0.0);
         of(a) + t * (of(b) - of(a))
     }
@@ -133,8 +133,8 @@ impl Polyline {
     }
 
     /// Returns the unit vector along the line at this distance, eastward and southward.
-    pub fn heading(&self, way: f64) -> [f64; 2] {
-        let [a, b, _] = self.locate_distance(way);
+    pub fn heading(&self, distance: f64) -> [f64; 2] {
+        let [a, b, _] = self.locate_distance(distance);
         let (a, b) = (self.points[a as usize], self.points[b as usize]);
         let long = a.distance_to(b).max(1e-9);
         [(b.x - a.x) / long, (b.y - a.y) / long]
@@ -143,10 +143,10 @@ impl Polyline {
     /// Returns the distance to a point, and the distance along the line of the nearest point.
     pub fn project_point(&self, p: Point) -> (f64, f64) {
         let mut best = (f64::INFINITY, 0.0);
-        for (segment, way, long) in self.segments() {
+        for (segment, distance, long) in self.segments() {
             let (d, t) = nearest_on_segment(p, segment);
             if d < best.0 {
-                best = (d, way + t * long);
+                best = (d, distance + t * long);
             }
         }
         if self.points.len() == 1 { (p.distance_to(self.points[0]), 0.0) } else { best }
@@ -188,23 +188,23 @@ impl Polyline {
         };
         let [(top, bottom), (left, right)] = [span(0), span(1)];
         let window = CellRect::new([top, left], [bottom - top, right - left]);
-        let mut ways = Field::new(window.size(), [f32::INFINITY, 0.0]);
-        ways.par_rows_mut().for_each(|(r, row)| {
+        let mut distances = Field::new(window.size(), [f32::INFINITY, 0.0]);
+        distances.par_rows_mut().for_each(|(r, row)| {
             let y = grid.row_center_y(top + r);
             // Segments out of reach of a row are skipped for the whole row.
-            let beside: Vec<_> =
+            let nearby_segments: Vec<_> =
                 self.segments().filter(|([a, b], ..)| a.y.min(b.y) - reach <= y && y <= a.y.max(b.y) + reach).collect();
             for (c, out) in row.iter_mut().enumerate() {
                 let x = grid.col_center_x(left + c);
                 let mut best = (f64::INFINITY, 0.0);
-                for (segment, way, long) in &beside {
+                for (segment, distance, long) in &nearby_segments {
                     let [a, b] = segment;
                     if a.x.min(b.x) - reach > x || x > a.x.max(b.x) + reach {
                         continue;
                     }
                     let (d, t) = nearest_on_segment(Point::new(x, y), *segment);
                     if d < best.0 {
-                        best = (d, way + t * long);
+                        best = (d, distance + t * long);
                     }
                 }
                 if self.points.len() == 1 {
@@ -215,7 +215,7 @@ impl Polyline {
                 }
             }
         });
-        Closest { window, ways }
+        Closest { window, distances }
     }
 }
 
@@ -223,7 +223,7 @@ impl Polyline {
 /// nearest point.
 pub struct Closest {
     window: CellRect,
-    ways: Field<[f32; 2]>,
+    distances: Field<[f32; 2]>,
 }
 
 impl Closest {
@@ -233,8 +233,8 @@ impl Closest {
         if r >= self.window.size()[0] || c >= self.window.size()[1] {
             return None;
         }
-        let [d, way] = self.ways[(r, c)];
-        d.is_finite().then_some([f64::from(d), f64::from(way)])
+        let [d, distance] = self.distances[(r, c)];
+        d.is_finite().then_some([f64::from(d), f64::from(distance)])
     }
 }
 

@@ -190,8 +190,8 @@ impl Sketch {
             // A line that meets the edge within 60° of its normal goes straight on; an oblique one, which would run
             // along the edge, turns to the normal.
             let ([x, y], outward) = if outward > 0.5 { (along, outward) } else { (out, 1.0) };
-            let way = (gap + margin) / outward;
-            let (x, y) = (end.x + way * x, end.y + way * y);
+            let step = (gap + margin) / outward;
+            let (x, y) = (end.x + step * x, end.y + step * y);
             Some(Point::new(x.clamp(left, width - left), y.clamp(top, height - top)))
         };
         for feature in &mut self.features {

@@ -51,14 +51,14 @@ impl Sketch {
             let (kept, parts): (Vec<_>, Vec<_>) =
                 self.measure_adherence_within(terrain, coarse, MAX_WATER_OFFSET_CELLS).into_iter().unzip();
             let is_lost = |(kept, feature): (&FeatureAdherence, &SketchFeature)| {
-                let wanted = match kept.kind {
+                let required_share = match kept.kind {
                     SketchKind::River => RIVER,
                     SketchKind::Ridge => RIDGE,
                     SketchKind::Coast => COAST,
                     SketchKind::Height if pass == SketchPass::Near && !heights => 0.0,
                     SketchKind::Height => HEIGHT,
                 };
-                kept.share < wanted && feature.strength > 0.0
+                kept.share < required_share && feature.strength > 0.0
             };
             let mut lost: Vec<bool> = kept.iter().zip(&self.features).map(is_lost).collect();
             if !lost.contains(&true) {
@@ -183,14 +183,14 @@ impl Sketch {
                 }
                 let Some(end) = feature.points.last().copied() else { continue };
                 let onto = self.features.iter().enumerate().find_map(|(other, f)| {
-                    let (d, way) = Polyline::from_feature(f).project_point(end);
+                    let (d, distance) = Polyline::from_feature(f).project_point(end);
                     (other != k && f.kind == SketchKind::River && d <= JOIN_DISTANCE_WIDTHS * scale.form)
-                        .then_some((other, way))
+                        .then_some((other, distance))
                 });
                 let floor = match onto {
-                    Some((other, way)) => profiles[other]
+                    Some((other, distance)) => profiles[other]
                         .as_ref()
-                        .map(|profile| profile.elevation_at(way) + scale.min_river_slope() * scale.form),
+                        .map(|profile| profile.elevation_at(distance) + scale.min_river_slope() * scale.form),
                     None => cell_at(&terrain.grid, end).zip(filled.as_ref()).map(|(at, filled)| {
                         // At an outlet of the world the bed is as low as the lowest of them, or the others would draw
                         // the water away.
@@ -266,18 +266,18 @@ fn constrain_to_coast(ground: f64, far: f64, sea: f64, relief: f64) -> f64 {
 fn change_elevations(terrain: &mut Terrain, to: impl Fn((usize, usize), f64) -> f64 + Sync) -> MassBalance {
     let mut budget = MassBalance::default();
     let before = &terrain.ground;
-    let wanted = Field::from_fn(terrain.grid.size, |i, j| {
+    let targets = Field::from_fn(terrain.grid.size, |i, j| {
         let old = before[(i, j)].metres();
         let new = to((i, j), old);
         // A cell without a change keeps its bits; all others are rounded to the nearest unit.
         if new == old || terrain.is_nodata(i, j) { before[(i, j)].0 } else { (new * UNITS).round() as i32 }
     });
-    for (k, wanted) in wanted.as_slice().iter().enumerate() {
+    for (k, target) in targets.as_slice().iter().enumerate() {
         let ground = &mut terrain.ground.as_mut_slice()[k];
-        let kept = (*wanted).clamp(Height::MIN.0, Height::MAX.0);
+        let kept = (*target).clamp(Height::MIN.0, Height::MAX.0);
         let change = i64::from(kept) - i64::from(ground.0);
         budget.added += i128::from(change);
-        budget.limited += u64::from(kept != *wanted);
+        budget.limited += u64::from(kept != *target);
         if let Some(loose) = terrain.loose.as_mut().filter(|_| change < 0) {
             let loose = &mut loose.as_mut_slice()[k];
             loose.0 = (i64::from(loose.0) + change).max(0) as i32;

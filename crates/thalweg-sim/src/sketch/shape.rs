@@ -126,7 +126,7 @@ pub fn trace_course(feature: &SketchFeature, scale: &LengthScales) -> Polyline {
 /// follows.
 fn interpolate_heights(feature: &SketchFeature, list: &[f64], stops: &[f64], length: f64) -> Vec<f64> {
     let drawn = Polyline::from_feature(feature);
-    stops.iter().map(|way| drawn.interpolate_numbers(list, way / length.max(1e-9) * drawn.length())).collect()
+    stops.iter().map(|distance| drawn.interpolate_numbers(list, distance / length.max(1e-9) * drawn.length())).collect()
 }
 
 /// The elevation of a river's bed or a crest, by the distance along its line.
@@ -138,8 +138,8 @@ pub struct LineProfile {
 
 impl LineProfile {
     /// Returns the elevation at a distance along the line.
-    pub fn elevation_at(&self, way: f64) -> f64 {
-        interpolate_list(&self.heights, way / self.step)
+    pub fn elevation_at(&self, distance: f64) -> f64 {
+        interpolate_list(&self.heights, distance / self.step)
     }
 }
 
@@ -161,8 +161,8 @@ fn smooth_values(list: &[f64], far: usize) -> Vec<f64> {
 }
 
 /// Returns the elevation on both sides of a line, up to three of the first level's cells away.
-fn sample_both_sides(low: &CoarseTerrain, line: &Polyline, way: f64, coarse: f64) -> [f64; 6] {
-    let (Point { x, y }, [along, down]) = (line.point_at(way), line.heading(way));
+fn sample_both_sides(low: &CoarseTerrain, line: &Polyline, distance: f64, coarse: f64) -> [f64; 6] {
+    let (Point { x, y }, [along, down]) = (line.point_at(distance), line.heading(distance));
     [-3.0, -2.0, -1.0, 1.0, 2.0, 3.0]
         .map(|side| low.elevation_at(Point::new(x + side * coarse * down, y - side * coarse * along)))
 }
@@ -176,10 +176,10 @@ pub fn build_river_bed(feature: &SketchFeature, low: &CoarseTerrain, scale: &Len
     let least = scale.min_river_slope() * step;
     // The minimum is taken across the line, not along it: otherwise lower terrain downstream would lower the bed more
     // and more.
-    let about = |way: &f64| {
-        sample_both_sides(low, &line, *way, scale.form)
+    let about = |distance: &f64| {
+        sample_both_sides(low, &line, *distance, scale.form)
             .into_iter()
-            .fold(low.elevation_at(line.point_at(*way)), f64::min)
+            .fold(low.elevation_at(line.point_at(*distance)), f64::min)
     };
     let about: Vec<f64> = stops.iter().map(about).collect();
     // The last part may be in the sea.
@@ -216,10 +216,10 @@ pub fn build_ridge_crest(feature: &SketchFeature, low: &CoarseTerrain, scale: &L
     let step = line.length() / (stops.len() - 1) as f64;
     let heights = match feature.heights.as_slice() {
         [] => {
-            let about = |way: &f64| {
+            let about = |distance: &f64| {
                 let sides =
-                    sample_both_sides(low, &line, *way, scale.form).into_iter().fold(f64::NEG_INFINITY, f64::max);
-                low.elevation_at(line.point_at(*way)).max(sides + 0.02 * scale.relief)
+                    sample_both_sides(low, &line, *distance, scale.form).into_iter().fold(f64::NEG_INFINITY, f64::max);
+                low.elevation_at(line.point_at(*distance)).max(sides + 0.02 * scale.relief)
             };
             let least = scale.sea.map_or(f64::NEG_INFINITY, |sea| sea + 0.05 * scale.relief);
             smooth_values(&stops.iter().map(about).map(|z| z.max(least)).collect::<Vec<_>>(), 3)
@@ -247,7 +247,7 @@ impl FeatureShape {
         let change = line
             .sample_distances(coarse)
             .into_iter()
-            .map(|way| (profile.elevation_at(way) - low.elevation_at(line.point_at(way))).abs());
+            .map(|distance| (profile.elevation_at(distance) - low.elevation_at(line.point_at(distance))).abs());
         let change = change.fold(0.0, f64::max);
         let is_river = feature.kind == SketchKind::River;
         // A river that is corrected to the cell has the full weight on a floor that is three quarters wider.
@@ -338,8 +338,8 @@ impl FeatureShape {
 
     /// Returns the requirement for a cell with this elevation: the weight there, the closeness, and the change.
     pub fn requirement_at(&self, i: usize, j: usize, ground: impl Fn() -> f64, cell: f64) -> Option<[f64; 3]> {
-        let [d, way] = self.near.distances_at(i, j)?;
-        if way > self.end {
+        let [d, distance] = self.near.distances_at(i, j)?;
+        if distance > self.end {
             return None;
         }
         let t =
@@ -347,7 +347,7 @@ impl FeatureShape {
         let length = self.step * (self.profile.len() - 1) as f64;
         let part = match self.parts.len() {
             0 | 1 => 1.0,
-            count => interpolate_list(&self.parts, way / length.max(1e-9) * (count - 1) as f64),
+            count => interpolate_list(&self.parts, distance / length.max(1e-9) * (count - 1) as f64),
         };
         // The weight and its slope are 0 at `reach`, so the change has no visible rim.
         let weight = part * (1.0 - t * t) * (1.0 - t * t);
@@ -359,7 +359,7 @@ impl FeatureShape {
             _ => {
                 // The bed is a cell wide: otherwise there would be sills where it runs diagonally.
                 let aside = (d.min(self.reach) - 0.75 * cell).max(0.0);
-                let change = interpolate_list(&self.profile, way / self.step) + self.slope * aside - ground();
+                let change = interpolate_list(&self.profile, distance / self.step) + self.slope * aside - ground();
                 // A crest is only raised. Higher terrain next to it is left to rivers: if it were lowered, the crest
                 // would lie in a trough.
                 if self.kind == SketchKind::Ridge { change.max(0.0) } else { change }

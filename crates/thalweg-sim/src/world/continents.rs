@@ -76,7 +76,11 @@ impl Continents {
     /// square; also returns the errors of [`Run::check`].
     pub fn from_recipe(recipe: &Recipe) -> Result<Self> {
         let Some(scatter) = recipe.continents() else {
-            return Err(Error::Recipe("has no `continents`: its world ends at its extent".into()));
+            return Err(Error::Recipe(
+                "this recipe has no `continents`, so its world ends at its extent; add `continents` for an endless \
+                 world"
+                    .into(),
+            ));
         };
         Run::check(recipe)?;
         let map = recipe.last_grid()?;
@@ -184,7 +188,7 @@ impl Continents {
         };
         finish_run(run, &format!("continent {} {}", id[0], id[1]), progress)?;
         let Some(run) = place.take() else {
-            return Err(Error::invalid_value("continent", "nothing to solve", "a recipe's run"));
+            return Err(Error::unsupported("a continent", "cannot be solved, because its run is missing"));
         };
         let rules = run.recipe().combine_local_forms(self.frame.cell).rules;
         let mut terrain = run.into_terrain();

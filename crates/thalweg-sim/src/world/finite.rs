@@ -38,7 +38,7 @@ impl Finite {
             hash.update(&std::fs::read(path).map_err(Error::io(path, "read"))?);
         }
         let run = Run::new(recipe.clone())?;
-        let grid = run.grids().last().ok_or_else(|| Error::Recipe("has no level".into()))?;
+        let grid = run.grids().last().ok_or_else(|| Error::Recipe("the recipe has no levels".into()))?;
         let frame = Frame::from_grid(&recipe.map_grid(grid))?;
         Ok(Self { frame, whole: LazyValue::default(), run: Mutex::new(Some(run)), identity: hash.digest() })
     }
@@ -77,7 +77,9 @@ impl Finite {
 
     fn solve_level(&self, progress: &mut dyn Progress) -> Result<Solved> {
         let mut slot = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-        let run = slot.as_mut().ok_or_else(|| Error::invalid_value("level 0", "nothing to solve", "a recipe's run"))?;
+        let run = slot
+            .as_mut()
+            .ok_or_else(|| Error::unsupported("level 0", "cannot be solved, because its run is missing"))?;
         let name = format!("level 0 of {}", run.recipe().name);
         finish_run(run, &name, progress)?;
         let rules = run.recipe().combine_local_forms(self.frame.cell).rules;

@@ -56,7 +56,7 @@ fn run_on_new_pool<R: Send>(work: impl FnOnce() -> R + Send) -> Result<R> {
     let count = rayon::current_num_threads();
     thalweg_core::base::memory::check_thread_memory(count)?;
     let refused =
-        |error: &dyn ToString| Error::invalid_value("threads", count, format!("fewer: {}", error.to_string()));
+        |error: &dyn ToString| Error::invalid_value("threads", count, format!("fewer ({})", error.to_string()));
     let pool = ThreadPoolBuilder::new().num_threads(count).build().map_err(|error| refused(&error))?;
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().spawn_scoped(scope, || pool.install(work));

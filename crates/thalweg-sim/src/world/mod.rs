@@ -264,7 +264,7 @@ impl World {
     /// not enough memory.
     pub fn tile_at(&self, level: u32, tile: Cell<i64>) -> Result<Arc<LocalWindow>> {
         let mut tiles = self.tiles(level, &[tile])?;
-        tiles.pop().ok_or_else(|| Error::invalid_value("tiles", "none", "one"))
+        tiles.pop().ok_or_else(|| Error::invalid_value("tiles", 0, "1"))
     }
 
     /// Returns tiles of a level by their rows and columns, computed in parallel on all threads: faster than one by
@@ -297,9 +297,9 @@ impl World {
         if rect.size().contains(&0) {
             let world = self.frame().world_rect(level);
             let [first, last] = [self.containing_tile(world.start), self.containing_tile(world.end.map(|x| x - 1))];
-            let told = format!("row {}, column {} of level {level}", tile.row, tile.col);
+            let value = format!("row {}, column {} of level {level}", tile.row, tile.col);
             let allowed = format!("rows {} to {}, columns {} to {}", first.row, last.row, first.col, last.col);
-            return Err(Error::invalid_value("tile", told, allowed));
+            return Err(Error::invalid_value("tile", value, allowed));
         }
         Ok(rect)
     }

@@ -60,17 +60,29 @@ const SQUARE: i64 = 128;
 /// The most cells on the flow path from the node of one coarse cell to that of the next.
 const MAX_PATH_CELLS: i64 = 4;
 
-/// A level and one of its cells.
-type LevelCell = (u32, Cell<i64>);
+/// A cell of a level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct LevelCell {
+    level: u32,
+    cell: Cell<i64>,
+}
 
-/// A river's number, and the rain on its catchment, as m² of land under full rain.
-type River = (u64, f64);
+/// A river to which a cell belongs.
+struct CellRiver {
+    id: u64,
+    /// The rain on the river's catchment, as m² of land under full rain.
+    rain: f64,
+}
 
-/// A cell that drains into another, and its drainage area in m².
-type Donor = (Cell<i64>, f32);
+/// A cell that drains into another.
+struct Donor {
+    cell: Cell<i64>,
+    /// Drainage area in m².
+    area: f32,
+}
 
 impl World {
-    /// Returns the rivers of a rectangle of a level with drainage areas of at least `least` m², cut at its rim.
+    /// Returns the rivers of a rectangle of a level with drainage areas of at least `min_area` m², cut at its rim.
     /// Rivers smaller than those whose courses the level keeps are not included ([`World::min_river_area`]), and there
     /// are none if land has no runoff ([`World::with_runoff`]). They are sorted by their numbers, and then by their
     /// first cells.
@@ -94,7 +106,7 @@ impl World {
     /// assert!(vertices.all(|vertex| vertex.area >= 1e5 && vertex.discharge > 0.0));
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
-    pub fn rivers(&self, level: u32, rect: CellRect<i64>, least: f64) -> Result<Vec<RiverLine>> {
+    pub fn rivers(&self, level: u32, rect: CellRect<i64>, min_area: f64) -> Result<Vec<RiverLine>> {
         self.check(level, rect)?;
         if self.runoff <= 0.0 {
             return Ok(Vec::new());
@@ -102,7 +114,7 @@ impl World {
         // The halo holds the cells that `block_of` visits from a cell on the rectangle's rim, with their donors.
         let window =
             Arc::new(self.fetch_rect(level, rect.grow_within(MAX_PATH_CELLS + 2, self.frame().world_rect(level)))?);
-        let least = least.max(self.min_river_area(level)) as f32;
+        let min_area = min_area.max(self.min_river_area(level)) as f32;
         let mut look = CellReader {
             world: self,
             asked: Arc::clone(&window),
@@ -117,22 +129,21 @@ impl World {
         };
         let area = |cell: Cell<i64>| window_index(&window, cell).map_or(0.0, |k| window.area.as_slice()[k]);
         // The rivers of the cells, including those just outside the rectangle.
-        let mut of: BTreeMap<Cell<i64>, River> = BTreeMap::new();
-        let beside = rect.grow_within(1, self.frame().world_rect(level));
-        for cell in beside.cells() {
-            if is_land(cell) && area(cell) >= least {
+        let mut of: BTreeMap<Cell<i64>, CellRiver> = BTreeMap::new();
+        for cell in rect.grow_within(1, self.frame().world_rect(level)).cells() {
+            if is_land(cell) && area(cell) >= min_area {
                 of.insert(cell, look.river(level, cell, area(cell))?);
             }
         }
-        let id = |cell: Cell<i64>| of.get(&cell).map(|(id, _)| *id);
+        let id = |cell: Cell<i64>| of.get(&cell).map(|river| river.id);
         let next =
             |cell: Cell<i64>| window_index(&window, cell).and_then(|k| next(cell, window.receivers.as_slice()[k]));
         let is_inside = |cell: Cell<i64>| rect.contains_cell(cell);
         // If two donors of a cell have the same number, the larger continues into it, and the line of the other ends
         // there.
         let mut before: BTreeMap<Cell<i64>, Cell<i64>> = BTreeMap::new();
-        for (cell, (own, _)) in of.iter().filter(|(cell, _)| is_inside(**cell)) {
-            if let Some(to) = next(*cell).filter(|to| id(*to) == Some(*own)) {
+        for (cell, own) in of.iter().filter(|(cell, _)| is_inside(**cell)) {
+            if let Some(to) = next(*cell).filter(|to| id(*to) == Some(own.id)) {
                 let donor = before.entry(to).or_insert(*cell);
                 if area(*cell) > area(*donor) {
                     *donor = *cell;
@@ -143,7 +154,7 @@ impl World {
         let vertex = |cell: Cell<i64>, from: Cell<i64>| {
             let width = self.frame().cell_width(level);
             let area = f64::from(area(from));
-            let water = of.get(&from).map_or(area, |(_, water)| *water);
+            let water = of.get(&from).map_or(area, |river| river.rain);
             let cols = window.size()[1];
             let height = window_index(&window, cell).map_or(0.0, |k| window.surface((k / cols, k % cols)).metres());
             let place = Point { x: (cell.col as f64 + 0.5) * width, y: (cell.row as f64 + 0.5) * width };
@@ -152,13 +163,13 @@ impl World {
         let mut rivers = Vec::new();
         // A line begins in a cell into which no cell of the same river inside the rectangle drains, and is followed
         // downstream.
-        for (first, (own, _)) in of.iter().filter(|(cell, _)| is_inside(**cell) && !before.contains_key(*cell)) {
-            let mut river = RiverLine { id: *own, into: None, vertices: vec![vertex(*first, *first)] };
+        for (first, own) in of.iter().filter(|(cell, _)| is_inside(**cell) && !before.contains_key(*cell)) {
+            let mut river = RiverLine { id: own.id, into: None, vertices: vec![vertex(*first, *first)] };
             let mut cell = *first;
             while let Some(to) = next(cell) {
                 river.vertices.push(vertex(to, if is_land(to) { to } else { cell }));
                 if !is_inside(to) || before.get(&to) != Some(&cell) {
-                    river.into = id(to).filter(|into| into != own || is_inside(to));
+                    river.into = id(to).filter(|into| *into != own.id || is_inside(to));
                     break;
                 }
                 cell = to;
@@ -206,24 +217,25 @@ struct CellReader<'a> {
 
 impl CellReader<'_> {
     /// Returns a window that contains a cell with its neighbours.
-    fn load_square(&mut self, (level, cell): LevelCell) -> Result<Arc<LocalWindow>> {
+    fn load_square(&mut self, LevelCell { level, cell }: LevelCell) -> Result<Arc<LocalWindow>> {
         let near = CellRect::new(cell, [1, 1]).grow_within(1, self.world.frame().world_rect(level));
         if self.asked.level == level && self.asked.rect.contains(&near) {
             return Ok(Arc::clone(&self.asked));
         }
         let square = cell.map(|x| x.div_euclid(SQUARE));
-        if let Some(window) = self.squares.get(&(level, square)) {
+        let key = LevelCell { level, cell: square };
+        if let Some(window) = self.squares.get(&key) {
             return Ok(Arc::clone(window));
         }
         let rect = CellRect::new(square.map(|x| x * SQUARE), [SQUARE as usize; 2]);
         let window = self.world.fetch_small_window(level, rect.grow_within(1, self.world.frame().world_rect(level)))?;
-        self.squares.insert((level, square), Arc::clone(&window));
+        self.squares.insert(key, Arc::clone(&window));
         Ok(window)
     }
 
     /// Returns a cell's drainage area, and the cells that drain into it with theirs.
-    fn donors(&mut self, (level, cell): LevelCell) -> Result<(f32, Vec<Donor>)> {
-        let window = self.load_square((level, cell))?;
+    fn donors(&mut self, here: LevelCell) -> Result<(f32, Vec<Donor>)> {
+        let (window, cell) = (self.load_square(here)?, here.cell);
         let area = |cell| window_index(&window, cell).map_or(0.0, |k| window.area.as_slice()[k]);
         let sea = self.world.frame().sea;
         let donors = D8::ALL.into_iter().filter_map(|direction| {
@@ -231,7 +243,7 @@ impl CellReader<'_> {
             let k = window_index(&window, donor)?;
             let drains = window.receivers.as_slice()[k] == direction.opposite().code();
             let is_land = sea.is_none_or(|sea| window.ground.as_slice()[k] > sea);
-            (drains && is_land).then(|| (donor, area(donor)))
+            (drains && is_land).then(|| Donor { cell: donor, area: area(donor) })
         });
         let donors = donors.collect();
         Ok((area(cell), donors))
@@ -239,27 +251,27 @@ impl CellReader<'_> {
 
     /// Returns the cell in which a river's cell first appeared: the one with its drainage area on the coarsest level
     /// on which that makes a river.
-    fn find_origin_cell(&mut self, (mut level, mut cell): LevelCell, area: f32) -> Result<LevelCell> {
-        while let Some(before) = level.checked_sub(1).filter(|l| area >= self.world.min_river_area(*l) as f32) {
-            let Some(block) = self.coarse_cell((level, cell), area)? else { break };
-            (level, cell) = (before, block);
+    fn find_origin_cell(&mut self, mut here: LevelCell, area: f32) -> Result<LevelCell> {
+        while let Some(level) = here.level.checked_sub(1).filter(|l| area >= self.world.min_river_area(*l) as f32) {
+            let Some(cell) = self.coarse_cell(here, area)? else { break };
+            here = LevelCell { level, cell };
         }
-        Ok((level, cell))
+        Ok(here)
     }
 
     /// Returns the coarse cell to whose flow path a river's cell belongs: that of its block, or, for the last cells
     /// of a path, which are in the next block, that of the cells upstream.
-    fn coarse_cell(&mut self, (level, mut cell): LevelCell, area: f32) -> Result<Option<Cell<i64>>> {
+    fn coarse_cell(&mut self, LevelCell { level, mut cell }: LevelCell, area: f32) -> Result<Option<Cell<i64>>> {
         for _ in 0..MAX_PATH_CELLS {
             let block = cell.map(|x| x.div_euclid(2));
-            let (own, _) = self.donors((level - 1, block))?;
+            let (own, _) = self.donors(LevelCell { level: level - 1, cell: block })?;
             // Areas are carried to finer levels bit for bit, so the comparison is exact.
             if own == area {
                 return Ok(Some(block));
             }
-            let (_, donors) = self.donors((level, cell))?;
-            let Some((donor, _)) = donors.into_iter().find(|(_, theirs)| *theirs == area) else { break };
-            cell = donor;
+            let (_, donors) = self.donors(LevelCell { level, cell })?;
+            let Some(donor) = donors.into_iter().find(|donor| donor.area == area) else { break };
+            cell = donor.cell;
         }
         Ok(None)
     }
@@ -267,7 +279,7 @@ impl CellReader<'_> {
     /// Returns the land cell to which a cell drains; `None` where the path ends.
     fn find_receiver(&mut self, here: LevelCell) -> Result<Option<Cell<i64>>> {
         let window = self.load_square(here)?;
-        let to = window_index(&window, here.1).and_then(|k| next(here.1, window.receivers.as_slice()[k]));
+        let to = window_index(&window, here.cell).and_then(|k| next(here.cell, window.receivers.as_slice()[k]));
         Ok(to.filter(|to| {
             let height = window_index(&window, *to).map(|k| window.ground.as_slice()[k]);
             self.world.frame().sea.is_none_or(|sea| height.is_some_and(|height| height > sea))
@@ -276,7 +288,7 @@ impl CellReader<'_> {
 
     /// Returns the share of the rain on the level 0 cell that contains a cell, and the rain on the catchment of that
     /// cell; `None` if the rain is uniform.
-    fn rain(&mut self, (level, cell): LevelCell) -> Result<Option<[f32; 2]>> {
+    fn rain(&mut self, LevelCell { level, cell }: LevelCell) -> Result<Option<[f32; 2]>> {
         // The shift rounds down, also for the negative cells of a world whose origin is in its middle.
         let cell = cell.map(|x| x >> level);
         let square = cell.map(|x| x.div_euclid(SQUARE));
@@ -299,7 +311,7 @@ impl CellReader<'_> {
                 break *known;
             }
             let own = match self.rain(here)? {
-                Some([_, all]) if here.0 == 0 => break f64::from(all),
+                Some([_, all]) if here.level == 0 => break f64::from(all),
                 Some([share, _]) => f64::from(area) * f64::from(share),
                 None => break f64::from(area),
             };
@@ -307,8 +319,9 @@ impl CellReader<'_> {
             // If the path ever returned to this cell, it would end here.
             self.waters.insert(here, own);
             let Some(to) = self.find_receiver(here)? else { break f64::INFINITY };
-            area = self.donors((here.0, to))?.0;
-            here = self.find_origin_cell((here.0, to), area)?;
+            let receiver = LevelCell { level: here.level, cell: to };
+            area = self.donors(receiver)?.0;
+            here = self.find_origin_cell(receiver, area)?;
         };
         // On the way back upstream, each river is limited by the one that it joins.
         for (cell, own) in passed.into_iter().rev() {
@@ -319,9 +332,9 @@ impl CellReader<'_> {
     }
 
     /// Returns the river of a cell.
-    fn river(&mut self, level: u32, cell: Cell<i64>, area: f32) -> Result<River> {
-        let born = self.find_origin_cell((level, cell), area)?;
-        Ok((self.id(born)?, self.catchment_rain(born, area)?))
+    fn river(&mut self, level: u32, cell: Cell<i64>, area: f32) -> Result<CellRiver> {
+        let origin = self.find_origin_cell(LevelCell { level, cell }, area)?;
+        Ok(CellRiver { id: self.id(origin)?, rain: self.catchment_rain(origin, area)? })
     }
 
     /// Returns the number of the river that first appeared in a cell.
@@ -334,15 +347,17 @@ impl CellReader<'_> {
             passed.push(here);
             // The number of the last cell, if the river ends in it.
             let last =
-                RandomKey::new(0, "number of a river").derive_key(here.0.into()).for_cell(here.1).random_bits() >> 11;
+                RandomKey::new(0, "number of a river").derive_key(here.level.into()).for_cell(here.cell).random_bits()
+                    >> 11;
             let Some(to) = self.find_receiver(here)? else { break last };
-            let (area, donors) = self.donors((here.0, to))?;
+            let receiver = LevelCell { level: here.level, cell: to };
+            let (area, donors) = self.donors(receiver)?;
             // The donor with the largest area continues the river; of equal ones it is the last in row-major order.
-            let main = donors.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
-            if main.is_none_or(|(main, _)| main != here.1) {
+            let main = donors.into_iter().max_by(|a, b| a.area.total_cmp(&b.area).then(a.cell.cmp(&b.cell)));
+            if main.is_none_or(|main| main.cell != here.cell) {
                 break last;
             }
-            here = self.find_origin_cell((here.0, to), area)?;
+            here = self.find_origin_cell(receiver, area)?;
         };
         self.stems.extend(passed.into_iter().map(|cell| (cell, id)));
         Ok(id)

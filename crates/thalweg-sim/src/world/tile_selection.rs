@@ -71,7 +71,7 @@ impl World {
             Error::invalid_value(
                 "far",
                 format!("{far} m"),
-                format!("a distance within which {MAX_SELECTED_TILES} tiles are enough"),
+                format!("a shorter distance; at most {MAX_SELECTED_TILES} tiles can be selected"),
             )
         };
         if count > MAX_SELECTED_TILES as i128 {
@@ -80,7 +80,7 @@ impl World {
         // The search begins with the tiles of level 0 and replaces each near one by its four finer tiles.
         let mut open: Vec<(u32, Cell<i64>)> =
             (top..=bottom).flat_map(|row| (left..=right).map(move |col| (0, Cell { row, col }))).collect();
-        let mut wanted = Vec::new();
+        let mut selected = Vec::new();
         while let Some((level, tile)) = open.pop() {
             let rect = self.tile_rect(level, tile);
             if rect.size().contains(&0) {
@@ -100,15 +100,16 @@ impl World {
             if level < finest && distance < detail * side(level) {
                 open.extend(CellRect::from_cell(tile).to_finer_level().cells().map(|tile| (level + 1, tile)));
             } else {
-                wanted.push(SelectedTile { level, tile, distance });
+                selected.push(SelectedTile { level, tile, distance });
             }
             // Open tiles count as well, because each of them becomes at least one selected tile or is too far away.
-            if wanted.len() + open.len() > MAX_SELECTED_TILES {
+            if selected.len() + open.len() > MAX_SELECTED_TILES {
                 return Err(too_many());
             }
         }
         // Ties are resolved by level and position, so the order does not depend on how the search proceeded.
-        wanted.sort_by(|a, b| a.distance.total_cmp(&b.distance).then(b.level.cmp(&a.level)).then(a.tile.cmp(&b.tile)));
-        Ok(wanted)
+        selected
+            .sort_by(|a, b| a.distance.total_cmp(&b.distance).then(b.level.cmp(&a.level)).then(a.tile.cmp(&b.tile)));
+        Ok(selected)
     }
 }

@@ -139,10 +139,10 @@ impl World {
 
     /// Returns blocks of a level, 1 or finer: computes those of the level before first, and then all missing ones in
     /// parallel.
-    fn blocks(&self, level: u32, wanted: &BTreeSet<Cell<i64>>) -> Result<Blocks> {
+    fn blocks(&self, level: u32, needed: &BTreeSet<Cell<i64>>) -> Result<Blocks> {
         let mut found = Blocks::new();
         let mut missing = Vec::new();
-        for block in wanted {
+        for block in needed {
             match self.cache.get(self.identity, level, self.block_rect(level, *block)) {
                 Some(window) => drop(found.insert(*block, window)),
                 None => missing.push(*block),

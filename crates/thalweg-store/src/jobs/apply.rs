@@ -59,7 +59,7 @@ impl ApplyJob {
     /// is not given.
     pub fn from_recipe(recipe: &Recipe, source: &Path, load: LoadOptions) -> Result<Self> {
         let recipe = recipe.with_absolute_paths()?;
-        let source = std::path::absolute(source).map_err(Error::io(source, "find the place of"))?;
+        let source = std::path::absolute(source).map_err(Error::io(source, "resolve the path"))?;
         let source_print = fingerprint_source(&source)?;
         let layers = list_layer_files(&recipe)?;
         let layer_prints =
@@ -100,7 +100,7 @@ impl ApplyJob {
         check_edges("edges", grid.edges)?;
         let files = list_layer_files(&recipe)?;
         let [stage] = recipe.stages.as_slice() else {
-            return Err(Error::invalid_value("stages", recipe.stages.len(), "1: a single model"));
+            return Err(Error::invalid_value("stages", recipe.stages.len(), "1, because `apply` runs a single model"));
         };
         let model = stage.model.clone();
         let about = model.about();
@@ -110,8 +110,8 @@ impl ApplyJob {
                 .map(|model| model.about().name);
             let able: Vec<&str> = able.collect();
             let problem = format!(
-                "cannot run by tiles, because it needs the whole map; use a model of finite reach ({}), or a map that \
-                 fits in memory and an output other than a store",
+                "cannot run by tiles, because it needs the whole map; use a model that can run by tiles ({}), or a map \
+                 that fits in memory with an output other than a store",
                 able.join(", ")
             );
             return Err(Error::unsupported(format!("model `{}`", about.name), problem));
@@ -136,9 +136,10 @@ impl ApplyJob {
     pub(super) fn set_up(&self, side: usize) -> Result<JobSetup> {
         let file = Arc::new(self.open_source()?);
         let modelled = Arc::new(self.set_up_model(&file)?);
-        let left = modelled.state_layers().into_iter().filter(|spec| self.leaves.iter().any(|name| name == spec.name));
+        let layers =
+            modelled.state_layers().into_iter().filter(|spec| self.leaves.iter().any(|name| name == spec.name));
         let layers = std::iter::once(stored_layer_spec(TileLayer::Height))
-            .chain(left.map(|spec| super::model::stored_layer(&spec)));
+            .chain(layers.map(|spec| super::model::stored_layer(&spec)));
         let grid = modelled.grid.clone();
         let mut spec = StoreSpec {
             georeference: grid.georeference.clone(),
@@ -194,8 +195,10 @@ fn list_layer_files(recipe: &Recipe) -> Result<Vec<(String, PathBuf)>> {
             (recipe.sketch.is_some(), "a sketch"),
         ];
         if let Some((_, what)) = unsupported.into_iter().find(|(is_there, _)| *is_there) {
-            let problem =
-                format!("cannot run by tiles with {what}; remove it, or write to an output other than a store");
+            let problem = format!(
+                "does not support {what} when it runs by tiles; remove this from the recipe, or write to an output \
+                 other than a store"
+            );
             return Err(Error::unsupported(format!("stage `{}`", stage.label), problem));
         }
         for (name, source) in &stage.layers {
@@ -206,7 +209,8 @@ fn list_layer_files(recipe: &Recipe) -> Result<Vec<(String, PathBuf)>> {
                 _ => {
                     return Err(Error::unsupported(
                         format!("layer `{name}`"),
-                        "cannot be read by tiles unless it is a file without `scale`",
+                        "cannot be read by tiles; give it as a file without `scale`, or write to an output other than \
+                         a store",
                     ));
                 }
             }
@@ -247,7 +251,7 @@ impl TilePass for HeightPass {
     }
 
     fn run_tile(&self, TileInput { tile, answer, .. }: TileInput<'_>) -> Result<TileOutput> {
-        let readings: Vec<HeightReading> = parse_json("the answer of `look`", answer)?;
+        let readings: Vec<HeightReading> = parse_json("answer of `look`", answer)?;
         let heights = self.file.read_heights(self.tiles.tile_window(tile), first_reading(&readings)?)?;
         let with_data = || heights.iter().filter(|height| **height != NO_HEIGHT);
         let summary = to_json_bytes(&HeightSummary {
@@ -267,7 +271,7 @@ impl TilePass for HeightPass {
     fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
         let mut all: Option<HeightSummary> = None;
         for tile in 0..summaries.count() {
-            let part: HeightSummary = parse_json("a summary of `height`", &summaries.read(tile)?)?;
+            let part: HeightSummary = parse_json("summary of `height`", &summaries.read(tile)?)?;
             all = Some(match all {
                 None => part,
                 Some(all) => HeightSummary {
@@ -279,7 +283,7 @@ impl TilePass for HeightPass {
                 },
             });
         }
-        let all = all.ok_or_else(|| Error::invalid_value("summaries", 0, "1 or more"))?;
+        let all = all.ok_or_else(|| Error::invalid_value("tiles", 0, "1 or more"))?;
         let known = MapProperties {
             has_void: all.void > 0,
             lowest: all.lowest.unwrap_or_default(),
@@ -324,8 +328,8 @@ impl TilePass for Steps {
     }
 
     fn output_layers(&self) -> Vec<String> {
-        let Some(left) = &self.ends else { return Vec::new() };
-        std::iter::once(TileLayer::Height.name().to_string()).chain(left.iter().cloned()).collect()
+        let Some(layers) = &self.ends else { return Vec::new() };
+        std::iter::once(TileLayer::Height.name().to_string()).chain(layers.iter().cloned()).collect()
     }
 
     fn temporary_layers(&self) -> Vec<PassedLayer> {
@@ -346,7 +350,7 @@ impl TilePass for Steps {
     }
 
     fn run_tile(&self, TileInput { tile, layers, answer, summaries }: TileInput<'_>) -> Result<TileOutput> {
-        let known: MapProperties = parse_json("the answer of the stage before", answer)?;
+        let known: MapProperties = parse_json("answer of the previous stage", answer)?;
         let around = self.tiles.window_with_halo(tile, self.halo);
         // Run the steps on the tile with its halo, whose outer cells become wrong step by step, and keep the tile
         // alone.
@@ -356,7 +360,7 @@ impl TilePass for Steps {
         let core = self.modelled.cut_tile(&part, window)?;
         let said = StepSummary::from_tile(&core, &known)?;
         let layers = match &self.ends {
-            Some(left) => self.modelled.final_samples(&core, left),
+            Some(layers) => self.modelled.final_samples(&core, layers),
             None => self.modelled.samples_for_next_stage(&core),
         };
         Ok(TileOutput { layers, summary: said.to_bytes()? })

@@ -71,7 +71,8 @@ impl BuildJob {
         };
         let said = format!("{west},{north},{east},{south}");
         if !(west < east && north < south && [west, north, east, south].iter().all(|x| x.is_finite())) {
-            return Err(Error::invalid_value("rect", said, "W,N,E,S in metres, with W below E and N below S"));
+            let allowed = "W,N,E,S in metres, with W less than E and N less than S (y grows to the south)";
+            return Err(Error::invalid_value("rect", said, allowed));
         }
         let (width, whole) = (frame.cell_width(level), frame.world_rect(level));
         // Rounding outwards includes every cell that the rectangle touches.
@@ -81,7 +82,8 @@ impl BuildJob {
         if !whole.contains(&rect) {
             let [from, to] = [whole.start, whole.end].map(|cell| cell.map(|at| at as f64 * width));
             let (top, left, bottom, right) = (from.row, from.col, to.row, to.col);
-            let allowed = format!("a part of the world, which extends from {left},{top} to {right},{bottom} m");
+            let allowed =
+                format!("a part of the world, which extends from W,N = {left},{top} to E,S = {right},{bottom} m");
             return Err(Error::invalid_value("rect", said, allowed));
         }
         Ok(Self { level, part: Some(rect), ..job })
@@ -92,7 +94,8 @@ impl BuildJob {
         match self.part {
             Some(rect) => Ok(rect),
             None if self.parse_recipe()?.continents().is_some() => {
-                Err(Error::missing_input("rect", "a world with `continents` has no end; give W,N,E,S in metres"))
+                let need = "a world with `continents` has no end, so give the part to build as W,N,E,S in metres";
+                Err(Error::missing_input("rect", need))
             }
             None => Ok(world.frame().world_rect(self.level)),
         }

@@ -48,7 +48,7 @@ impl DrainJob {
     /// points and the file cannot be read or does not contain one of them.
     pub fn new(source: &Path, load: LoadOptions, options: DrainOptions) -> Result<Self> {
         options.check_form(WorkForm::Store, |option| option.name.to_string())?;
-        let source = std::path::absolute(source).map_err(Error::io(source, "find the place of"))?;
+        let source = std::path::absolute(source).map_err(Error::io(source, "resolve the path"))?;
         let source_print = fingerprint_source(&source)?;
         let mut job = Self { source, source_print, load, options, ..Self::default() };
         if !job.options.outlets_at.is_empty() {
@@ -182,7 +182,7 @@ impl TilePass for Heights {
     }
 
     fn run_tile(&self, TileInput { tile, answer, .. }: TileInput<'_>) -> Result<TileOutput> {
-        let readings: Vec<HeightReading> = parse_json("the answer of `look`", answer)?;
+        let readings: Vec<HeightReading> = parse_json("answer of `look`", answer)?;
         let heights = self.file.read_heights(self.tiles.tile_window(tile), first_reading(&readings)?)?;
         let void = heights.iter().filter(|height| **height == NO_HEIGHT).count() as u64;
         Ok(TileOutput { layers: vec![Samples::I32(heights)], summary: to_json_bytes(&void)? })

@@ -38,7 +38,7 @@ impl InputLayer {
         };
         if own != size {
             let problem = format!(
-                "{} is {} × {} cells (columns × rows); for work by tiles it must have the map's size, {} × {}",
+                "comes from {}, which has {} × {} cells (columns × rows); it must have the size of the map, {} × {}",
                 path.display(),
                 own[1],
                 own[0],
@@ -75,7 +75,9 @@ impl InputLayer {
             }
             InputSource::Heights(file) => file,
         };
-        let reading = reading.ok_or_else(|| Error::invalid_layer(self.spec.name, "was not examined before"))?;
+        let reading = reading.ok_or_else(|| {
+            Error::invalid_layer(self.spec.name, "was not examined by the first stage; run the stages in order")
+        })?;
         // A model receives this layer as floats in metres, with NaN for no data.
         let metres = |height: i32| if height == NO_HEIGHT { f32::NAN } else { Height(height).metres_f32() };
         let heights = file.read_heights(window, reading)?;

@@ -100,7 +100,7 @@ impl Job {
             if is_same_file(read, folder) {
                 return Err(Error::invalid_file(
                     store,
-                    format!("is inside {}, which is an input; choose another output", format_path(read)),
+                    format!("is inside {}, which is an input; choose an output elsewhere", format_path(read)),
                 ));
             }
         }
@@ -137,10 +137,15 @@ fn stored_layer_spec(layer: TileLayer) -> StoredLayer {
 /// Serializes a small message as JSON.
 fn to_json_bytes(value: &impl Serialize) -> Result<Vec<u8>> {
     serde_json::to_vec(value)
-        .map_err(|error| Error::invalid_value("a message", error.to_string(), "a value that JSON can represent"))
+        .map_err(|error| Error::invalid_content("summary of a stage", format!("cannot be written as JSON: {error}")))
 }
 
-fn parse_json<T: for<'a> Deserialize<'a>>(what: &str, bytes: &[u8]) -> Result<T> {
-    serde_json::from_slice(bytes)
-        .map_err(|error| Error::invalid_value(what, error.to_string(), "the bytes that this stage wrote"))
+fn parse_json<T: for<'a> Deserialize<'a>>(what: &'static str, bytes: &[u8]) -> Result<T> {
+    serde_json::from_slice(bytes).map_err(|error| damaged_content_error(what, &error.to_string()))
+}
+
+/// Makes the error for a file of the folder `X.work`, next to the store, with content that no stage wrote.
+fn damaged_content_error(what: &'static str, reason: &str) -> Error {
+    let remedy = "delete the folder X.work next to the store X.zarr, and its content is computed again";
+    Error::invalid_content(what, format!("is damaged ({reason}); {remedy}"))
 }

@@ -155,13 +155,14 @@ impl Modelled {
     }
 
     /// Assembles a part of the map as the preceding stage left it. `layers` are the ground, followed by the
-    /// [state](Self::state_layers) unless no step has been taken yet; `heard` are the summaries of the tiles around.
+    /// [state](Self::state_layers) unless no step has been taken yet; `summaries` are the summaries of the tiles
+    /// around.
     pub fn assemble_part(
         &self,
         window: CellRect,
         layers: &[Samples],
         known: &MapProperties,
-        heard: &[Vec<u8>],
+        summaries: &[Vec<u8>],
     ) -> Result<Terrain> {
         let grid = self.grid.window(window);
         let Some((Samples::I32(heights), state)) = layers.split_first() else { return Err(wrong_layers_error()) };
@@ -188,7 +189,7 @@ impl Modelled {
         }
         // Neighbouring tiles pass on their tables; the rows inside this part are taken and sorted by number, so their
         // order does not depend on tiles.
-        for bytes in heard {
+        for bytes in summaries {
             for (name, table) in StepSummary::from_bytes(bytes)?.tables {
                 append_table_rows(&mut part.tables, &name, &select_rows_inside(&table, &part.grid))?;
             }
@@ -207,7 +208,10 @@ impl Modelled {
         match layer_names(part).iter().find(|name| !known(name)) {
             Some(name) => Err(Error::invalid_layer(
                 name,
-                format!("is written by `{}`, which does not declare it", self.model.about().name),
+                format!(
+                    "is written by the model `{}`, which does not declare it among its layers",
+                    self.model.about().name
+                ),
             )),
             None => Ok(()),
         }
@@ -238,9 +242,9 @@ impl Modelled {
     pub fn final_samples(&self, core: &Terrain, names: &[String]) -> Vec<Samples> {
         let mut all = self.samples_for_next_stage(core).into_iter();
         let ground = all.next();
-        let left =
+        let other_layers =
             self.state_layers().into_iter().zip(all).filter(|(spec, _)| names.iter().any(|name| name == spec.name));
-        let left = left.map(|(_, mut samples)| {
+        let other_layers = other_layers.map(|(_, mut samples)| {
             let void = |k: usize| core.nodata.as_ref().is_some_and(|mask| mask.as_slice()[k]);
             match &mut samples {
                 Samples::I32(v) => v.iter_mut().enumerate().filter(|(k, _)| void(*k)).for_each(|(_, x)| *x = NO_HEIGHT),
@@ -250,7 +254,7 @@ impl Modelled {
             }
             samples
         });
-        ground.into_iter().chain(left).collect()
+        ground.into_iter().chain(other_layers).collect()
     }
 }
 
@@ -319,7 +323,7 @@ fn samples_to_cells(spec: &LayerSpec, samples: &Samples, window: CellRect) -> Re
 }
 
 fn wrong_layers_error() -> Error {
-    Error::invalid_value("layers of the stage before", "other layers", "the layers that it passes on")
+    super::damaged_content_error("set of layers of the previous stage", "it does not have the expected types")
 }
 
 impl StepSummary {
@@ -364,7 +368,7 @@ impl StepSummary {
         let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(damaged_summary_error)?;
         let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| damaged_summary_error())?;
         let (head, rest) = rest.split_at_checked(length).ok_or_else(damaged_summary_error)?;
-        Ok((parse_json("a summary of steps", head)?, rest))
+        Ok((parse_json("summary of the steps", head)?, rest))
     }
 
     fn from_bytes(bytes: &[u8]) -> Result<Self> {
@@ -404,10 +408,10 @@ impl StepSummary {
                 }
             }
         }
-        all.ok_or_else(|| Error::invalid_value("summaries", 0, "1 or more"))
+        all.ok_or_else(|| Error::invalid_value("tiles", 0, "1 or more"))
     }
 }
 
 fn damaged_summary_error() -> Error {
-    Error::invalid_value("a summary of steps", "damaged bytes", "the bytes that this stage wrote")
+    super::damaged_content_error("summary of the steps", "it is too short")
 }

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use thalweg_core::Result;
 use thalweg_core::terrain::TileGrid;
-use thalweg_core::{Error, Result};
 use thalweg_io::{HeightReading, SampleStatistics};
 use thalweg_tiled::{Product, Summaries, TileInput, TileOutput, TilePass};
 
-use super::{MESSAGE, parse_json, to_json_bytes};
+use super::{MESSAGE, damaged_content_error, parse_json, to_json_bytes};
 use crate::source::ElevationFile;
 
 /// Examines files of the same size. Its answer says how the samples of each become heights; of its findings, the cell
@@ -21,7 +21,7 @@ pub struct ExaminePass {
 
 /// The reading of the first file.
 pub fn first_reading(readings: &[HeightReading]) -> Result<&HeightReading> {
-    readings.first().ok_or_else(|| Error::invalid_value("the answer of `look`", "nothing", "the reading of each file"))
+    readings.first().ok_or_else(|| damaged_content_error("answer of `look`", "it lists no file"))
 }
 
 impl TilePass for ExaminePass {
@@ -48,7 +48,7 @@ impl TilePass for ExaminePass {
     fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
         let mut whole = vec![SampleStatistics::default(); self.files.len()];
         for tile in 0..summaries.count() {
-            let looks: Vec<SampleStatistics> = parse_json("a summary of `look`", &summaries.read(tile)?)?;
+            let looks: Vec<SampleStatistics> = parse_json("summary of `look`", &summaries.read(tile)?)?;
             whole = whole.into_iter().zip(looks).map(|(all, part)| all.merge(part)).collect();
         }
         let (mut readings, mut warnings) = (Vec::new(), Vec::new());

@@ -333,14 +333,14 @@ fn what_cannot_be_done_by_tiles_is_refused_with_the_reason_before_anything_is_ma
         .find(|model| model.reach(&land.grid) == StepReach::Whole && model.about().needs.is_empty())
         .unwrap();
     let said = refused(&Recipe::with_single_stage(whole, 1), &source, &store);
-    assert!(said.contains("a model of finite reach (") && said.contains("needs the whole map"), "{said}");
+    assert!(said.contains("a model that can run by tiles (") && said.contains("needs the whole map"), "{said}");
     let recipe = slides(folder.path(), 6, &land);
     let looped = thalweg_core::terrain::grid::Edge::Looped;
     let said = refused(&Recipe { edges: [looped; 4], ..recipe.clone() }, &source, &store);
     assert!(said.contains("looped are not supported by tiles"), "{said}");
     let needy = models::all_models().find(|model| is_finite(&**model) && !model.about().needs.is_empty()).unwrap();
     let said = refused(&Recipe::with_single_stage(needy, 1), &source, &store);
-    assert!(said.contains("is missing: `"), "{said}");
+    assert!(said.contains("is missing: the model `"), "{said}");
     let said = refused(&recipe, &folder.path().join("no.tif"), &store);
     assert!(said.contains("no.tif"), "{said}");
     let said = refused(&recipe, &source, &source);

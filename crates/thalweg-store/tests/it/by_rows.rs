@@ -6,6 +6,7 @@ use thalweg_core::base::rng::RandomKey;
 use thalweg_core::{CellRect, Field, Grid, Height, Terrain};
 use thalweg_io::{LoadOptions, SampleType, SaveOptions, load_terrain, save_shaded, save_terrain};
 use thalweg_render::pictures::light::Sun;
+use thalweg_render::pictures::look::LookOptions;
 use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
 use thalweg_render::products::measure::{MeasureOptions, measure_terrain};
 use thalweg_store::{ElevationFile, MapRows, Reshape, Reshaped};
@@ -27,13 +28,11 @@ fn check(path: &Path, terrain: &Terrain, sea: Option<Height>, folder: &Path) {
     terrain.grid.sea_level = sea;
     let file = ElevationFile::open(path, &LoadOptions::default()).unwrap();
     let rows = MapRows::from_file(&file, sea).unwrap();
-    let sun = Sun { azimuth: 160.0, altitude: 15.0 };
-    for options in [
-        ShadeOptions::default(),
-        ShadeOptions { sun, scale_bar: true, legend: true, max_size: Some(333), ..ShadeOptions::default() },
-    ] {
+    let look = LookOptions { sun: Sun { azimuth: 160.0, altitude: 15.0 }, ..LookOptions::default() };
+    for options in [ShadeOptions::default(), ShadeOptions { look, scale_bar: true, legend: true, max_size: Some(333) }]
+    {
         let picture = folder.join("map.png");
-        save_shaded(&picture, rows.to_shaded_map(options.clone()).unwrap()).unwrap();
+        save_shaded(&picture, rows.to_shaded_map(&options).unwrap()).unwrap();
         assert!(std::fs::read(&picture).unwrap() == draw_map(&terrain, &options).unwrap().to_png().unwrap());
     }
     let settings = MeasureOptions::default();

@@ -93,12 +93,12 @@ fn a_spec_that_no_store_can_have_is_refused() {
 fn what_is_no_store_of_ours_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
-    says(Store::open(&path, None, Access::Alone), &["a is missing: give a folder in Zarr"]);
+    says(Store::open(&path, None, Access::Alone), &["a is missing: give an existing folder in the format Zarr"]);
     fs::write(&path, "a file").unwrap();
     says(Store::create(&path, spec(), Access::Alone), &["is a file"]);
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    says(Store::open_read(&path), &["not Zarr version 3"]);
+    says(Store::open_read(&path), &["not in the format Zarr version 3"]);
     fs::write(path.join("own.txt"), "own").unwrap();
     says(Store::create(&path, spec(), Access::Alone), &["`own.txt`", "empty folder"]);
     fs::remove_file(path.join("own.txt")).unwrap();
@@ -111,7 +111,7 @@ fn what_is_no_store_of_ours_is_left_alone() {
     root(r#"{"zarr_format": 3, "node_type": "group", "attributes": {}}"#);
     says(Store::open(&path, None, Access::Alone), &["another program"]);
     root(r#"{"zarr_format": 3, "node_type": "array"}"#);
-    says(Store::open_read(&path), &["Zarr array, not group"]);
+    says(Store::open_read(&path), &["is a Zarr array; a Zarr group is required"]);
     root(r#"{"zarr_format": 3, "node_type": "group", "attributes": {"thalweg": {"format": 2}}}"#);
     says(Store::open_read(&path), &["format 2"]);
     assert!(fs::read_dir(&path).unwrap().count() == 1, "something was written");
@@ -209,7 +209,7 @@ fn maps_that_would_be_read_wrongly_are_refused() {
     let text = fs::read_to_string(later.join("zarr.json")).unwrap();
     fs::write(later.join("zarr.json"), text.replace("\"format\": 1", "\"format\": 9")).unwrap();
     says(open_raster(&later).map(|_| ()), &["format 9"]);
-    says(Store::open_read(&path.join("zarr.json")), &["is a file; a store is a folder"]);
+    says(Store::open_read(&path.join("zarr.json")), &["is a file; a Zarr store, which is a folder, is required"]);
 }
 
 #[test]

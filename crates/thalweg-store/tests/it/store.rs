@@ -85,7 +85,7 @@ fn a_tile_that_is_not_made_is_not_read() {
     let layer = store.layer("map_u8").unwrap();
     assert_eq!(layer.read_window(CellRect::new([63, 63], [1, 1])).unwrap(), Samples::U8(vec![7]));
     let message = layer.read_window(CellRect::new([63, 63], [1, 2])).unwrap_err().to_string();
-    assert!(message.contains("is missing: its tile has not been made yet"), "{message}");
+    assert!(message.contains("is missing: its tile has not been computed yet"), "{message}");
     assert!(layer.read_window(CellRect::new([63, 63], [1, 38])).is_err());
     assert_eq!(layer.read_window(CellRect::new([0, 100], [100, 0])).unwrap(), Samples::U8(vec![]));
 }
@@ -103,7 +103,7 @@ fn what_is_done_stays_and_work_goes_on() {
         store.write_tile("map_i32", tile, &part(tile, &store)).unwrap();
     }
     let message = store.write_tile("map_i32", 5, &part(5, &store)).unwrap_err().to_string();
-    assert!(message.contains("tile 5 is done"), "{message}");
+    assert!(message.contains("already has tile 5,"), "{message}");
     drop(store);
     // A temporary file that a killed writer left next to its shard.
     let left = path.join("map_i32/c/0/.thalweg-4294967294-0.tmp");
@@ -182,7 +182,7 @@ fn every_harm_is_found_and_mended_to_the_same_bytes() {
     expected.insert(7, fault(8, Harm::Altered));
     let faults = store.verify_tiles(VerifyLevel::Samples).unwrap();
     assert_eq!(faults, expected);
-    assert!(faults.iter().all(|fault| fault.to_string().contains(&format!("tile {}: ", fault.tile))));
+    assert!(faults.iter().all(|fault| fault.to_string().contains(&format!("tile {} of layer ", fault.tile))));
     assert!(
         store.layer("height").unwrap().read_window(CellRect::new([0, 128], [64, 64])).is_err(),
         "half a shard was read"
@@ -225,6 +225,6 @@ fn the_bytes_needed_are_enough() {
     thalweg_store::check_room(&path, 1).unwrap();
     if thalweg_store::free_bytes(&path).is_some() {
         let message = thalweg_store::check_room(&folder.path().join("not/there"), u64::MAX).unwrap_err().to_string();
-        assert!(message.contains("on the disk"), "{message}");
+        assert!(message.contains("of disk space"), "{message}");
     }
 }

@@ -48,7 +48,7 @@ impl Studio {
         match question {
             DialogQuestion::Open | DialogQuestion::Ground => self.open_file(&path),
             DialogQuestion::Save => self.save_recipe(&path),
-            DialogQuestion::Export(goods) => self.worker.send_order(WorkerOrder::Export(goods, path)),
+            DialogQuestion::Export(export) => self.worker.send_order(WorkerOrder::Export(export, path)),
             DialogQuestion::Turntable => self.begin_frames(FrameSeries::start_turntable(&path)),
             DialogQuestion::TimeLapse => self.begin_frames(FrameSeries::start_time_lapse(&path)),
         }

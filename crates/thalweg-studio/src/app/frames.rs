@@ -47,6 +47,6 @@ impl FrameSeries {
 /// Creates a folder of that name, with a number appended if it exists already.
 fn new_folder(within: &Path, name: &str) -> Result<PathBuf, String> {
     let path = find_free_path(within, name);
-    std::fs::create_dir_all(&path).map_err(|error| Error::io(&path, "make the folder")(error).to_string())?;
+    std::fs::create_dir_all(&path).map_err(|error| Error::io(&path, "create the folder")(error).to_string())?;
     Ok(path)
 }

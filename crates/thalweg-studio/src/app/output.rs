@@ -91,10 +91,10 @@ impl Studio {
     }
 
     /// Makes the session export these files for the page's user.
-    pub fn export_for_page(&mut self, goods: RunExport) {
-        let name = goods.file_name(&self.file_stem());
+    pub fn export_for_page(&mut self, export: RunExport) {
+        let name = export.file_name(&self.file_stem());
         self.show_message(format!("Writing {name}"));
-        self.worker.send_order(WorkerOrder::Export(goods, name.into()));
+        self.worker.send_order(WorkerOrder::Export(export, name.into()));
     }
 
     /// The address that opens this world in the page.
@@ -116,14 +116,15 @@ impl Studio {
         if frame.parts.is_empty() {
             return Err("there is nothing to draw yet".into());
         }
-        let scene = self.scene.as_mut().ok_or("there is no GPU to draw a picture")?;
+        let no_gpu = "no GPU was found, so the picture cannot be drawn; use `thalweg view`, which draws on the CPU";
+        let scene = self.scene.as_mut().ok_or(no_gpu)?;
         scene.render_picture(&frame, times)
     }
 
     /// Without a disk there are no frames to write.
     #[cfg(target_arch = "wasm32")]
     fn render_picture(&mut self, _: [u32; 2], _: u32) -> Result<Picture, String> {
-        Err("a page cannot write frames".into())
+        Err("frames cannot be written in the browser; use the desktop studio".into())
     }
 
     /// Writes the next of the frames that are being written.

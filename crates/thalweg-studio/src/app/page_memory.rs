@@ -22,9 +22,8 @@ impl Studio {
         let [need_gib, most_gib] = [need, MAX_PAGE_MEMORY_BYTES].map(|bytes| bytes as f64 / f64::from(1 << 30));
         if need > MAX_PAGE_MEMORY_BYTES {
             let name = &recipe.name;
-            let problem =
-                format!("{name} needs {need_gib:.1} GiB of memory; a page has {most_gib:.1} GiB: choose fewer cells");
-            self.show_error(problem);
+            let advice = format!("a web page has at most {most_gib:.1} GiB; choose fewer cells");
+            self.show_error(format!("{name} needs {need_gib:.1} GiB of memory; {advice}"));
             return false;
         }
         let question = format!("{} needs about {need_gib:.1} GiB of memory. Continue?", recipe.name);

@@ -89,7 +89,7 @@ impl Studio {
                     self.show_message("Copied the link.".into());
                 }
             }
-            Some(ToolbarAct::Give(goods)) => self.export_for_page(goods),
+            Some(ToolbarAct::Give(export)) => self.export_for_page(export),
             Some(ToolbarAct::Keys) => self.panels.keys = !self.panels.keys,
         }
         false

@@ -80,7 +80,9 @@ impl Studio {
             // The worker publishes its first snapshot before it does anything else.
             match worker.latest_snapshot() {
                 Some(snapshot) => break snapshot,
-                None if worker.is_broken() => return Err("the simulation fails immediately".into()),
+                None if worker.is_broken() => {
+                    return Err("the simulation stopped immediately because of an internal error".into());
+                }
                 None => std::thread::yield_now(),
             }
         };

@@ -49,11 +49,13 @@ impl Studio {
             self.adopt_recipe();
         }
         if self.worker.is_broken() && self.restart_worker() {
-            self.show_error("The simulation has broken down. It starts again with the same recipe.".into());
+            let problem = "The simulation stopped because of an internal error. It starts again with the same recipe.";
+            self.show_error(problem.into());
         }
         if self.worker.is_broken() && !self.exchange.failure_shown {
             self.exchange.failure_shown = true;
-            self.show_error("The simulation has broken down (internal error). The recipe can still be saved.".into());
+            let problem = "The simulation stopped because of an internal error. The recipe can still be saved.";
+            self.show_error(problem.into());
         }
         self.take_picture();
     }

@@ -67,13 +67,13 @@ impl Explorer {
 
     /// The levels of the rings that are shown, finest first.
     pub fn visible_levels(&self) -> Vec<u32> {
-        self.shown.rings().map(|held| held.ring.level).collect()
+        self.shown.rings().map(|loaded| loaded.ring.level).collect()
     }
 
     /// Returns true if all required rings are shown.
     pub fn is_settled(&self) -> bool {
-        let wanted = self.stand.visible_rings(self.world.frame(), self.size[1]);
-        self.streamer.is_idle() && wanted.iter().all(|ring| self.shown.contains(ring))
+        let visible_rings = self.stand.visible_rings(self.world.frame(), self.size[1]);
+        self.streamer.is_idle() && visible_rings.iter().all(|ring| self.shown.contains(ring))
     }
 
     /// Runs one frame: takes the rings that are ready, moves the eye with the mouse, and requests the rings that are
@@ -99,7 +99,7 @@ impl Explorer {
                     ui.painter().image(texture, rect, whole, Color32::WHITE);
                 }
                 Some((_, true)) => self.problem = Some("the graphics device was lost; open the explorer again".into()),
-                _ => self.problem = Some("no GPU: the land is computed, but cannot be shown".into()),
+                _ => self.problem = Some("no GPU was found, so the land is computed but cannot be shown".into()),
             }
             let text = self.status_text();
             let galley = ui.painter().layout_no_wrap(text, egui::FontId::proportional(12.0), Color32::from_gray(238));
@@ -116,7 +116,7 @@ impl Explorer {
     /// The text at the bottom of the window.
     pub fn status_text(&self) -> String {
         let Point { x, y } = self.stand.place;
-        let cell = self.shown.rings().next().map_or(0.0, |held| self.world.frame().cell_width(held.ring.level));
+        let cell = self.shown.rings().next().map_or(0.0, |loaded| self.world.frame().cell_width(loaded.ring.level));
         let distance = self.stand.camera.distance;
         let mut text = format!(
             "x {x:.0} m  y {y:.0} m · {} m away · cells of {} m",
@@ -134,19 +134,19 @@ impl Explorer {
 
     /// Takes the rings that are ready.
     fn take_rings(&mut self) {
-        let wanted = self.stand.visible_rings(self.world.frame(), self.size[1]);
+        let visible_rings = self.stand.visible_rings(self.world.frame(), self.size[1]);
         for made in self.streamer.take_results() {
             match made {
                 // The eye has moved on since this ring was requested.
-                Ok(made) if !wanted.contains(&made.ring) => {}
+                Ok(made) if !visible_rings.contains(&made.ring) => {}
                 Ok(made) => {
                     // The surface is uploaded only if a renderer's slot was free; without a GPU the rings are still
                     // kept, for tests.
                     if let Some(terrain) = self.shown.insert(made)
                         && let Some(scene) = &mut self.scene
-                        && let Some(held) = self.shown.rings().find(|held| held.terrain == terrain)
+                        && let Some(loaded) = self.shown.rings().find(|loaded| loaded.terrain == terrain)
                     {
-                        scene.load_terrain(terrain, &held.surface);
+                        scene.load_terrain(terrain, &loaded.surface);
                     }
                     self.version += 1;
                     self.problem = None;
@@ -156,13 +156,13 @@ impl Explorer {
         }
         // Old rings remain visible until all of their successors have arrived, so the view has no gaps while the eye
         // moves.
-        self.shown.remove_stale(&wanted);
+        self.shown.remove_stale(&visible_rings);
     }
 
     /// Requests the rings that are required and missing, coarsest first.
     fn request_rings(&self) {
-        let wanted = self.stand.visible_rings(self.world.frame(), self.size[1]);
-        let missing = wanted.into_iter().filter(|ring| !self.shown.contains(ring) && self.problem.is_none());
+        let visible_rings = self.stand.visible_rings(self.world.frame(), self.size[1]);
+        let missing = visible_rings.into_iter().filter(|ring| !self.shown.contains(ring) && self.problem.is_none());
         let manner = RingSettings {
             sun: self.look.sun,
             exaggeration: exaggeration_for_distance(self.stand.camera.distance),
@@ -226,8 +226,8 @@ impl Explorer {
         let camera = &mut self.stand.camera;
         // The factor is recomputed from the clamped distance, so that the point under the cursor stays there at the
         // limits too.
-        let wanted = (camera.distance / factor).clamp(nearest as f32, farthest as f32);
-        camera.zoom(camera.distance / wanted, toward);
+        let target_distance = (camera.distance / factor).clamp(nearest as f32, farthest as f32);
+        camera.zoom(camera.distance / target_distance, toward);
     }
 
     /// Makes the camera's target the place that is looked at, on the ground, and keeps the eye above the ground.
@@ -261,16 +261,16 @@ impl Explorer {
         // All rings share one exaggeration and one haze, so that they fit together.
         let mut finer: Option<LevelRing> = None;
         // The rings come finest first; each coarser one leaves out the area of the finer one before it.
-        let parts = self.shown.rings().map(|held| {
-            let within = finer.replace(held.ring);
+        let parts = self.shown.rings().map(|loaded| {
+            let within = finer.replace(loaded.ring);
             FramePart {
-                terrain: held.terrain,
+                terrain: loaded.terrain,
                 version: self.version,
-                camera: self.stand.relative_camera(&held.ring, frame),
-                look: Appearance { sides: Viewpoint::has_sides(frame, &held.ring, within.as_ref()), ..look },
+                camera: self.stand.relative_camera(&loaded.ring, frame),
+                look: Appearance { sides: Viewpoint::has_sides(frame, &loaded.ring, within.as_ref()), ..look },
                 area: [0, 0, width, height],
                 clip: None,
-                hole: within.map(|finer| Viewpoint::find_covered_area(frame, &held.ring, &finer)),
+                hole: within.map(|finer| Viewpoint::find_covered_area(frame, &loaded.ring, &finer)),
                 air: Some(HAZE_DISTANCE_FACTOR * self.stand.camera.distance),
                 marked: false,
             }

@@ -24,45 +24,45 @@ pub struct LoadedRing {
 /// The rings that the view holds, finest first; at most one per level.
 #[derive(Default)]
 pub struct LoadedRings {
-    held: Vec<LoadedRing>,
+    rings: Vec<LoadedRing>,
 }
 
 impl LoadedRings {
     /// The rings, finest first.
     pub fn rings(&self) -> impl Iterator<Item = &LoadedRing> {
-        self.held.iter()
+        self.rings.iter()
     }
 
     /// Returns true if the view holds this ring.
     pub fn contains(&self, ring: &LevelRing) -> bool {
-        self.held.iter().any(|held| held.ring == *ring)
+        self.rings.iter().any(|loaded| loaded.ring == *ring)
     }
 
     /// Adds a ring in place of the one of its level. Returns its number among the renderer's terrains, or `None` if
     /// all are in use.
     pub fn insert(&mut self, made: PreparedRing) -> Option<usize> {
         // The old ring of the level is removed first, so its slot in the renderer is free for the new one.
-        self.held.retain(|held| held.ring.level != made.ring.level);
-        let terrain = (0..MAX_TERRAINS).find(|number| self.held.iter().all(|held| held.terrain != *number))?;
-        self.held.push(LoadedRing { ring: made.ring, terrain, surface: made.surface });
-        self.held.sort_by_key(|held| std::cmp::Reverse(held.ring.level));
+        self.rings.retain(|loaded| loaded.ring.level != made.ring.level);
+        let terrain = (0..MAX_TERRAINS).find(|number| self.rings.iter().all(|loaded| loaded.terrain != *number))?;
+        self.rings.push(LoadedRing { ring: made.ring, terrain, surface: made.surface });
+        self.rings.sort_by_key(|loaded| std::cmp::Reverse(loaded.ring.level));
         Some(terrain)
     }
 
     /// Removes rings that are not required any more, once all required ones are present.
-    pub fn remove_stale(&mut self, wanted: &[LevelRing]) {
-        if wanted.iter().all(|ring| self.contains(ring)) {
-            self.held.retain(|held| wanted.contains(&held.ring));
+    pub fn remove_stale(&mut self, visible_rings: &[LevelRing]) {
+        if visible_rings.iter().all(|ring| self.contains(ring)) {
+            self.rings.retain(|loaded| visible_rings.contains(&loaded.ring));
         }
     }
 
     /// Returns where a ray meets the ground. The ray comes from a viewpoint's camera whose target is at x = y = 0.
     pub fn intersect_ray(&self, frame: &Frame, stand: &Viewpoint, ray: &Ray, exaggeration: f32) -> Option<Vec3> {
         // The finest ring with a hit decides, because the coarser ones are not drawn where it is.
-        self.held.iter().find_map(|held| {
-            let [x, y] = compute_ring_offset(frame, stand, &held.ring);
+        self.rings.iter().find_map(|loaded| {
+            let [x, y] = compute_ring_offset(frame, stand, &loaded.ring);
             let shift = vec3(x, y, 0.0);
-            let at = held.surface.intersect_ray(&Ray { origin: ray.origin + shift, ..*ray }, exaggeration)?;
+            let at = loaded.surface.intersect_ray(&Ray { origin: ray.origin + shift, ..*ray }, exaggeration)?;
             Some(at - shift)
         })
     }
@@ -90,13 +90,13 @@ pub struct RingGround<'a> {
 
 impl GroundSurface for RingGround<'_> {
     fn top_height(&self, place: Vec2) -> Option<f32> {
-        self.shown.held.iter().find_map(|held| {
-            let [x, y] = compute_ring_offset(self.frame, self.stand, &held.ring);
-            held.surface.top_at([place.x + x, place.y + y])
+        self.shown.rings.iter().find_map(|loaded| {
+            let [x, y] = compute_ring_offset(self.frame, self.stand, &loaded.ring);
+            loaded.surface.top_at([place.x + x, place.y + y])
         })
     }
 
     fn cell_size(&self) -> f32 {
-        self.shown.held.first().map_or(1.0, |held| held.surface.cell_size())
+        self.shown.rings.first().map_or(1.0, |loaded| loaded.surface.cell_size())
     }
 }

@@ -89,12 +89,12 @@ fn select_cells_around(frame: &Frame, level: u32, place: Point, side: i64) -> Ce
         (first / RING_STEP_CELLS as f64).round() as i64 * RING_STEP_CELLS
     });
     // A place outside the world is viewed across its edge.
-    let held = Cell::from_axes(|axis| {
+    let clamped = Cell::from_axes(|axis| {
         let [first, last] =
             [world.start[axis], world.end[axis] - 1].map(|cell| cell.div_euclid(RING_STEP_CELLS) * RING_STEP_CELLS);
         start[axis].clamp((first + RING_STEP_CELLS - side).min(last), last)
     });
-    CellRect::from_corners(held, held.map(|first| first + side)).intersect(world)
+    CellRect::from_corners(clamped, clamped.map(|first| first + side)).intersect(world)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub fn draw_world_picture(
     let gpu = Gpu::open_headless()?;
     let most = gpu.device.limits().max_texture_dimension_2d;
     if [width, height].iter().any(|n| !(1..=most).contains(n)) {
-        return Err(format!("size = {width} × {height}: allowed is 1 to {most} pixels each, the limit of this GPU"));
+        return Err(format!("size = {width} × {height}: must be 1 to {most} pixels each, the limit of this GPU"));
     }
     // The picture is drawn at twice its size and averaged if the GPU supports that; otherwise four samples per pixel
     // smooth its edges.

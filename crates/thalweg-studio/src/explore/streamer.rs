@@ -34,7 +34,7 @@ pub struct PreparedRing {
 #[derive(Default)]
 struct RingQueue {
     /// The rings to prepare, coarsest first. The order matters, because a finer ring is computed from coarser ones.
-    wanted: Vec<LevelRing>,
+    requested: Vec<LevelRing>,
     manner: Option<RingSettings>,
     making: Option<LevelRing>,
     made: Vec<Result<PreparedRing, String>>,
@@ -69,12 +69,12 @@ impl Streamer {
                     if now.closed {
                         return;
                     }
-                    match (now.wanted.first().copied(), now.manner) {
+                    match (now.requested.first().copied(), now.manner) {
                         (Some(ring), Some(manner)) => break (ring, manner),
                         _ => now = bell.wait(now).unwrap_or_else(PoisonError::into_inner),
                     }
                 };
-                now.wanted.remove(0);
+                now.requested.remove(0);
                 now.making = Some(ring);
                 drop(now);
                 let RingSettings { sun, exaggeration, most } = manner;
@@ -105,7 +105,7 @@ impl Streamer {
         let mut now = lock_queue(&self.queue.0);
         // The ring in progress is not requested again; it would be prepared twice.
         let making = now.making;
-        now.wanted = rings.into_iter().filter(|ring| Some(*ring) != making).collect();
+        now.requested = rings.into_iter().filter(|ring| Some(*ring) != making).collect();
         now.manner = Some(manner);
         self.queue.1.notify_one();
     }
@@ -123,7 +123,7 @@ impl Streamer {
     /// Returns true if nothing is being prepared, waiting to be prepared, or waiting to be taken.
     pub fn is_idle(&self) -> bool {
         let now = lock_queue(&self.queue.0);
-        now.making.is_none() && now.wanted.is_empty() && now.made.is_empty()
+        now.making.is_none() && now.requested.is_empty() && now.made.is_empty()
     }
 }
 

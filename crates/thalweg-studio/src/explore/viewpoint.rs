@@ -118,7 +118,7 @@ pub fn prepare_ring(
         level => Some(world.window(level - 1, ground::find_coarse_margin(world.frame(), level, ring.rect))?),
     };
     let terrain = ground::window_to_terrain(world, &window, around.as_ref())?;
-    let wanted = SurfaceOptions {
+    let options = SurfaceOptions {
         most,
         sun,
         exaggeration,
@@ -128,7 +128,7 @@ pub fn prepare_ring(
         deepest: palette.map(|palette| palette.deepest),
         ..SurfaceOptions::default()
     };
-    let surface = Surface::from_terrain(&terrain, &wanted)?;
+    let surface = Surface::from_terrain(&terrain, &options)?;
     let palette =
         palette.unwrap_or(SharedColourRanges { range: surface.colour_range(), deepest: surface.darkest_sea_depth() });
     Ok((surface, palette))

@@ -32,7 +32,7 @@ pub struct Link {
     /// The files that recipes may refer to.
     memory: MemoryFiles,
     /// Those of the files that every station must have.
-    held: RefCell<BTreeSet<PathBuf>>,
+    sent_files: RefCell<BTreeSet<PathBuf>>,
     /// The memory limit of every station in bytes, if it is not the default.
     allowed: Cell<Option<u64>>,
 }
@@ -62,7 +62,7 @@ impl Link {
             painting: Cell::new(false),
             files: RefCell::default(),
             memory,
-            held: RefCell::default(),
+            sent_files: RefCell::default(),
             allowed: Cell::new(None),
         };
         link.board.publish(first);
@@ -77,7 +77,7 @@ impl Link {
     /// Sends the station a file that is in memory here.
     pub fn send_file(&self, path: &Path) {
         if let Some(bytes) = self.memory.get(path) {
-            self.held.borrow_mut().insert(path.to_path_buf());
+            self.sent_files.borrow_mut().insert(path.to_path_buf());
             self.send(&ToStation::Hold(path.to_path_buf(), bytes.to_vec()));
         }
     }
@@ -161,7 +161,7 @@ impl RemoteSession for Link {
         self.painting.set(false);
         *self.post.borrow_mut() = (self.make)();
         // A new station has no files and the default limit. The paths are copied because send_file borrows the set.
-        let paths: Vec<PathBuf> = self.held.borrow().iter().cloned().collect();
+        let paths: Vec<PathBuf> = self.sent_files.borrow().iter().cloned().collect();
         paths.iter().for_each(|path| self.send_file(path));
         if let Some(bytes) = self.allowed.get() {
             self.set_memory_limit(bytes);

@@ -18,8 +18,17 @@ use crate::session::{Board, SessionLoop, SessionSnapshot, WorkerOrder};
 /// While the run is playing, painting may take at most one part in about this many of the time.
 const PAINT_TIME_DIVISOR: u32 = 3;
 
-/// A session and a painter. The owner passes in the window's messages, calls [`run_turn`](Self::run_turn), and sends the
-/// station's messages on.
+/// A picture that the window requests.
+struct DisplayRequest {
+    settings: DisplaySettings,
+    /// True if the terrain before erosion is included.
+    compare: bool,
+    /// True if falling droplets are included.
+    droplets: bool,
+}
+
+/// A session and a painter. The owner passes in the window's messages, calls [`run_turn`](Self::run_turn), and sends
+/// the station's messages on.
 pub struct WorkerStation {
     work: Option<SessionLoop>,
     /// The files that recipes may refer to.
@@ -27,7 +36,8 @@ pub struct WorkerStation {
     board: Arc<Board>,
     /// The snapshot that was sent last.
     sent: Option<Arc<SessionSnapshot>>,
-    wanted: Option<(DisplaySettings, bool, bool)>,
+    /// The picture that the window has requested and that has not been painted yet.
+    requested: Option<DisplayRequest>,
     painted: Instant,
     cost: Duration,
     post: Box<dyn Fn(Vec<u8>)>,
@@ -41,7 +51,7 @@ impl WorkerStation {
             files: MemoryFiles::default(),
             board: Arc::default(),
             sent: None,
-            wanted: None,
+            requested: None,
             painted: Instant::now(),
             cost: Duration::ZERO,
             post: Box::new(post),
@@ -56,9 +66,11 @@ impl WorkerStation {
         let Ok(said) = postcard::from_bytes::<ToStation>(bytes) else { return };
         match said {
             ToStation::Hold(path, bytes) => self.files.insert(path, bytes),
-            ToStation::Paint(wants, compare, droplets) => self.wanted = Some((wants, compare, droplets)),
-            ToStation::Order(told) => match (told.into_order(&self.files), &mut self.work) {
-                (Ok(WorkerOrder::Export(goods, path)), Some(_)) => self.send_export(goods, &path),
+            ToStation::Paint(settings, compare, droplets) => {
+                self.requested = Some(DisplayRequest { settings, compare, droplets });
+            }
+            ToStation::Order(message) => match (message.into_order(&self.files), &mut self.work) {
+                (Ok(WorkerOrder::Export(export, path)), Some(_)) => self.send_export(export, &path),
                 (Ok(order), Some(work)) => work.queue_order(order),
                 (Ok(WorkerOrder::Open(recipe, revision)), None) => self.start_session(*recipe, revision),
                 // Before there is a world, other orders are ignored.
@@ -80,8 +92,8 @@ impl WorkerStation {
         let waits = self.cost * PAINT_TIME_DIVISOR;
         // Nothing competes with painting while the run is paused.
         let is_time = rest.is_none() || self.painted.elapsed() >= waits;
-        match (self.wanted.take_if(|_| is_time), &self.wanted) {
-            (Some(wanted), _) => self.paint_latest(wanted),
+        match (self.requested.take_if(|_| is_time), &self.requested) {
+            (Some(request), _) => self.paint_latest(request),
             // A picture is due later: the owner calls again when either the next step or the picture is due.
             (None, Some(_)) => return Some(rest.map_or(waits, |rest| rest.min(waits))),
             (None, None) => {}
@@ -110,7 +122,9 @@ impl WorkerStation {
         }
     }
 
-    fn paint_latest(&mut self, (wants, compare, droplets): (DisplaySettings, bool, bool)) {
+    /// Paints the latest snapshot, and sends the picture.
+    fn paint_latest(&mut self, request: DisplayRequest) {
+        let DisplayRequest { settings, compare, droplets } = request;
         let Some(latest) = self.board.latest() else { return };
         let start = Instant::now();
         let painted = paint_terrain(PaintJob {
@@ -122,10 +136,10 @@ impl WorkerStation {
             falling: latest.falling.clone().filter(|_| droplets),
             droplets,
             compare,
-            wants: wants.clone(),
+            wants: settings.clone(),
         });
         self.send(&match painted {
-            Ok(painted) => FromStation::Painted(Box::new(PaintedLand::from_painted(painted, &wants))),
+            Ok(painted) => FromStation::Painted(Box::new(PaintedLand::from_painted(painted, &settings))),
             Err(problem) => FromStation::Unpainted(problem),
         });
         (self.painted, self.cost) = (Instant::now(), start.elapsed());
@@ -133,15 +147,15 @@ impl WorkerStation {
 
     /// Writes an export in memory as the command does on the disk, and sends it to the user: a single file as it is, a
     /// folder as a ZIP archive.
-    fn send_export(&self, goods: RunExport, path: &Path) {
+    fn send_export(&self, export: RunExport, path: &Path) {
         let Some(work) = &self.work else { return };
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let written = MemoryFiles::default();
         // Heights are one file with the user's name; everything else fills the root folder of the archive.
-        let place = written.path(if goods == RunExport::Heights { &*name } else { "" });
-        let result = goods.write(work.session().run(), place);
+        let place = written.path(if export == RunExport::Heights { &*name } else { "" });
+        let result = export.write(work.session().run(), place);
         let files = written.remove_folder("");
-        let bytes = result.and_then(|_| match (&files[..], goods) {
+        let bytes = result.and_then(|_| match (&files[..], export) {
             ([(_, bytes)], RunExport::Heights) => Ok(bytes.to_vec()),
             _ => zip_files(&files),
         });

@@ -107,7 +107,7 @@ impl OrderMessage {
                 count: stroke.count,
             }),
             WorkerOrder::Drop(place) => Self::Drop(place),
-            WorkerOrder::Export(goods, path) => Self::Export(goods.name().to_string(), path),
+            WorkerOrder::Export(export, path) => Self::Export(export.name().to_string(), path),
             WorkerOrder::Quit => Self::Quit,
         }
     }
@@ -136,7 +136,7 @@ impl OrderMessage {
                 numbers: [radius, strength, value, rate],
                 count,
             }) => {
-                let tool = Tool::from_name(&tool).ok_or_else(|| format!("there is no tool {tool}"))?;
+                let tool = Tool::from_name(&tool).ok_or_else(|| format!("unknown tool `{tool}`"))?;
                 WorkerOrder::Stroke(Stroke { step, pass, tool, points, radius, strength, value, count, rate })
             }
             Self::Drop(place) => WorkerOrder::Drop(place),

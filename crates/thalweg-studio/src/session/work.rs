@@ -110,7 +110,7 @@ impl SessionLoop {
     /// Runs one turn: first the orders, then a step if it is due, then a snapshot if it is time for one. Returns false
     /// when the work ends.
     pub fn run_turn(&mut self, wake: &dyn Fn()) -> bool {
-        let heard = !self.waiting.is_empty();
+        let has_orders = !self.waiting.is_empty();
         if !self.execute_orders() {
             return false;
         }
@@ -125,7 +125,7 @@ impl SessionLoop {
         let rest = !self.session.is_going();
         // After orders a snapshot is always published, because the window waits for their effect; steps are published
         // at intervals.
-        if heard
+        if has_orders
             || (stepped
                 && (rest || self.shown.elapsed() >= MIN_SNAPSHOT_INTERVAL.max(SNAPSHOT_TIME_DIVISOR * self.cost)))
         {
@@ -222,16 +222,16 @@ impl SessionLoop {
                 self.traced = self.session.rewrite_count();
                 self.apply_stroke(Stroke::droplet(place))?;
             }
-            WorkerOrder::Export(goods, place) => self.export_run(goods, &place)?,
+            WorkerOrder::Export(export, place) => self.export_run(export, &place)?,
             WorkerOrder::Quit => {}
         }
         Ok(())
     }
 
-    fn export_run(&mut self, goods: RunExport, place: &Path) -> Result<()> {
+    fn export_run(&mut self, export: RunExport, place: &Path) -> Result<()> {
         // The flag keeps the process alive until the files are complete.
         self.board.set_writing(true);
-        let written = goods.write(self.session.run(), place);
+        let written = export.write(self.session.run(), place);
         self.board.set_writing(false);
         self.news = (self.news.0 + 1, written?);
         Ok(())

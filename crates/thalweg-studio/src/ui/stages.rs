@@ -157,8 +157,8 @@ impl Panel {
         let Some(name) = self.page else { return };
         let Ok(model) = models::find_model(name) else { return };
         let mut open = true;
-        let beside = ui.max_rect().right_top() + vec2(30.0, 0.0);
-        let window = egui::Window::new(name).open(&mut open).default_pos(beside).default_size([520.0, 420.0]);
+        let position = ui.max_rect().right_top() + vec2(30.0, 0.0);
+        let window = egui::Window::new(name).open(&mut open).default_pos(position).default_size([520.0, 420.0]);
         window.vscroll(true).show(ui.ctx(), |ui| {
             ui.label(RichText::new(format!("docs/models/{name}.md")).weak());
             ui.add_space(6.0);

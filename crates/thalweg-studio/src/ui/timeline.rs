@@ -38,14 +38,14 @@ impl Timeline {
                 order = Some(WorkerOrder::Restart);
             }
             ui.separator();
-            let mut held = self.pace.is_some();
-            if ui.checkbox(&mut held, "at most").changed() {
-                self.pace = held.then_some(INITIAL_STEPS_PER_SECOND);
+            let mut is_limited = self.pace.is_some();
+            if ui.checkbox(&mut is_limited, "at most").changed() {
+                self.pace = is_limited.then_some(INITIAL_STEPS_PER_SECOND);
                 order = Some(WorkerOrder::Pace(self.pace));
             }
             let mut pace = self.pace.unwrap_or(INITIAL_STEPS_PER_SECOND);
             let drag = DragValue::new(&mut pace).range(0.1..=1000.0).speed(0.2).suffix(" steps/s");
-            if ui.add_enabled(held, drag).accessible_name("steps per second").changed() {
+            if ui.add_enabled(is_limited, drag).accessible_name("steps per second").changed() {
                 self.pace = Some(pace);
                 order = Some(WorkerOrder::Pace(self.pace));
             }

@@ -237,7 +237,7 @@ fn draw_menu_item(ui: &mut Ui, wish: &mut Option<ToolbarAct>, [text, about]: [&s
 
 /// Draws the export menu of a window, which writes into folders.
 fn draw_export_menu(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
-    let ask = |goods| ToolbarAct::Ask(DialogQuestion::Export(goods));
+    let ask = |export| ToolbarAct::Ask(DialogQuestion::Export(export));
     let about = "Heights, layers, map, recipe and report, as `thalweg build` writes them";
     draw_menu_item(ui, wish, ["All layers …", about], ask(RunExport::World));
     ui.menu_button("For a program", |ui| draw_program_items(ui, wish, ask));

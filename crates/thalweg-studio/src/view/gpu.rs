@@ -40,14 +40,14 @@ impl Gpu {
     /// # Errors
     /// Returns an error if the adapter provides no device.
     pub fn from_adapter(adapter: wgpu::Adapter) -> Result<Self, String> {
-        let wanted = wgpu::DeviceDescriptor {
+        let descriptor = wgpu::DeviceDescriptor {
             label: Some("thalweg"),
             required_limits: choose_device_limits(&adapter),
             ..wgpu::DeviceDescriptor::default()
         };
         let name = adapter.get_info().name;
-        let (device, queue) = pollster::block_on(adapter.request_device(&wanted))
-            .map_err(|error| format!("{name}: cannot be used ({error}); {NO_ADAPTER}"))?;
+        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
+            .map_err(|error| format!("{name} cannot be used ({error}); use `thalweg view`, which draws on the CPU"))?;
         Ok(Self { adapter, device, queue })
     }
 }

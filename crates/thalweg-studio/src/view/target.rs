@@ -88,7 +88,7 @@ impl Target {
             return Err(format!("a picture of {width} × {height} pixels cannot be read from the GPU: {error}"));
         }
         gpu.device.poll(wgpu::PollType::wait_indefinitely()).map_err(|error| describe_loss(error.to_string()))?;
-        reading.poll_picture(gpu).unwrap_or_else(|| Err(describe_loss("it never answered".into())))
+        reading.poll_picture(gpu).unwrap_or_else(|| Err(describe_loss("it did not respond".into())))
     }
 
     /// Starts to read the picture without blocking, for example on a page.
@@ -139,7 +139,7 @@ impl PictureReadback {
         match self.done.try_recv() {
             Err(TryRecvError::Empty) => None,
             // The callback was dropped without a call, for example because the device was destroyed.
-            Err(TryRecvError::Disconnected) => Some(Err(describe_loss("it never answered".into()))),
+            Err(TryRecvError::Disconnected) => Some(Err(describe_loss("it did not respond".into()))),
             Ok(done) => {
                 Some(done.map_err(|error| describe_loss(error.to_string())).and_then(|()| self.decode_picture()))
             }
@@ -158,5 +158,5 @@ impl PictureReadback {
 }
 
 fn describe_loss(why: String) -> String {
-    format!("the GPU gave no picture back: {why}")
+    format!("the picture could not be read from the GPU: {why}")
 }

@@ -194,8 +194,8 @@ impl GpuPlants {
             ((pixels / 0.7).powi(2).min(1.0), pixels)
         };
         // First the groups state how many plants they would draw; then one factor reduces all of them to the maximum.
-        let wanted: f32 = self.groups.iter().map(|group| share(group).0 * group.numbers.len() as f32).sum();
-        let thin = (sight.most as f32 / wanted.max(1.0)).min(1.0);
+        let plant_count: f32 = self.groups.iter().map(|group| share(group).0 * group.numbers.len() as f32).sum();
+        let thin = (sight.most as f32 / plant_count.max(1.0)).min(1.0);
         for group in &self.groups {
             let (share, pixels) = share(group);
             let count = group.numbers.partition_point(|number| *number <= share * thin) as u32;

@@ -5,6 +5,7 @@ use thalweg_core::{CellRect, Field, Grid, Height, Result, Terrain};
 use thalweg_io::save_shaded;
 use thalweg_render::pictures::bands::ShadedMap;
 use thalweg_render::pictures::light::Sun;
+use thalweg_render::pictures::look::LookOptions;
 use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
 
 /// Builds hills with rough ground, a wall, and cells without data.
@@ -28,14 +29,14 @@ fn land([rows, cols]: [usize; 2], seed: u64, holes: u8) -> Terrain {
 }
 
 /// Draws the same picture by bands, reading rows on request.
-fn by_bands(land: &Terrain, options: &ShadeOptions<'_>) -> Result<Vec<u8>> {
+fn by_bands(land: &Terrain, options: &ShadeOptions) -> Result<Vec<u8>> {
     let read = |rows: std::ops::Range<usize>| {
         let own = CellRect::new([rows.start, 0], [rows.len(), land.grid.cols()]);
         let heights = land.ground_metres().copy_window(own);
         let hole = |i: usize, j: usize| land.is_nodata(i + rows.start, j);
         Ok(Field::from_fn(heights.size(), |i, j| if hole(i, j) { f32::NAN } else { heights[(i, j)] }))
     };
-    let map = ShadedMap::new(&land.grid, options.clone(), Box::new(read))?;
+    let map = ShadedMap::new(&land.grid, options, Box::new(read))?;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("map.png");
     save_shaded(&path, map)?;
@@ -61,14 +62,21 @@ fn by_bands_as_in_memory() {
     for (number, (size, [azimuth, altitude])) in sizes.into_iter().zip(suns).enumerate() {
         for holes in 0..4u8 {
             let mut land = land(size, number as u64, holes);
+            let look = LookOptions { sun: Sun { azimuth, altitude }, ..LookOptions::default() };
+            let (exaggerated, ranged) = (Some(7.0), Some([-100.0, 90.0]));
             let options = match (number + usize::from(holes)) % 4 {
-                0 => ShadeOptions::default(),
-                1 => ShadeOptions { scale_bar: true, legend: true, max_size: Some(200), ..ShadeOptions::default() },
-                2 => ShadeOptions { exaggeration: Some(7.0), legend: true, ..ShadeOptions::default() },
-                _ => ShadeOptions { range: Some([-100.0, 90.0]), max_size: Some(31), ..ShadeOptions::default() },
+                0 => ShadeOptions { look, ..ShadeOptions::default() },
+                1 => ShadeOptions { look, scale_bar: true, legend: true, max_size: Some(200) },
+                2 => {
+                    let look = LookOptions { exaggeration: exaggerated, ..look };
+                    ShadeOptions { look, legend: true, ..ShadeOptions::default() }
+                }
+                _ => {
+                    let look = LookOptions { range: ranged, ..look };
+                    ShadeOptions { look, max_size: Some(31), ..ShadeOptions::default() }
+                }
             };
             land.grid.sea_level = (number % 3 == 1).then_some(Height::from_metres_clamped(-20.0));
-            let options = ShadeOptions { sun: Sun { azimuth, altitude }, ..options };
             let whole = draw_map(&land, &options).unwrap().to_png().unwrap();
             assert!(by_bands(&land, &options).unwrap() == whole, "{size:?} {azimuth} {altitude} {holes}");
         }
@@ -80,7 +88,8 @@ fn each_sun_over_the_same_land() {
     let land = land([1300, 90], 5, 1);
     for azimuth in (0..360).step_by(15) {
         let sun = Sun { azimuth: f64::from(azimuth), altitude: 6.0 };
-        let options = ShadeOptions { sun, exaggeration: Some(3.0), ..ShadeOptions::default() };
+        let look = LookOptions { sun, exaggeration: Some(3.0), ..LookOptions::default() };
+        let options = ShadeOptions { look, ..ShadeOptions::default() };
         let whole = draw_map(&land, &options).unwrap().to_png().unwrap();
         assert!(by_bands(&land, &options).unwrap() == whole, "{azimuth}");
     }
@@ -89,14 +98,14 @@ fn each_sun_over_the_same_land() {
 #[test]
 fn refusals() {
     let land = land([40, 40], 1, 0);
-    let depth = Field::new([40, 40], 1.0);
-    let water = thalweg_render::pictures::water::Water { depth: Some(&depth), ..Default::default() };
-    let refused = |options: ShadeOptions<'_>| by_bands(&land, &options).unwrap_err().to_string();
-    assert!(refused(ShadeOptions { water, ..ShadeOptions::default() }).contains("drawn by rows"));
-    assert!(refused(ShadeOptions { exaggeration: Some(0.0), ..ShadeOptions::default() }).contains("exaggeration"));
-    assert!(refused(ShadeOptions { range: Some([1.0, 1.0]), ..ShadeOptions::default() }).contains("range"));
-    let sun = Sun { azimuth: 0.0, altitude: 0.0 };
-    assert!(refused(ShadeOptions { sun, ..ShadeOptions::default() }).contains("sun altitude"));
+    let refused = |change: fn(&mut LookOptions)| {
+        let mut options = ShadeOptions::default();
+        change(&mut options.look);
+        by_bands(&land, &options).unwrap_err().to_string()
+    };
+    assert!(refused(|look| look.exaggeration = Some(0.0)).contains("exaggeration"));
+    assert!(refused(|look| look.range = Some([1.0, 1.0])).contains("range"));
+    assert!(refused(|look| look.sun.altitude = 0.0).contains("sun altitude"));
     // A read error ends the drawing with that error, and no file is left.
     let mut reads = 0;
     let read = |rows: std::ops::Range<usize>| {
@@ -108,7 +117,7 @@ fn refusals() {
     };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("map.png");
-    let map = ShadedMap::new(&land.grid, ShadeOptions::default(), Box::new(read)).unwrap();
-    assert_eq!(save_shaded(&path, map).unwrap_err().to_string(), "rows = 0: allowed is less");
+    let map = ShadedMap::new(&land.grid, &ShadeOptions::default(), Box::new(read)).unwrap();
+    assert_eq!(save_shaded(&path, map).unwrap_err().to_string(), "rows = 0: must be less");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }

@@ -31,7 +31,7 @@ fn rows_of_numbers_are_ground() {
     assert!((0..3).all(|i| terrain.is_nodata(i, 1) && terrain.ground[(i, 1)] == lowest));
     assert_eq!(terrain.nodata_count(), 3);
     for (wrong, words) in [
-        (16_000.1, "height at row 2, column 3 = 16000.1 m: allowed is -16000 to 16000 m"),
+        (16_000.1, "height at row 2, column 3 = 16000.1 m: must be -16000 to 16000 m"),
         (f64::NEG_INFINITY, "row 2, column 3 = -inf m"),
         (1e300, "row 2, column 3"),
     ] {
@@ -68,7 +68,7 @@ fn a_maps_cell_size_is_found_as_a_files() {
     for cell in [f64::NAN, f64::INFINITY, 0.0, -30.0, 1e6] {
         let asked = LoadOptions { cell_size: Some(cell), ..LoadOptions::default() };
         for place in [place(north_up, &[]), place(None, &[]), place(north_up, &degrees)] {
-            let words = format!("cell size = {cell} m: allowed is 0.001 to 100000 m");
+            let words = format!("cell size = {cell} m: must be 0.001 to 100000 m");
             assert_eq!(refused(&place, None, &asked), words);
         }
     }

@@ -506,9 +506,9 @@ fn whatever_the_parameters_nothing_is_negative_or_lost() {
 fn what_cannot_be_is_named() {
     let terrain = ground([10, 20], 10.0, Edge::Open, |_, _| 0.0);
     for (model, words) in [
-        (Fluvial { drop: 1.0, x: 200.5, ..dry() }, "fluvial.x = 200.5 m: allowed is 0 to 200 m (the world's width)"),
-        (Fluvial { drop: 1.0, y: 1e3, ..dry() }, "fluvial.y = 1000 m: allowed is 0 to 100 m (the world's height)"),
-        (Fluvial { drop: 1e9, ..dry() }, "fluvial.drop = 1000000000 m³: allowed is 0 to 1600000 m³"),
+        (Fluvial { drop: 1.0, x: 200.5, ..dry() }, "fluvial.x = 200.5 m: must be 0 to 200 m (the world's width)"),
+        (Fluvial { drop: 1.0, y: 1e3, ..dry() }, "fluvial.y = 1000 m: must be 0 to 100 m (the world's height)"),
+        (Fluvial { drop: 1e9, ..dry() }, "fluvial.drop = 1000000000 m³: must be 0 to 1600000 m³"),
     ] {
         let message = model.start(&terrain.grid).err().unwrap().to_string();
         assert!(message.starts_with(words), "{message}");
@@ -519,7 +519,7 @@ fn what_cannot_be_is_named() {
     assert!(stepper.run_step(&mut forged, tick(0)).unwrap_err().to_string().starts_with("layer `suspended`"));
     let mut mask = terrain.clone();
     let small = mask.insert_layer(&RAIN, Cells::Float(Field::new([5, 5], 1.0))).unwrap_err().to_string();
-    assert!(small.contains("layer `rain`: is 5 × 5 cells"), "{small}");
+    assert!(small.contains("layer `rain` is 5 × 5 cells"), "{small}");
 }
 
 #[test]

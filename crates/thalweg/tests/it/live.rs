@@ -97,9 +97,9 @@ fn what_cannot_be_changed_is_refused_and_nothing_changes() {
     for (label, parameter, value, words) in [
         ("brok", "softness", "0.5", "did you mean `brook`"),
         ("brook", "sofness", "0.5", "did you mean `softness`"),
-        ("brook", "softness", "1.5", "fluvial.softness = 1.5: allowed is 0 to 1"),
-        ("brook", "steps", "11", "more steps than the 11"),
-        ("gradient_noise", "amplitude", "5.0", "not done yet"),
+        ("brook", "softness", "1.5", "fluvial.softness = 1.5: must be 0 to 1"),
+        ("brook", "steps", "11", "more than the 11 steps already taken"),
+        ("gradient_noise", "amplitude", "5.0", "not finished yet"),
     ] {
         let message = set(&mut run, label, parameter, value).unwrap_err().to_string();
         assert!(message.contains(words), "{message}");
@@ -149,9 +149,9 @@ fn springs_of_a_recipe_are_checked_and_written_back() {
     assert_eq!(again.stages[1].tables.springs, recipe.stages[1].tables.springs);
     assert_eq!(recipe.stages[1].tables.springs[0], Spring { x: 300.0, y: 200.5, rate: 2.0 });
     for (new, words) in [
-        ("{ x = 601, y = 0, rate = 1 }", "springs[1].x = 601 m: allowed is 0 to 600 m (the world's width)"),
-        ("{ x = 0, y = 400.5, rate = 1 }", "springs[1].y = 400.5 m: allowed is 0 to 400 m (the world's height)"),
-        ("{ x = 0, y = 0, rate = -1 }", "springs[1].rate = -1 m³/s: allowed is 0 to"),
+        ("{ x = 601, y = 0, rate = 1 }", "springs[1].x = 601 m: must be 0 to 600 m (the world's width)"),
+        ("{ x = 0, y = 400.5, rate = 1 }", "springs[1].y = 400.5 m: must be 0 to 400 m (the world's height)"),
+        ("{ x = 0, y = 0, rate = -1 }", "springs[1].rate = -1 m³/s: must be 0 to"),
         ("{ x = 0, y = nan, rate = 1 }", "springs[1].y"),
         ("{ x = 0, y = 0 }", "springs[1].rate is missing: give a number"),
         ("{ x = 0, y = 0, rat = 1 }", "did you mean `rate`"),
@@ -165,5 +165,5 @@ fn springs_of_a_recipe_are_checked_and_written_back() {
     assert!(other("tables = { springs", "tables = { spring").contains("did you mean `springs`"));
     assert!(other("label = \"shower\"", "label = \"s\"\ntables = 3").contains("a table of tables"));
     let thermal = "model = \"thermal\"\ntables = { springs = [] }";
-    assert!(other("model = \"fluvial\"\nlabel = \"shower\"\nsteps = 5", thermal).contains("none exist"));
+    assert!(other("model = \"fluvial\"\nlabel = \"shower\"\nsteps = 5", thermal).contains("there are none"));
 }

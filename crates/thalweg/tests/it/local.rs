@@ -478,10 +478,10 @@ fn what_cannot_be_is_refused() {
     let (rules, key) = (Rules::default(), RandomKey::new(1, "bad"));
     let ask = |level, rect| refine_tile(&frame, &rules, key, &first, level, rect).unwrap_err().to_string();
     let one = CellRect::new([0, 0], [1, 1]);
-    assert!(ask(40, one).starts_with("level = 40: allowed is 0 to 14"), "{}", ask(40, one));
+    assert!(ask(40, one).starts_with("level = 40: must be 0 to 14"), "{}", ask(40, one));
     assert!(ask(u32::MAX, one).starts_with("level = 4294967295"));
     assert!(ask(1, CellRect::new([0, 0], [0, 5])).starts_with("window = rows 0 to 0"));
-    assert!(ask(1, CellRect::new([20, 20], [5, 5])).contains("of rows 0 to 24, columns 0 to 24"));
+    assert!(ask(1, CellRect::new([20, 20], [5, 5])).contains("within rows 0 to 24, columns 0 to 24"));
     assert!(ask(1, CellRect::new([-1, 0], [5, 5])).starts_with("window = rows -1 to 4"));
     assert!(ask(1, CellRect::from_corners([i64::MIN; 2], [i64::MAX; 2])).starts_with("window"));
     assert!(ask(1, CellRect::from_corners([5, 5], [2, 2])).starts_with("window"));
@@ -490,22 +490,27 @@ fn what_cannot_be_is_refused() {
     assert!(huge.contains("at most 268435456 cells"), "{huge}");
     let bad = Rules { river: 1000, ..rules.clone() };
     let error = refine_tile(&frame, &bad, key, &first, 1, one).unwrap_err().to_string();
-    assert_eq!(error, "local.river = 1000: allowed is 2 to 48");
+    assert_eq!(error, "local.river = 1000: must be 2 to 48");
     for bad in [f32::NAN, -1.0, 1e9] {
         assert!(refine_window(&frame, &Rules { creep: bad, ..rules.clone() }, key, &first, one).is_err());
     }
     let far = Rules { joins: wild(&[257]), ..rules.clone() };
     let error = refine_window(&frame, &far, key, &first, one).unwrap_err().to_string();
-    assert_eq!(error, "reach of a custom refinement operator = 257: allowed is at most 256 cells");
+    assert_eq!(error, "reach of a custom refinement operator = 257: must be at most 256 cells");
     let long = Rules { joins: RefinementOperators::default().with_operator(Arc::new(Long)), ..rules.clone() };
     let error = refine_window(&frame, &long, key, &first, one).unwrap_err().to_string();
-    assert_eq!(error, "sweeps of a custom refinement operator = 65: allowed is 1 to 64");
+    assert_eq!(error, "sweeps of a custom refinement operator = 65: must be 1 to 64");
     let torn = LocalWindow { area: Field::new([3, 3], 1.0), ..first.clone() };
     assert!(
         refine_window(&frame, &rules, key, &torn, one).unwrap_err().to_string().starts_with("local.area = 3 × 3 cells")
     );
     let part = first.crop(CellRect::new([2, 2], [4, 4])).unwrap();
-    assert!(refine_tile(&frame, &rules, key, &part, 1, one).unwrap_err().to_string().contains("whole level 0"));
+    assert!(
+        refine_tile(&frame, &rules, key, &part, 1, one)
+            .unwrap_err()
+            .to_string()
+            .contains("level 0 with all of its cells")
+    );
     // The finest possible level is made like any other.
     let deep = refine_tile(&frame, &rules, key, &first, level, CellRect::new([100_000, 90_000], [40, 40])).unwrap();
     deep.check(&frame).unwrap();

@@ -156,7 +156,7 @@ fn keys_are_read_written_and_refused() {
     let doubled = refused(256, "local_from = 60");
     assert!(doubled.contains("cells = 256") && doubled.contains("240 or 480"), "{doubled}");
     let odd = refused(1000, "local_from = 64");
-    assert!(odd.starts_with("cells = 1000: allowed is a multiple of 16"), "{odd}");
+    assert!(odd.starts_with("cells = 1000: must be a multiple of 16"), "{odd}");
     let of = |text: &str| Recipe::parse(text).map(drop).unwrap_err().to_string();
     assert!(of("extent = [1e4, 1e4]\nlocal_from = 64\n").contains("only applies with `beyond = \"local\"`"));
     assert!(of("from = \"a.tif\"\nbeyond = \"local\"\n").contains("the grid is the file's"));
@@ -164,7 +164,8 @@ fn keys_are_read_written_and_refused() {
     // A stage that reaches over the whole map and requests finer levels.
     let finer = text(256, "local_from = 64").replace("levels = \"last\"", "levels = { finest = 30.0 }");
     let error = Recipe::parse(&finer).and_then(|recipe| Run::new(recipe).map(drop)).unwrap_err().to_string();
-    assert!(error.starts_with("outlets.levels = cells of 50 m only applies to cells of 100 m or more"), "{error}");
+    let words = "outlets.levels = cells of 50 m is not possible: levels with cells finer than 100 m are local";
+    assert!(error.starts_with(words), "{error}");
     assert!(error.contains("needs the whole terrain"));
     assert!(error.ends_with("set local_from = 128 or \"50 m\" to run it there"), "{error}");
     let reads = text(256, "local_from = 64")

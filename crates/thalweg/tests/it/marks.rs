@@ -213,9 +213,9 @@ fn a_mark_without_its_stage_is_refused() {
         let mark = marks.iter().find(|mark| (mark.turn(), mark.step()) == (stage, step)).unwrap();
         Run::from_mark(Recipe::parse(&other.text()).unwrap(), mark).err().unwrap().to_string()
     };
-    assert!(refused(&|plan| plan.parts.truncate(2), 3, 0).contains("turn = 3: allowed is 0 to 2"));
+    assert!(refused(&|plan| plan.parts.truncate(2), 3, 0).contains("turn = 3: must be 0 to 2"));
     assert!(refused(&|plan| plan.parts.truncate(3), 3, 1).contains("reports = 4"));
-    assert!(refused(&|plan| plan.parts[3].muted = true, 3, 2).contains("step = 2: allowed is 0 to 0"));
+    assert!(refused(&|plan| plan.parts[3].muted = true, 3, 2).contains("step = 2: must be 0 to 0"));
 }
 
 #[test]

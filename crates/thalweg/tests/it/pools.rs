@@ -440,17 +440,22 @@ fn bad_water_is_refused_and_changes_nothing() {
     };
     let dry = ground.dry();
     refused(&dry, &[at(3, 1)], &AT_ONCE, "0 to 2");
-    refused(&dry, &[at(0, -1)], &AT_ONCE, "-1 units at cell 0");
+    refused(&dry, &[at(0, -1)], &AT_ONCE, "water (in cells × 1/65536 m) = -1 at cell 0");
     refused(&dry, &[at(0, i64::MAX), at(1, 1)], &AT_ONCE, "in all");
     refused(&dry, &[at(0, 1 << 50)], &AT_ONCE, "16000");
-    refused(&Stock { held: vec![at(1, -5)], ..dry.clone() }, &[], &AT_ONCE, "held");
-    refused(&Stock { depth: Field::new([1, 3], Height(-2)), ..dry.clone() }, &[], &AT_ONCE, "-2 units deep");
+    refused(&Stock { held: vec![at(1, -5)], ..dry.clone() }, &[], &AT_ONCE, "stored water");
+    refused(
+        &Stock { depth: Field::new([1, 3], Height(-2)), ..dry.clone() },
+        &[],
+        &AT_ONCE,
+        "depth of a pool (in 1/65536 m) = -2 in row",
+    );
     refused(&Stock { depth: Field::new([3, 1], Height(2)), ..dry.clone() }, &[], &AT_ONCE, "3 × 1");
     refused(&dry, &[], &PoolRules { evaporation: -1, ..AT_ONCE }, "evaporation");
     for release in [0.0, 1.1, f64::NAN] {
         refused(&dry, &[], &PoolRules { release, ..AT_ONCE }, "release");
     }
-    refused(&dry, &[], &PoolRules { least: 0, ..AT_ONCE }, "least");
+    refused(&dry, &[], &PoolRules { least: 0, ..AT_ONCE }, "smallest overflow");
 }
 
 #[test]

@@ -553,7 +553,7 @@ fn the_checks_find_what_is_wrong() {
         (s.sea, s.mouths) = (None, vec![Cell::new(0, 0)]);
     });
     fails("water and bed never rise", &|s| s.reaches[long].surface[6] += 10.0);
-    fails("lines show in the drawn ground", &|s| {
+    fails("rivers are visible in the exported elevation", &|s| {
         s.reaches.iter_mut().flat_map(|reach| &mut reach.surface).for_each(|level| *level -= 5.0);
     });
     fails("ground never rises along a river", &|s| {
@@ -581,8 +581,8 @@ fn the_checks_find_what_is_wrong() {
         }
     });
     fails("discharges sum where rivers meet", &|s| s.reaches.iter_mut().for_each(|reach| reach.discharge[1] *= 1.01));
-    fails("lakes are level, and their shores hold them", &|s| s.lakes[0].level += 0.5);
-    fails("channel inside its banks", &|s| s.reaches[long].surface.iter_mut().for_each(|level| *level += 30.0));
+    fails("lakes are level, and no adjacent dry cell is lower", &|s| s.lakes[0].level += 0.5);
+    fails("the water is not above the banks", &|s| s.reaches[long].surface.iter_mut().for_each(|level| *level += 30.0));
     fails("width is continuous", &|s| s.reaches[long].width[5] += 60.0);
 }
 
@@ -823,7 +823,7 @@ fn the_letter_runs_to_the_sea_and_never_up() {
         };
         assert!(!ends.is_empty() && ends.iter().all(|mouth| *mouth == wanted), "{seed}: {ends:?}");
         let bad = checked(&terrain, &network, &carved);
-        let known = ["crosses", "channel", "width", "ground", "lines", "water of", "the land"];
+        let known = ["crosses", "the water is not", "width", "ground", "lines", "water of", "the land"];
         assert!(bad.iter().all(|line| known.iter().any(|word| line.starts_with(word))), "{seed}: {bad:?}");
         // Three sources give at most three river heads.
         let (few, _) =

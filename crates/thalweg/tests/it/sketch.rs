@@ -266,7 +266,7 @@ fn what_contradicts_itself_is_refused_by_its_number() {
         (collection(&[("\"kind\": \"lake\"", &across)]), &["feature 1", "unknown kind `lake`", "river"]),
         (collection(&[("", &across)]), &["feature 1", "has no `kind`", "ridge, river, coast, height"]),
         (collection(&[(ridge, &across), (ridge, "null")]), &["feature 2", "no geometry"]),
-        (collection(&[(river, point)]), &["feature 1", "a river is `Point`", "LineString"]),
+        (collection(&[(river, point)]), &["feature 1", "a river has the geometry `Point`", "LineString"]),
         (collection(&[(height, point)]), &["feature 1", "needs a `height`"]),
         (collection(&[("\"kind\": \"height\", \"height\": 2e5", point)]), &["feature 1", "-16000 to 16000 m"]),
         (collection(&[("\"kind\": \"ridge\", \"strength\": 2", &across)]), &["feature 1", "strength = 2", "0 to 1"]),
@@ -279,8 +279,8 @@ fn what_contradicts_itself_is_refused_by_its_number() {
             collection(&[("\"kind\": \"river\", \"height\": [10]", &across)]),
             &["feature 1", "one number for each of its 2"],
         ),
-        (collection(&[(ridge, &across), (river, &down)]), &["feature 1 and feature 2", "uphill", "crosses a ridge"]),
-        (collection(&[(river, &across), (river, &down)]), &["feature 1 and feature 2", "two rivers cross"]),
+        (collection(&[(ridge, &across), (river, &down)]), &["features 1 and 2", "uphill", "crosses a ridge"]),
+        (collection(&[(river, &across), (river, &down)]), &["features 1 and 2", "two rivers cross"]),
         (
             collection(&[("\"kind\": \"ridge\", \"height\": -3", &across)]),
             &["feature 1", "through the sea", "more than 0 m"],
@@ -304,7 +304,7 @@ fn what_contradicts_itself_is_refused_by_its_number() {
                 ("\"kind\": \"height\", \"height\": 1", point),
                 ("\"kind\": \"height\", \"height\": 2", point),
             ]),
-            &["feature 1 and feature 2", "one place"],
+            &["features 1 and 2", "at the same place"],
         ),
     ];
     for (text, wanted) in cases {
@@ -330,7 +330,7 @@ fn features_are_checked_as_a_file_is() {
         (vec![], "empty"),
         (vec![sound.clone(), ridge(vec![[500.0, 500.0], [-900.0, 900.0]])], "feature 2: point [-900, 900]"),
         (vec![ridge(vec![[500.0, 500.0]])], "feature 1: a line needs two"),
-        (vec![high], "feature 1: has NaN"),
+        (vec![high], "feature 1 contains the number NaN"),
         (vec![SketchFeature { width: Some(0.0), ..sound }], "feature 1: width = 0"),
     ] {
         let problem = Sketch::new(wrong, &WORLD).unwrap_err();

@@ -134,11 +134,11 @@ fn a_map_from_a_file_is_checked_and_kept() {
     assert_eq!(numbers(run.terrain()), &field, "the map outlives its stage");
     write([40, 60], 8);
     let message = refused(&text, folder.path());
-    assert!(message.contains("layer `soil`: holds kind 8 at row 3, column 7"), "{message}");
+    assert!(message.contains("layer `soil` contains kind 8 at row 3, column 7"), "{message}");
     assert!(message.contains("there are 8 kinds, 0 to 7"), "{message}");
     write([41, 60], 0);
     let message = refused(&text, folder.path());
-    assert!(message.contains("is 60 × 41 cells (columns × rows); allowed is 60 × 40"), "{message}");
+    assert!(message.contains("is 60 × 41 cells (columns × rows); it must be 60 × 40"), "{message}");
 }
 
 #[test]
@@ -146,9 +146,9 @@ fn tables_go_to_models_that_keep_them() {
     let here = Path::new("");
     let with = |old: &str, new: &str| refused(&RECIPE.replace(old, new), here);
     assert!(with("{ soils = [", "{ soil = [").contains("did you mean `soils`"));
-    assert!(with("distance = 100", "tables = { strata = [] }").contains("none exist"));
+    assert!(with("distance = 100", "tables = { strata = [] }").contains("there are none"));
     assert!(with("], strata", "], springs = [], strata").contains("unknown input table `springs`"));
-    assert!(with("hardness = 0.25", "hardness = 2").contains("strata[2].hardness = 2: allowed is 0 to 1"));
+    assert!(with("hardness = 0.25", "hardness = 2").contains("strata[2].hardness = 2: must be 0 to 1"));
     let schema = recipe::recipe_schema(&thalweg_models::models::Models::default());
     let stages = schema["properties"]["stage"]["items"]["oneOf"].as_array().unwrap();
     let tables = |title: &str| {

@@ -131,22 +131,22 @@ fn strokes_are_read_and_written_back() {
     );
     assert!(again.stages[2].muted && recipe.to_toml().matches("muted").count() == 1);
     for (new, words) in [
-        ("3", "strokes[1] = 3: allowed is {"),
+        ("3", "strokes[1] = 3: must be {"),
         ("{ step = 1 }", "points = [[x, y], …]"),
         ("{ tool = 'rase', x = 1, y = 1 }", "unknown tool `rase`; did you mean `raise`"),
         ("{ tool = 'raise', x = 1, y = 1, radios = 3 }", "did you mean `radius`"),
         ("{ tool = 'raise', x = 1, y = 1, value = 0.5 }", "unknown setting `value`"),
         ("{ tool = 'raise', x = 1 }", "x = metres, y = metres"),
         ("{ tool = 'raise', x = 1, y = 1, points = [[1, 1]] }", "for x and y"),
-        ("{ tool = 'raise' }", "0 points: allowed is 1 to"),
+        ("{ tool = 'raise' }", "0 points: must be 1 to"),
         ("{ tool = 'raise', x = nan, y = 1 }", "NaN m"),
         ("{ tool = 'raise', points = [[1, 2, 3]] }", "strokes[1].points"),
-        ("{ tool = 'raise', x = 1, y = 1, radius = -1 }", "strokes[1].radius = -1: allowed is 0 to 100000000"),
-        ("{ tool = 'smooth', x = 1, y = 1, strength = 1.5 }", "strokes[1].strength = 1.5: allowed is 0 to 1"),
-        ("{ tool = 'droplets', count = 0 }", "strokes[1].count = 0: allowed is 1 to"),
+        ("{ tool = 'raise', x = 1, y = 1, radius = -1 }", "strokes[1].radius = -1: must be 0 to 100000000"),
+        ("{ tool = 'smooth', x = 1, y = 1, strength = 1.5 }", "strokes[1].strength = 1.5: must be 0 to 1"),
+        ("{ tool = 'droplets', count = 0 }", "strokes[1].count = 0: must be a whole number from 1 to"),
         ("{ tool = 'droplets', radius = 5 }", "strokes[1].radius = 5 only applies with a place"),
         ("{ tool = 'raise', x = 1, y = 1, step = -1 }", "strokes[1].step = -1"),
-        ("{ tool = 'raise', x = 1, y = 1, step = 5000 }", "droplets.strokes[1].step = 5000: allowed is 0 to"),
+        ("{ tool = 'raise', x = 1, y = 1, step = 5000 }", "droplets.strokes[1].step = 5000: must be 0 to"),
         (
             "{ tool = 'spring', x = 1, y = 1 }",
             "strokes[1].tool = spring only applies to a stage whose model has a table",
@@ -161,7 +161,7 @@ fn strokes_are_read_and_written_back() {
         "tool = \"spring\", x = 601, y = 0",
     );
     let refused = Recipe::parse(&outside).and_then(Run::new).err().unwrap().to_string();
-    assert!(refused.contains("brook.strokes[1].x = 601 m: allowed is 0 to 600 m"), "{refused}");
+    assert!(refused.contains("brook.strokes[1].x = 601 m: must be 0 to 600 m"), "{refused}");
 }
 
 /// Builds flat ground at 100 m that is 900 m wide.

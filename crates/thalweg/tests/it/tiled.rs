@@ -318,7 +318,7 @@ fn what_cannot_be_done_is_said() {
     let mut looped = terrain.grid.clone();
     looped.edges = [Edge::Looped; 4];
     assert!(refused(&looped, 8, &none).contains("looped"));
-    assert!(refused(&terrain.grid, 0, &none).contains("side of a tile = 0 cells"));
+    assert!(refused(&terrain.grid, 0, &none).contains("tile side = 0 cells"));
     assert!(
         refused(&terrain.grid, 8, &DrainOptions { outlets: vec![Cell::new(20, 0)], ..none.clone() }).contains("row 20")
     );

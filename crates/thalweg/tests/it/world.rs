@@ -220,7 +220,7 @@ fn a_world_without_end_has_tiles_everywhere() {
     assert_eq!(way.last().unwrap().end, Some(PathEnd::Sea));
     assert!(islands.asked.load(Ordering::SeqCst) < 1_000_000, "a window of level 0 at a time");
     let error = world.tile(40, 0.0, 0.0).unwrap_err().to_string();
-    assert!(error.starts_with("level = 40: allowed is 0 to 14"), "{error}");
+    assert!(error.starts_with("level = 40: must be 0 to 14"), "{error}");
     let wide = Islands { frame: Frame { cell: 1e5, ..Islands::new().frame }, ..Islands::new() };
     let wide = World::new(
         Arc::new(Islands { frame: Frame { first: [-(1 << 40); 2].into(), cells: [1 << 41; 2], ..wide.frame }, ..wide }),
@@ -229,7 +229,7 @@ fn a_world_without_end_has_tiles_everywhere() {
     )
     .unwrap();
     let error = wide.tile(25, 0.0, 0.0).unwrap_err().to_string();
-    assert!(error.contains("rows and columns from -2^60 to 2^60"), "{error}");
+    assert!(error.contains("rows and columns are limited to -2^60 to 2^60"), "{error}");
 }
 
 /// Means of 2 × 2 cells, for a window that begins with an even cell.
@@ -473,20 +473,23 @@ fn what_cannot_be_is_refused() {
     shared::<World>();
     let world = World::from_terrain(&hills(32, 1), Rules::default(), 1).unwrap();
     let told = |result: Result<Arc<LocalWindow>>| result.unwrap_err().to_string();
-    assert!(told(world.tile(40, 0.0, 0.0)).starts_with("level = 40: allowed is 0 to 14: cells of 0.001 m"));
+    assert!(
+        told(world.tile(40, 0.0, 0.0))
+            .starts_with("level = 40: must be 0 to 14, because heights in steps of 1/65536 m")
+    );
     let outside = told(world.tile(2, -0.1, 5.0));
-    assert_eq!(outside, "place = -0.1 m, 5 m: allowed is 0 to 960 m eastward, 0 to 960 m southward");
+    assert_eq!(outside, "place = -0.1 m, 5 m: must be 0 to 960 m eastward, 0 to 960 m southward");
     for bad in [f64::NAN, f64::INFINITY, 1e300, -1.0] {
         assert!(world.tile(1, bad, 3.0).is_err() && world.height_at(3.0, bad, 1).is_err());
         assert!(world.trace_flow_path(1, bad, 3.0).is_err());
     }
     let error = told(world.tile_at(6, Cell::new(4, 0)));
-    assert_eq!(error, "tile = row 4, column 0 of level 6: allowed is rows 0 to 3, columns 0 to 3");
+    assert_eq!(error, "tile = row 4, column 0 of level 6: must be rows 0 to 3, columns 0 to 3");
     assert!(world.tile_at(1, Cell::new(i64::MAX, i64::MIN)).is_err());
     let window = |level, rect| world.window(level, rect).unwrap_err().to_string();
     assert!(window(1, CellRect::new([3, 3], [0, 9])).starts_with("window = rows 3 to 3"));
     assert!(window(14, CellRect::new([0, 0], [1 << 19; 2])).contains("at most 268435456 cells"));
-    assert!(window(3, CellRect::new([250, 0], [10, 10])).contains("of rows 0 to 256, columns 0 to 256"));
+    assert!(window(3, CellRect::new([250, 0], [10, 10])).contains("within rows 0 to 256, columns 0 to 256"));
     assert!(window(0, CellRect::from_corners([5, 5], [1, 1])).starts_with("window"));
     assert!(world.solve(1, CellRect::new([-1, 0], [2, 2]), &mut NoProgress).is_err());
     for side in [0, 15, 5000] {

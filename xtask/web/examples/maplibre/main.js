@@ -25,7 +25,7 @@ worker.onmessage = ({ data: { number, answer, problem } }) => {
   if (problem) reject?.(new Error(problem));
   else resolve?.(answer);
 };
-worker.onerror = (problem) => (words.textContent = `Cannot be shown: ${problem.message}`);
+worker.onerror = (problem) => (words.textContent = `The map cannot be shown: ${problem.message}`);
 
 // The address of a tile is thalweg://ZOOM/COLUMN/ROW.
 maplibregl.addProtocol("thalweg", async ({ url }, { signal }) => {

@@ -10,7 +10,7 @@ const canvas = document.querySelector("#view");
 const [preset, cells] = (location.hash.slice(1) || "alpine,256").split(",");
 
 const worker = new Worker("worker.js", { type: "module" });
-worker.onerror = (problem) => (words.textContent = `Cannot be shown: ${problem.message}`);
+worker.onerror = (problem) => (words.textContent = `The terrain cannot be shown: ${problem.message}`);
 worker.onmessage = ({ data }) => {
   if (data.problem) words.textContent = data.problem;
   else if (data.land) show(data.land);
@@ -23,7 +23,7 @@ function show({ rows, cols, cellSize, heights, albedo, range, fingerprint, secon
   try {
     renderer = new THREE.WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true });
   } catch {
-    words.textContent = "Cannot be shown: this browser has no WebGL";
+    words.textContent = "The terrain cannot be shown: this browser does not support WebGL; use a current browser";
     return;
   }
   const [wide, deep] = [cols * cellSize, rows * cellSize];

@@ -93,7 +93,9 @@ fn measure_file(
         let rows = MapRows::from_file(&map, parse_sea_level(args.sea_level)?)?;
         voice.warn_all(rows.warnings());
         let found = rows.measure(settings)?;
-        voice.warn(&format!("{}: measures that need the whole map in memory are left out", format_path(file)));
+        let problem = "the map does not fit in memory, so measures that need the whole map are left out; \
+                       `resample` it to get them";
+        voice.warn(&format!("{}: {problem}", format_path(file)));
         return Ok((found, None));
     }
     let terrain = read_terrain(file, &args.load, args.sea_level, voice)?;

@@ -77,16 +77,16 @@ pub(super) fn deposit_beaches(
     });
     // At the limit of the drift distance more sand may be assigned than there is; everything is then scaled down.
     let scale = (sand as f64 / UNITS / sum(&due).max(1e-9)).min(1.0);
-    let mut left = sand;
+    let mut remaining = sand;
     // One thread deposits in row-major order. Amounts are rounded down, and never exceed the sand that is left.
     for (k, due) in due.as_slice().iter().enumerate() {
         let height = &mut ground[k];
         let amount = (f64::from(*due) * scale * UNITS) as i64;
-        let amount = amount.min(left).min(i64::from(Height::MAX.0) - i64::from(height.0)).max(0) as i32;
+        let amount = amount.min(remaining).min(i64::from(Height::MAX.0) - i64::from(height.0)).max(0) as i32;
         height.0 += amount;
         let loose = &mut loose[k];
         loose.0 = loose.0.saturating_add(amount);
-        left -= i64::from(amount);
+        remaining -= i64::from(amount);
     }
-    sand - left
+    sand - remaining
 }

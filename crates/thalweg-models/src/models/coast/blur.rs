@@ -29,10 +29,10 @@ pub(super) fn smooth_zero_padded(field: &Field<f32>, half: usize) -> Field<f32> 
 pub(super) fn smooth_normalized(field: &Field<f32>, half: usize) -> Field<f32> {
     let mut out = smooth_zero_padded(field, half);
     // The share of the weights within the field is the same for all rows, and for all columns.
-    let parts = field.size().map(|n| smooth_lines(vec![[1.0; LANES]; n], half));
+    let weights = field.size().map(|n| smooth_lines(vec![[1.0; LANES]; n], half));
     out.par_rows_mut().for_each(|(i, row)| {
-        for (mean, part) in row.iter_mut().zip(&parts[1]) {
-            *mean = (f64::from(*mean) / (parts[0][i][0] * part[0])) as f32;
+        for (mean, part) in row.iter_mut().zip(&weights[1]) {
+            *mean = (f64::from(*mean) / (weights[0][i][0] * part[0])) as f32;
         }
     });
     out

@@ -111,7 +111,7 @@ fn carve_platform_and_cliffs(
             let behind = inland - moved;
             let over = (f64::from(height.0) - f64::from(level)) / UNITS;
             let platform = (-fall * behind).clamp(0.0, model.wave_base);
-            let left = if over < 0.0 {
+            let remaining_height = if over < 0.0 {
                 let soft = 1.0 - hardness.map_or(0.0, |hardness| f64::from(clamp_share(hardness[(i, j)])));
                 let worn = SUBMARINE_EROSION_SHARE * model.retreat * model.years * f64::from(exposure[(i, j)]) * soft;
                 // Erosion decreases with depth and vanishes at the wave base.
@@ -130,8 +130,8 @@ fn carve_platform_and_cliffs(
             } else {
                 over
             };
-            if left < over {
-                let cut = ((over - left) * UNITS).min(f64::from(i32::MAX)) as i32;
+            if remaining_height < over {
+                let cut = ((over - remaining_height) * UNITS).min(f64::from(i32::MAX)) as i32;
                 height.0 = height.0.saturating_sub(cut).max(Height::MIN.0);
             }
         }

@@ -25,7 +25,7 @@ pub(super) fn compute_wave_exposure(model: &Coast, terrain: &Terrain, level: i32
     let deep = [deep.transposed(), deep];
     let mut sums = [Field::new([cols, rows], 0.0f32), Field::new([rows, cols], 0.0f32)];
     for first in (0..DIRECTIONS).step_by(PARALLEL_SWEEPS) {
-        let parts: Vec<(bool, f32, Field<f32>)> = (first..first + PARALLEL_SWEEPS)
+        let directions: Vec<(bool, f32, Field<f32>)> = (first..first + PARALLEL_SWEEPS)
             .into_par_iter()
             .map(|n| {
                 // Half a step off the axes, so that no direction is parallel to the grid.
@@ -44,7 +44,7 @@ pub(super) fn compute_wave_exposure(model: &Coast, terrain: &Terrain, level: i32
         // The sweeps are added in the order of their directions, so the sums of floats do not depend on the threads.
         for (sum, is_turned) in sums.iter_mut().zip([true, false]) {
             sum.par_rows_mut().for_each(|(i, row)| {
-                for (_, weight, part) in parts.iter().filter(|part| part.0 == is_turned) {
+                for (_, weight, part) in directions.iter().filter(|part| part.0 == is_turned) {
                     for (sum, open) in row.iter_mut().zip(part.row(i)) {
                         *sum += open.sqrt() * weight;
                     }
@@ -60,14 +60,14 @@ pub(super) fn compute_wave_exposure(model: &Coast, terrain: &Terrain, level: i32
     down
 }
 
-/// Returns the open water upwind of each cell, in full fetches, at most 1, for waves that run southward and eastward
-/// by `way`. The sweep proceeds by rows across the waves; the value upwind of a cell is interpolated between the two
+/// Returns the open water upwind of each cell, in full fetches, at most 1, for waves that run southward and eastward by
+/// `direction`. The sweep proceeds by rows across the waves; the value upwind of a cell is interpolated between the two
 /// nearest cells of the previous row. Where waves run more along rows than along columns, `deep` and the result are
 /// transposed.
-fn sweep_fetch(model: &Coast, terrain: &Terrain, deep: &Field<bool>, way: [f64; 2]) -> Field<f32> {
+fn sweep_fetch(model: &Coast, terrain: &Terrain, deep: &Field<bool>, direction: [f64; 2]) -> Field<f32> {
     let grid = &terrain.grid;
-    let turned = way[1].abs() > way[0].abs();
-    let [ahead, aside] = if turned { [way[1], way[0]] } else { way };
+    let turned = direction[1].abs() > direction[0].abs();
+    let [ahead, aside] = if turned { [direction[1], direction[0]] } else { direction };
     let [rows, cols] = deep.size();
     // The edges that waves enter over: behind the first row, and at the side.
     let [north, east, south, west] = grid.edges.map(|edge| if edge == Edge::Open { 1.0 } else { 0.0 });

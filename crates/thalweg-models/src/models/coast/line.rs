@@ -82,10 +82,10 @@ fn find_line_crossings(high: &Field<f32>) -> Field<[f32; 2]> {
         let [y, x] = [0.5 * (s - n), 0.5 * (e - w)];
         let square = (y * y + x * x).max(1e-9);
         // The offset leads along the gradient to the line, at most to the centre of the next cell.
-        let way = (0.5 - here) / square;
-        let long = way.abs() * square.sqrt();
-        let way = if long > 1.0 { way / long } else { way };
-        [way * y, way * x]
+        let step = (0.5 - here) / square;
+        let long = step.abs() * square.sqrt();
+        let step = if long > 1.0 { step / long } else { step };
+        [step * y, step * x]
     })
 }
 

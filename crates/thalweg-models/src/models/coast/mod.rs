@@ -169,10 +169,10 @@ impl Stepper for CoastStepper {
         if tick.step == 0 {
             let (cut, inland) = cliff_erosion::erode_shores(model, terrain, level, &exposure)?;
             // The eroded material becomes beaches first; what finds no place there is carried off.
-            let laid = beach::deposit_beaches(model, terrain, level, &inland, &exposure, &cut);
-            budget.eroded = laid.into();
-            budget.deposited = laid.into();
-            budget += export_eroded(terrain, cut.rock + cut.sand - laid)?;
+            let deposited = beach::deposit_beaches(model, terrain, level, &inland, &exposure, &cut);
+            budget.eroded = deposited.into();
+            budget.deposited = deposited.into();
+            budget += export_eroded(terrain, cut.rock + cut.sand - deposited)?;
         } else {
             let inland = line::signed_contour_distance(terrain, |_, _| level.into(), SMOOTH);
             budget.added = reef::grow_corals(model, terrain, level, &inland, &exposure, tick.key)?;

@@ -90,13 +90,13 @@ fn a_plane_coast_moves_back_by_the_rate_and_leaves_a_platform() {
 /// Returns the sizes in cells of the connected parts of land, or of sea.
 fn parts(terrain: &Terrain, land: bool) -> Vec<usize> {
     let [rows, cols] = terrain.grid.size;
-    let mut left = Field::from_fn(terrain.grid.size, |i, j| (terrain.ground[(i, j)].0 >= 0) == land);
+    let mut unvisited = Field::from_fn(terrain.grid.size, |i, j| (terrain.ground[(i, j)].0 >= 0) == land);
     let mut sizes = Vec::new();
     for first in (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))) {
         let mut size = 0;
         let mut todo = vec![first];
         while let Some((i, j)) = todo.pop() {
-            if i < rows && j < cols && std::mem::take(&mut left[(i, j)]) {
+            if i < rows && j < cols && std::mem::take(&mut unvisited[(i, j)]) {
                 size += 1;
                 todo.extend([(i.wrapping_sub(1), j), (i + 1, j), (i, j.wrapping_sub(1)), (i, j + 1)]);
             }
@@ -149,10 +149,10 @@ fn exposure_is_that_of_rays_from_every_cell() {
     terrain.grid.edges = [Edge::Open; 4];
     let model = Coast { fetch: 1000.0, shelter: 1.0, ..Coast::default() };
     let found = fetch::compute_wave_exposure(&model, &terrain, 0);
-    let ray = |i: usize, j: usize, way: [f64; 2]| {
+    let ray = |i: usize, j: usize, direction: [f64; 2]| {
         let mut metres = 0.0;
         loop {
-            let [y, x] = [i as f64 + 0.5 - way[0] * metres / CELL, j as f64 + 0.5 - way[1] * metres / CELL];
+            let [y, x] = [i as f64 + 0.5 - direction[0] * metres / CELL, j as f64 + 0.5 - direction[1] * metres / CELL];
             if !(0.0..120.0).contains(&y) || !(0.0..160.0).contains(&x) || metres >= 1000.0 {
                 return 1.0;
             }

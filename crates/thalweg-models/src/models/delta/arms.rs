@@ -107,17 +107,17 @@ impl Arms {
                 let t = (n as f64 / BLEND as f64).min(1.0);
                 discharge * (above + t * (shares[k] - above))
             };
-            let mut left = start;
+            let mut remaining_length = start;
             for (n, pair) in arm.line.windows(2).enumerate() {
-                let next = (left - pair[0].distance_to(pair[1])).max(0.0);
+                let next = (remaining_length - pair[0].distance_to(pair[1])).max(0.0);
                 let flow = [flow(n), flow(n + 1)];
                 segments.push(Segment {
                     ends: [pair[0], pair[1]],
                     half: flow.map(|flow| 0.5 * f64::from(hydraulic::channel_width(flow as f32))),
-                    level: [left, next].map(|far| slope * flat * far),
+                    level: [remaining_length, next].map(|far| slope * flat * far),
                     flow,
                 });
-                left = next;
+                remaining_length = next;
             }
         }
         segments
@@ -168,20 +168,20 @@ impl Arms {
             let mut arm = Arm { parent, ..self.0[k].clone() };
             let mut last = k;
             loop {
-                let left: Vec<usize> = self.children(last).filter(|n| !gone[*n]).collect();
+                let remaining_children: Vec<usize> = self.children(last).filter(|n| !gone[*n]).collect();
                 // A single remaining branch continues this arm; its first vertex is the arm's last.
-                if let [only] = left[..] {
+                if let [only] = remaining_children[..] {
                     arm.line.extend(self.0[only].line.iter().skip(1));
                     arm.run = self.0[only].run;
                     last = only;
                     continue;
                 }
                 // All branches are gone: this arm now ends in a mouth of its own, which has not advanced yet.
-                if left.is_empty() && had[last] {
+                if remaining_children.is_empty() && had[last] {
                     arm.run = 0.0;
                 }
                 // The stack returns the last entry first: branches are put on it in reverse and keep their order.
-                next.extend(left.into_iter().rev().map(|n| (n, Some(tree.len()))));
+                next.extend(remaining_children.into_iter().rev().map(|n| (n, Some(tree.len()))));
                 break;
             }
             tree.push(arm);
@@ -323,10 +323,10 @@ impl Row for ArmVertex {
 }
 
 impl ArmVertex {
-    /// Returns the vertices of the rivers that `wanted` accepts.
-    fn read_selected_rivers(table: &Table, wanted: impl Fn(i64) -> bool) -> Result<Vec<Self>> {
+    /// Returns the vertices of the rivers that `is_selected` accepts.
+    fn read_selected_rivers(table: &Table, is_selected: impl Fn(i64) -> bool) -> Result<Vec<Self>> {
         let points = Self::unpack(ARMS, table)?;
-        points.filter(|point| point.as_ref().map_or(true, |point| wanted(point.river))).collect()
+        points.filter(|point| point.as_ref().map_or(true, |point| is_selected(point.river))).collect()
     }
 }
 

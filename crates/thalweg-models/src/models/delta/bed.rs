@@ -53,7 +53,7 @@ struct BedChange {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ChannelExchange {
     pub dug: i64,
-    pub laid: i64,
+    pub deposited: i64,
 }
 
 /// Returns the half width at which a channel is drawn on cells of this size.
@@ -99,7 +99,8 @@ impl NearestChannel {
                         number as u32,
                         part.ends,
                         half,
-                        (from, grid.cell),
+                        from,
+                        grid.cell,
                     );
                 }
             }
@@ -127,18 +128,19 @@ fn assign_segment_in_row(
     number: u32,
     [a, b]: [Point; 2],
     half: [f64; 2],
-    (from, cell): (Point, f64),
+    from: Point,
+    cell: f64,
 ) {
     let [y, x] = [from.y - a.y, from.x - a.x].map(|metres| metres as f32);
-    let [way_y, way_x] = [b.y - a.y, b.x - a.x].map(|metres| metres as f32);
-    let square = way_y * way_y + way_x * way_x;
+    let [segment_y, segment_x] = [b.y - a.y, b.x - a.x].map(|metres| metres as f32);
+    let square = segment_y * segment_y + segment_x * segment_x;
     let inverse = if square > 0.0 { 1.0 / square } else { 0.0 };
     let (cell, width, wider) = (cell as f32, half[0] as f32, (half[1] - half[0]) as f32);
     for (n, (off, segment)) in off.iter_mut().zip(segment).enumerate() {
         // Branch-free so that the compiler can vectorize it.
         let x = x + n as i32 as f32 * cell;
-        let t = ((y * way_y + x * way_x) * inverse).clamp(0.0, 1.0);
-        let [off_y, off_x] = [y - t * way_y, x - t * way_x];
+        let t = ((y * segment_y + x * segment_x) * inverse).clamp(0.0, 1.0);
+        let [off_y, off_x] = [y - t * segment_y, x - t * segment_x];
         let bank = (off_y * off_y + off_x * off_x).sqrt() - (width + t * wider);
         let nearer = bank < *off;
         *off = if nearer { bank } else { *off };
@@ -163,7 +165,7 @@ pub fn build_channels_and_levees(
         .map(|k| match segments.get(near.segment[k] as usize) {
             Some(part) => {
                 let cell = Cell::new(k / cols, k % cols);
-                compute_requested_change(terrain, model, sea, (part, f64::from(near.off[k])), cell, years)
+                compute_requested_change(terrain, model, sea, part, f64::from(near.off[k]), cell, years)
             }
             None => BedChange::default(),
         })
@@ -173,26 +175,26 @@ pub fn build_channels_and_levees(
     for (k, change) in changes.iter().enumerate().filter(|(_, change)| change.bed < 0) {
         moved.dug += lower_cell(terrain, k, -i64::from(change.bed));
     }
-    let mut left = load.saturating_add(moved.dug);
+    let mut remaining = load.saturating_add(moved.dug);
     // Requests are whole units, so that their sums are exact and the load is never exceeded.
     let sums = changes.iter().fold([0i64; 3], |[bed, bar, flood], change| {
         [bed + i64::from(change.bed.max(0)), bar + i64::from(change.bar), flood + i64::from(change.flood)]
     });
     let shares = [1.0, 1.0, model.overbank];
     // Beds are filled first, then bars and then floods: each kind finds what the one before has left.
-    for (what, (sum, share)) in sums.into_iter().zip(shares).enumerate() {
+    for (kind, (sum, share)) in sums.into_iter().zip(shares).enumerate() {
         // If the requests exceed what is available, all are reduced by the same factor.
-        let most = share * left.max(0) as f64;
-        let part = if sum as f64 > most { most / sum as f64 } else { 1.0 };
-        let mut laid = 0;
+        let available = share * remaining.max(0) as f64;
+        let part = if sum as f64 > available { available / sum as f64 } else { 1.0 };
+        let mut deposited = 0;
         for (k, change) in changes.iter().enumerate() {
-            let asked = [change.bed, change.bar, change.flood][what];
-            if asked > 0 {
-                laid += raise_cell(terrain, k, (f64::from(asked) * part) as i64);
+            let requested = [change.bed, change.bar, change.flood][kind];
+            if requested > 0 {
+                deposited += raise_cell(terrain, k, (f64::from(requested) * part) as i64);
             }
         }
-        left -= laid;
-        moved.laid += laid;
+        remaining -= deposited;
+        moved.deposited += deposited;
     }
     moved
 }
@@ -202,7 +204,8 @@ fn compute_requested_change(
     terrain: &Terrain,
     model: &Delta,
     sea: Height,
-    (part, off): (&Segment, f64),
+    part: &Segment,
+    off: f64,
     at: Cell,
     years: f64,
 ) -> BedChange {

@@ -147,10 +147,10 @@ pub fn migrate_bends(line: &mut [Point], bends: &MeanderMigration, free: impl Fn
     let spacing = line_length(line) / (line.len() - 1) as f64;
     // Limits the step so that the smoothing effect of the local term does not overshoot.
     let once = 0.2 * spacing * spacing / bends.width.max(1e-9);
-    let parts = (bends.by / once.max(1e-9)).ceil().clamp(1.0, PARTS);
-    let by = (bends.by / parts).min(once);
+    let count = (bends.by / once.max(1e-9)).ceil().clamp(1.0, PARTS);
+    let by = (bends.by / count).min(once);
     let memory = bends.wavelength / MEMORY;
-    for _ in 0..parts as usize {
+    for _ in 0..count as usize {
         // The loop runs from upstream to downstream, since the influence of a bend moves down the channel.
         let mut upstream = bends.entry;
         let mut before = line[0];
@@ -187,11 +187,11 @@ pub fn cut_off_bends(line: &mut Vec<Point>, neck: f64) -> bool {
     let mut k = 0;
     while k < line.len() {
         // The two vertices must be far apart along the line, so that a loop is cut and not the channel itself.
-        let mut way = 0.0;
+        let mut path_length = 0.0;
         let mut end = None;
         for n in k + 1..line.len() {
-            way += line[n - 1].distance_to(line[n]);
-            if way > 4.0 * neck && line[k].distance_to(line[n]) < neck {
+            path_length += line[n - 1].distance_to(line[n]);
+            if path_length > 4.0 * neck && line[k].distance_to(line[n]) < neck {
                 // The last such vertex is taken, which removes the longest loop at once.
                 end = Some(n);
             }
@@ -232,9 +232,9 @@ mod tests {
         let middle = &zigzag[50..150];
         let swing = middle.windows(2).map(|pair| (pair[0].y - pair[1].y).abs()).fold(0.0, f64::max);
         assert!(swing < 5.0, "{swing}");
-        let mut held = swinging(20.0, 2000.0, 200);
-        migrate_bends(&mut held, &bends, |_, _| 0.0);
-        assert_eq!(held, swinging(20.0, 2000.0, 200));
+        let mut unchanged = swinging(20.0, 2000.0, 200);
+        migrate_bends(&mut unchanged, &bends, |_, _| 0.0);
+        assert_eq!(unchanged, swinging(20.0, 2000.0, 200));
     }
 
     #[test]

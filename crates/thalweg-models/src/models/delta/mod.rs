@@ -194,18 +194,18 @@ impl Stepper for DeltaStepper {
         let segments = arms.to_segments(model.discharge, model.slope);
         let near = NearestChannel::from_segments(&terrain.grid, &segments, model.reach, model.discharge);
         let moved = bed::build_channels_and_levees(terrain, model, sea, &segments, &near, brought);
-        let mut left = brought + moved.dug - moved.laid;
-        let mut laid = moved.laid;
+        let mut remaining = brought + moved.dug - moved.deposited;
+        let mut deposited = moved.deposited;
         let shares = arms.discharge_shares();
         // Every mouth gets its share of one and the same load, so that the order of the mouths does not matter for it.
-        let load = left;
+        let load = remaining;
         for k in (0..arms.0.len()).filter(|k| arms.is_mouth(*k)) {
             let bar = model.deposit_mouth_bar(terrain, sea, &arms.0[k], (load as f64 * shares[k]) as i64);
-            left -= bar;
-            laid += bar;
+            remaining -= bar;
+            deposited += bar;
         }
         // Sediment that found no place drifts out to sea; in a closed world it settles on the deepest ground.
-        let drift = export_eroded(terrain, left)?;
+        let drift = export_eroded(terrain, remaining)?;
         // Mouths advance after their bars have grown, on the new ground.
         model.advance_mouths(&mut arms, terrain, sea, scale[1], key.derive_key(2));
         model.write_discharge(terrain, &segments, &near)?;
@@ -213,7 +213,7 @@ impl Stepper for DeltaStepper {
         Ok(MassBalance {
             added: brought.into(),
             eroded: moved.dug.into(),
-            deposited: i128::from(laid) + drift.deposited,
+            deposited: i128::from(deposited) + drift.deposited,
             exported: drift.exported,
             ..MassBalance::default()
         })
@@ -244,9 +244,9 @@ impl Delta {
     fn create_river(&self, terrain: &Terrain, sea: Height, scale: [f64; 2], key: RandomKey) -> Option<Arms> {
         let extent = terrain.grid.size.map(|count| count as f64 * terrain.grid.cell);
         let inlet = Point { x: self.inlet_x * extent[1], y: self.inlet_y * extent[0] };
-        let way =
+        let path =
             PathSearchMap::new(terrain, sea, scale[0]).find_path_to_sea(inlet, &[], &self.path_parameters(), key)?;
-        let line = smooth_path(&way, scale);
+        let line = smooth_path(&path, scale);
         let mut arms = Arms(vec![Arm { parent: None, line, weight: 1.0, goal: 1.0, run: 0.0 }]);
         // Thirty rounds of 50 years are run: the entering bend changes over time, and necks are cut off between rounds.
         for round in 0..30 {
@@ -339,7 +339,7 @@ impl Delta {
     fn try_avulsion(&self, arms: &mut Arms, terrain: &Terrain, sea: Height, scale: [f64; 2], key: RandomKey) {
         let shares = arms.discharge_shares();
         let far = arms.distances_to_sea(&shares);
-        let ways = PathSearchMap::new(terrain, sea, scale[0]);
+        let path_map = PathSearchMap::new(terrain, sea, scale[0]);
         for attempt in 0..6 {
             let key = key.derive_key(attempt);
             // Choose a mouth with a probability equal to its share of the water, and a place upstream of it.
@@ -372,14 +372,15 @@ impl Delta {
                 continue;
             }
             let others: Vec<&[Point]> = arms.0.iter().map(|arm| &arm.line[..]).collect();
-            let Some(way) = ways.find_path_to_sea(line[n], &others, &self.path_parameters(), key.derive_key(3)) else {
+            let Some(path) = path_map.find_path_to_sea(line[n], &others, &self.path_parameters(), key.derive_key(3))
+            else {
                 continue;
             };
-            let line = smooth_path(&way, scale);
-            // `left` is the old path from the break to the sea. The new one may be longer by one cell of the search,
-            // which is its precision.
-            let left = far[k][0] + course::line_length(&arms.0[k].line[n..]);
-            if course::line_length(&line) > left + scale[0] {
+            let line = smooth_path(&path, scale);
+            // `remaining_length` is the old path from the break to the sea. The new one may be longer by one cell of
+            // the search, which is its precision.
+            let remaining_length = far[k][0] + course::line_length(&arms.0[k].line[n..]);
+            if course::line_length(&line) > remaining_length + scale[0] {
                 continue;
             }
             // Either the old arm stays open with half of a new arm's weight or more, or it silts up.
@@ -403,8 +404,8 @@ impl Delta {
 }
 
 /// Converts a path of cells to a smooth line of vertices.
-fn smooth_path(way: &[Point], [cell, spacing]: [f64; 2]) -> Vec<Point> {
-    let mut line = course::resample_line(way, spacing);
+fn smooth_path(path: &[Point], [cell, spacing]: [f64; 2]) -> Vec<Point> {
+    let mut line = course::resample_line(path, spacing);
     // A pass spreads a vertex by √½ spacings, and n passes by √(n/2): the line is smoothed over about one cell.
     let times = (cell / spacing) * (cell / spacing);
     course::smooth_line(&mut line, (2.0 * times).ceil() as usize);

@@ -45,6 +45,17 @@ enum Ahead {
     Closed,
 }
 
+/// The arm whose mouth is assessed.
+#[derive(Clone, Copy)]
+struct AssessedArm {
+    /// The arm's index.
+    k: usize,
+    /// The arm's share of the river's discharge.
+    share: f64,
+    /// The distance between the arm's vertices in metres.
+    spacing: f64,
+}
+
 impl Delta {
     /// Builds a cone in front of a mouth from a load in units, up to `top` metres above the sea, with the slope
     /// `front`, tapering out at `far` metres to the sides. Returns the units deposited.
@@ -123,7 +134,7 @@ impl Delta {
                 * (width + self.river_width())
                 * (FORK_SPACING_WIDTHS[0]
                     + (FORK_SPACING_WIDTHS[1] - FORK_SPACING_WIDTHS[0]) * key.derive_key(1).uniform_unit());
-            match self.assess_mouth_advance(arms, k, terrain, sea, (shares[k], spacing), key) {
+            match self.assess_mouth_advance(arms, AssessedArm { k, share: shares[k], spacing }, terrain, sea, key) {
                 Ahead::Deep => {}
                 Ahead::Free(place) => {
                     let arm = &mut arms.0[k];
@@ -155,16 +166,16 @@ impl Delta {
         }
     }
 
-    /// Determines if and where the mouth of arm `k` advances: the best of seven directions within ±0.51 radians.
+    /// Determines if and where the mouth of an arm advances: the best of seven directions within ±0.51 radians.
     fn assess_mouth_advance(
         &self,
         arms: &Arms,
-        k: usize,
+        assessed: AssessedArm,
         terrain: &Terrain,
         sea: Height,
-        (share, spacing): (f64, f64),
         key: RandomKey,
     ) -> Ahead {
+        let AssessedArm { k, share, spacing } = assessed;
         let arm = &arms.0[k];
         let (Some(end), Some(ahead)) = (arm.line.last().copied(), end_heading(&arm.line, 2.0 * spacing)) else {
             return Ahead::Closed;
@@ -194,7 +205,7 @@ impl Delta {
             let chance = key.derive_key(10 + (turn + 3) as u64).uniform_unit();
             let score = 0.8 * sight + 1.2 * clear + 0.7 * chance - 2.5 * angle * angle;
             // With equal scores the direction that is tried first wins.
-            if best.is_none_or(|(most, _)| score > most) {
+            if best.is_none_or(|(highest, _)| score > highest) {
                 best = Some((score, at(spacing)));
             }
         }

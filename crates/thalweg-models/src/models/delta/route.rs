@@ -108,24 +108,24 @@ impl PathSearchMap {
             .collect();
         // Cells with more than half of their area missing are closed.
         let closed = sums.iter().map(|(_, count, all)| 2 * count < *all || *count == 0).collect();
-        let mut ways = Self { size, cell, height, closed, sea: vec![false; len], far: vec![f64::INFINITY; len] };
+        let mut map = Self { size, cell, height, closed, sea: vec![false; len], far: vec![f64::INFINITY; len] };
         // The distance to the sea is a path search as well: of cost 1 per metre, from all cells of the sea at once.
-        ways.sea = ways.open_sea();
-        let starts: Vec<usize> = (0..len).filter(|k| ways.sea[*k]).collect();
-        ways.far = ways.find_least_costs(&starts, |_| 1.0, |_| false).0;
-        ways
+        map.sea = map.open_sea();
+        let starts: Vec<usize> = (0..len).filter(|k| map.sea[*k]).collect();
+        map.far = map.find_least_costs(&starts, |_| 1.0, |_| false).0;
+        map
     }
 
     /// Finds the connected parts of the cells below sea level, and returns those that form the open sea.
     fn open_sea(&self) -> Vec<bool> {
         let len = self.height.len();
         let mut part = vec![0usize; len];
-        let mut parts = vec![(false, 0usize)];
+        let mut groups = vec![(false, 0usize)];
         for start in 0..len {
             if part[start] > 0 || self.closed[start] || self.height[start] > 0.0 {
                 continue;
             }
-            let number = parts.len();
+            let number = groups.len();
             // Parts are numbered from 1 in the order of their first cells; 0 means no part. Flooding uses the four
             // nearest neighbours.
             let (mut edge, mut count) = (false, 0);
@@ -144,12 +144,14 @@ impl PathSearchMap {
                     }
                 }
             }
-            parts.push((edge, count));
+            groups.push((edge, count));
         }
-        let most = parts.iter().map(|(_, count)| *count).max().unwrap_or(0);
+        let most = groups.iter().map(|(_, count)| *count).max().unwrap_or(0);
         // Water at the world's edge is open sea. Where none reaches the edge, the largest part takes its place.
-        let any = parts.iter().any(|(edge, _)| *edge);
-        part.iter().map(|number| *number > 0 && if any { parts[*number].0 } else { parts[*number].1 == most }).collect()
+        let any = groups.iter().any(|(edge, _)| *edge);
+        part.iter()
+            .map(|number| *number > 0 && if any { groups[*number].0 } else { groups[*number].1 == most })
+            .collect()
     }
 
     /// Returns the cell at an offset from cell `k`, or `None` outside of the grid.
@@ -254,12 +256,12 @@ impl PathSearchMap {
         while let Some(before) = cells.last().and_then(|k| from.get(*k)).filter(|k| **k != usize::MAX) {
             cells.push(*before);
         }
-        let mut way: Vec<Point> = cells.iter().rev().map(|k| self.cell_centre(*k)).collect();
+        let mut path: Vec<Point> = cells.iter().rev().map(|k| self.cell_centre(*k)).collect();
         // The path begins at the exact place and not in the centre of its cell.
-        if let Some(place) = way.first_mut() {
+        if let Some(place) = path.first_mut() {
             *place = start;
         }
-        Some(way)
+        Some(path)
     }
 
     /// Returns true if a cell is on the rim, in a world large enough to have one.
@@ -303,22 +305,22 @@ mod tests {
 
     #[test]
     fn a_way_leads_to_the_open_sea_round_what_is_high_or_taken() {
-        let ways = PathSearchMap::new(&land(200, 50.0, true), Height::ZERO, 400.0);
-        let way = ways.find_path_to_sea(Point::new(5000.0, 10.0), &[], &CHOICE, RandomKey::ZERO).unwrap();
-        assert_eq!(way[0], Point::new(5000.0, 10.0));
-        assert!((8000.0..9000.0).contains(&way.last().unwrap().y), "{way:?}");
-        assert!(way.iter().any(|place| (4500.0..5500.0).contains(&place.y) && place.x < 2400.0), "{way:?}");
+        let map = PathSearchMap::new(&land(200, 50.0, true), Height::ZERO, 400.0);
+        let path = map.find_path_to_sea(Point::new(5000.0, 10.0), &[], &CHOICE, RandomKey::ZERO).unwrap();
+        assert_eq!(path[0], Point::new(5000.0, 10.0));
+        assert!((8000.0..9000.0).contains(&path.last().unwrap().y), "{path:?}");
+        assert!(path.iter().any(|place| (4500.0..5500.0).contains(&place.y) && place.x < 2400.0), "{path:?}");
         // A line across the land leaves no path. On coarser cells the path is the same.
         let across: Vec<Point> = (0..100).map(|k| Point::new(f64::from(k) * 100.0, 6500.0)).collect();
-        assert_eq!(ways.find_path_to_sea(Point::new(5000.0, 10.0), &[&across], &CHOICE, RandomKey::ZERO), None);
+        assert_eq!(map.find_path_to_sea(Point::new(5000.0, 10.0), &[&across], &CHOICE, RandomKey::ZERO), None);
         let coarse = PathSearchMap::new(&land(100, 100.0, true), Height::ZERO, 400.0);
-        assert_eq!(coarse.find_path_to_sea(Point::new(5000.0, 10.0), &[], &CHOICE, RandomKey::ZERO), Some(way));
+        assert_eq!(coarse.find_path_to_sea(Point::new(5000.0, 10.0), &[], &CHOICE, RandomKey::ZERO), Some(path));
     }
 
     #[test]
     fn nothing_begins_in_the_sea_nor_without_one() {
-        let ways = PathSearchMap::new(&land(100, 100.0, false), Height::ZERO, 400.0);
-        assert_eq!(ways.find_path_to_sea(Point::new(5000.0, 9900.0), &[], &CHOICE, RandomKey::ZERO), None);
+        let map = PathSearchMap::new(&land(100, 100.0, false), Height::ZERO, 400.0);
+        assert_eq!(map.find_path_to_sea(Point::new(5000.0, 9900.0), &[], &CHOICE, RandomKey::ZERO), None);
         let dry = PathSearchMap::new(&land(100, 100.0, false), Height::from_metres_clamped(-50.0), 400.0);
         assert_eq!(dry.find_path_to_sea(Point::new(5000.0, 10.0), &[], &CHOICE, RandomKey::ZERO), None);
         let speck = Terrain::new(Grid::new([1, 1], 100.0).unwrap());

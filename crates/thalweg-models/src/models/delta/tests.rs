@@ -81,8 +81,8 @@ fn several_arms_share_the_river() {
     let stem = &arms.0[0].line;
     let middle = stem[stem.len() / 2];
     let [y, x] = [middle.y, middle.x].map(|metres| (metres / terrain.grid.cell) as usize);
-    let beside = terrain.ground[(y, x + 6)].metres().max(terrain.ground[(y, x - 6)].metres());
-    assert!(terrain.ground[(y, x)].metres() < beside - 2.0, "{} {beside}", terrain.ground[(y, x)].metres());
+    let adjacent = terrain.ground[(y, x + 6)].metres().max(terrain.ground[(y, x - 6)].metres());
+    assert!(terrain.ground[(y, x)].metres() < adjacent - 2.0, "{} {adjacent}", terrain.ground[(y, x)].metres());
 }
 
 #[test]

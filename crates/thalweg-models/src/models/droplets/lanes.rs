@@ -280,8 +280,8 @@ impl Lanes {
             exact[l] = if digs[l] { dug - self.remainder[l] } else { filled + self.remainder[l] };
             let whole = cast::floor_to_int(exact[l].max(0.0));
             amount[l] = if digs[l] { round_to_grain(whole) } else { whole.min(self.carried[l]) };
-            let left = exact[l] - amount[l] as f32;
-            remainder[l] = (if digs[l] { -left } else { left }).clamp(-GRAIN, GRAIN);
+            let fraction = exact[l] - amount[l] as f32;
+            remainder[l] = (if digs[l] { -fraction } else { fraction }).clamp(-GRAIN, GRAIN);
             carries[l] = self.carried[l] + if digs[l] { amount[l] } else { -amount[l] };
             velocity[l] = (self.velocity[l] * self.velocity[l] - rise * rules.gravity).max(0.0).sqrt();
         }
@@ -395,21 +395,22 @@ pub(super) fn apply_ground_changes<const GENERAL: bool, const LAYERS: bool>(
             plan.amount[l] = cast::floor_to_int(exact.max(0.0)).min(lanes.carried[l]);
             plan.remainder[l] = (exact - plan.amount[l] as f32).clamp(-GRAIN, GRAIN);
         }
-        let laid = map.soil.deposit_at::<GENERAL, LAYERS>(plan.at[l], lanes.offset_in_cell(l), plan.amount[l], tally);
-        plan.carried[l] = lanes.carried[l] - laid;
+        let deposited =
+            map.soil.deposit_at::<GENERAL, LAYERS>(plan.at[l], lanes.offset_in_cell(l), plan.amount[l], tally);
+        plan.carried[l] = lanes.carried[l] - deposited;
     }
     for l in lane_indices(ends) {
         let carried = lanes.carried[l];
         let steps_out = plan.outward & !plan.spent & (1 << l) != 0;
         // Over an open edge the load leaves the world; everywhere else a droplet that ends deposits it.
         let side = map.exited_side(plan.i[l], plan.j[l]).filter(|_| steps_out);
-        let laid = if side.is_some_and(|side| rules.edges[side] == Edge::Open) {
+        let deposited = if side.is_some_and(|side| rules.edges[side] == Edge::Open) {
             0
         } else {
             // Less than the whole load is deposited only at the highest elevation that can be stored.
             map.soil.deposit_at::<GENERAL, LAYERS>(plan.at[l], lanes.offset_in_cell(l), carried, tally)
         };
-        tally.exported += i64::from(carried - laid);
+        tally.exported += i64::from(carried - deposited);
     }
     alive
 }

@@ -329,8 +329,8 @@ impl Stepper for DropletStepper {
             if tick.step == self.last {
                 // Droplets that have not come to rest in all rounds deposit their load where they are.
                 alive.iter_mut().for_each(|droplet| droplet.age = self.rules.max_steps);
-                let (left, settled) = particles::run_round(&self.rules, &grid, &mut planes, alive)?;
-                alive = left;
+                let (remaining, settled) = particles::run_round(&self.rules, &grid, &mut planes, alive)?;
+                alive = remaining;
                 done += settled;
             }
             budget += done;

@@ -105,7 +105,7 @@ impl RefinementOperator for DropletShower {
         SWEEPS
     }
 
-    fn fill_target_elevations(&self, patch: &OperatorPatch<'_>, cells: CellRect<i64>, wanted: &mut Field<Height>) {
+    fn fill_target_elevations(&self, patch: &OperatorPatch<'_>, cells: CellRect<i64>, targets: &mut Field<Height>) {
         let width = patch.cell_width();
         let around = cells.grow_within(self.reach(patch.level(), width).into(), patch.world_rect());
         let first = around.start.map(|first| first - RIM as i64);
@@ -116,7 +116,7 @@ impl RefinementOperator for DropletShower {
         let rules = DropletRules::new(&self.model, &grid);
         let at = |i: usize, j: usize| Cell::new(first.row + i as i64, first.col + j as i64);
         let mut ground = Field::from_fn(size, |i, j| patch.surface_elevation(at(i, j)).0);
-        let held = Field::from_fn(size, |i, j| patch.is_fixed_cell(at(i, j)));
+        let is_fixed = Field::from_fn(size, |i, j| patch.is_fixed_cell(at(i, j)));
         let each = self.droplets_per_cell(patch);
         // The whole part of the mean starts on every cell, and the fraction is the probability of one more droplet.
         let (sure, chance) = (each.floor() as u32, each.fract());
@@ -124,7 +124,7 @@ impl RefinementOperator for DropletShower {
         // Droplets start where the north-western corner of their square is in the rectangle.
         for i in RIM..size[0] - RIM - 1 {
             for j in RIM..size[1] - RIM - 1 {
-                if held[(i, j)] {
+                if is_fixed[(i, j)] {
                     continue;
                 }
                 // Droplets are drawn by the cell in the world, so neighbouring tiles start the same ones.
@@ -156,7 +156,7 @@ impl RefinementOperator for DropletShower {
         run_droplets(
             &rules,
             &map,
-            held.as_slice(),
+            is_fixed.as_slice(),
             &droplets,
             &mut GroundPlanes::from_ground(&mut change, size[1], bounds, NO_FLOOR),
         );
@@ -166,7 +166,7 @@ impl RefinementOperator for DropletShower {
             let [least, most] = height_range_around(&ground, Cell::new(i, j));
             let (height, by) = (ground[(i, j)], change[i * size[1] + j]);
             let wish = height.saturating_add(by).max(least.max(rules.floor).min(height)).min(most.max(height));
-            if held[(i, j)] { 0 } else { wish - height }
+            if is_fixed[(i, j)] { 0 } else { wish - height }
         };
         // The mean over a square around each cell is then subtracted from these limited changes.
         let changes = Field::from_fn(size, cell);
@@ -174,7 +174,7 @@ impl RefinementOperator for DropletShower {
             for (j, col) in (cells.start.col..cells.end.col).enumerate() {
                 let here = Cell::new((row - first.row) as usize, (col - first.col) as usize);
                 let by = changes[here].saturating_sub(mean_change_around(&changes, here));
-                wanted[(i, j)] = Height(ground[here].saturating_add(by));
+                targets[(i, j)] = Height(ground[here].saturating_add(by));
             }
         }
     }

@@ -350,11 +350,11 @@ impl DuneTile<'_> {
         // wind.
         let length = rules.hop * self.lift[at] * (0.5 + u);
         let stray = self.turn[at] + rules.stray * (2.0 * v - 1.0);
-        let way = [wind[0] - stray * wind[1], wind[1] + stray * wind[0]];
+        let direction = [wind[0] - stray * wind[1], wind[1] + stray * wind[0]];
         self.tally.hops += 1;
         // If the ground ahead is too steep, half the distance is tried; if that is too steep as well, the slab stays.
         for length in [length, 0.5 * length] {
-            let (south, east) = (slab.part.row + length * way[0], slab.part.col + length * way[1]);
+            let (south, east) = (slab.part.row + length * direction[0], slab.part.col + length * direction[1]);
             // A hop is a few hundred cells at most, as `Dunes::check` ensures, so the conversions do not overflow.
             let (down, right) = (south.floor(), east.floor());
             let next = Cell::new(cell.row + round_half_even(down), cell.col + round_half_even(right));
@@ -399,18 +399,18 @@ impl DuneTile<'_> {
         let stays = (load as f32 * share).ceil().min(load as f32) as i32;
         // A remainder that is too small for another hop is deposited as well.
         let whole = all || self.is_sheltered(at) || load - stays < rules.slab / MIN_HOP_LOAD_DIVISOR;
-        let laid = if whole { load } else { stays.min(load) }.min(Height::MAX.0 - self.bed.ground[at]);
-        self.bed.ground[at] += laid;
-        self.bed.loose[at] = self.bed.loose[at].saturating_add(laid);
-        self.tally.deposited += i64::from(laid);
+        let deposited = if whole { load } else { stays.min(load) }.min(Height::MAX.0 - self.bed.ground[at]);
+        self.bed.ground[at] += deposited;
+        self.bed.loose[at] = self.bed.loose[at].saturating_add(deposited);
+        self.tally.deposited += i64::from(deposited);
         self.bed.slide_down(cell);
         // The whole load should be deposited but the cell is at the highest elevation: the rest leaves the world.
-        if all && laid < load {
+        if all && deposited < load {
             self.tally.limited += 1;
-            self.tally.exported += i64::from(load - laid);
+            self.tally.exported += i64::from(load - deposited);
             return 0;
         }
-        load - laid
+        load - deposited
     }
 }
 

@@ -87,8 +87,9 @@ impl RefinementOperator for Backs {
         // The slope along the wind is measured from two cells upwind to two cells downwind.
         // The offset is rounded to whole cells, so `run` below is the distance of the rounded cells.
         let step = self.wind.map(|way| libm::round(2.0 * way) as i64);
-        let beside = |side: i64| patch.surface_elevation(Cell::from_axes(|axis| cell[axis] + side * step[axis]));
-        let [before, after] = [-1, 1].map(beside);
+        let adjacent_elevation =
+            |side: i64| patch.surface_elevation(Cell::from_axes(|axis| cell[axis] + side * step[axis]));
+        let [before, after] = [-1, 1].map(adjacent_elevation);
         let run = 2.0 * ((step[0] * step[0] + step[1] * step[1]) as f64).sqrt() * patch.cell_width();
         let falls = f64::from(before.0.saturating_sub(after.0)) / UNITS / run;
         let lee = ((falls - LEE[0]) / (LEE[1] - LEE[0])).clamp(0.0, 1.0);

@@ -87,9 +87,9 @@ pub(super) fn place_initial_sand(model: &Dunes, terrain: &mut Terrain, key: Rand
     for (ground, depth) in terrain.ground.as_mut_slice().iter_mut().zip(depth.as_slice()) {
         ground.0 += depth.0;
     }
-    let laid = depth.as_slice().iter().map(|h| i128::from(h.0)).sum();
+    let deposited = depth.as_slice().iter().map(|h| i128::from(h.0)).sum();
     terrain.loose = Some(depth);
-    laid
+    deposited
 }
 
 /// Returns the slope of the ground around a cell, as rise over run. Beyond the edge and without data it counts as
@@ -136,10 +136,10 @@ pub(super) fn collect_incoming_slabs(
             let along = n / count as usize;
             let number = first + side as u64 * max_slabs_per_side(grid) + n as u64;
             // A slab starts anywhere on its cell of the edge, up to `FETCH` hops upwind of it.
-            let [u, way] = tick.key.derive_key(number).uniform_pair();
-            let (left, beyond) = trace_edge_crossing(model, tick.key.derive_key(number), FETCH * way)?;
+            let [u, distance] = tick.key.derive_key(number).uniform_pair();
+            let (remaining, beyond) = trace_edge_crossing(model, tick.key.derive_key(number), FETCH * distance)?;
             // The quotient sources/count corrects for the rounding of the count and for its limit.
-            let load = f64::from(slab) * model.inflow * f64::from(patches[along]) * left * sources / count;
+            let load = f64::from(slab) * model.inflow * f64::from(patches[along]) * remaining * sources / count;
             let [rows, cols] = grid.size.map(|n| n as f64);
             let along = along as f64 + u;
             let edge = [[0.0, along], [along, cols], [rows, along], [along, 0.0]][side];
@@ -160,17 +160,17 @@ pub(super) fn collect_incoming_slabs(
 }
 
 /// Returns the share of a slab that is left when it crosses the edge, and where it lands behind it in hops, for a slab
-/// that starts `way` hops before the edge. Returns `None` if nothing arrives.
-fn trace_edge_crossing(model: &Dunes, key: RandomKey, way: f64) -> Option<(f64, f64)> {
-    let (mut left, mut place) = (1.0, -way);
+/// that starts `distance` hops before the edge. Returns `None` if nothing arrives.
+fn trace_edge_crossing(model: &Dunes, key: RandomKey, distance: f64) -> Option<(f64, f64)> {
+    let (mut remaining, mut place) = (1.0, -distance);
     for hop in 1.. {
         // A hop over the plain outside has the factor 0.5 to 1.5, as inside; the wind there is not accelerated.
         place += 0.5 + key.derive_key(hop).uniform_unit();
         if place >= 0.0 {
-            return Some((left, place));
+            return Some((remaining, place));
         }
-        left *= 1.0 - model.on_sand;
-        if left < 1.0 / f64::from(MIN_HOP_LOAD_DIVISOR) {
+        remaining *= 1.0 - model.on_sand;
+        if remaining < 1.0 / f64::from(MIN_HOP_LOAD_DIVISOR) {
             break;
         }
     }

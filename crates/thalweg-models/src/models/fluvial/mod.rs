@@ -257,7 +257,10 @@ impl Stepper for FluvialStepper {
         let (Cells::Float(water), Cells::Height(suspended)) =
             (terrain.take_layer(&WATER), terrain.take_layer(&SUSPENDED))
         else {
-            return Err(Error::invalid_layer(WATER.name, "has another type than declared"));
+            return Err(Error::invalid_layer(
+                WATER.name,
+                "does not contain floating-point numbers, or the suspended sediment is not stored as heights",
+            ));
         };
         let rules = FluvialRules::new(&self.model, &terrain.grid, tick.step);
         let water = WaterDepths { depths: water, lost: 0.0 };
@@ -294,7 +297,10 @@ impl FluvialStepper {
             for (at, sediment) in suspended.as_slice().iter().enumerate().filter(|(_, sediment)| sediment.0 != 0) {
                 let (i, j) = (at / cols, at % cols);
                 if terrain.is_nodata(i, j) || !(0..=MAX_SUSPENDED).contains(&sediment.0) {
-                    let problem = format!("has {sediment}; allowed is 0 to 16384 m, and 0 where there is no data");
+                    let problem = format!(
+                        "contains {sediment} at row {i}, column {j}; it must be 0 to 16384 m, and 0 in cells without \
+                         data"
+                    );
                     return Err(Error::invalid_layer(SUSPENDED.name, problem));
                 }
                 self.changed.insert(i, j);
@@ -405,10 +411,10 @@ impl FluvialStepper {
         self.changed.drain(|i, j| {
             let cell = Cell::new(i, j);
             let sediment = state.suspended[cell].0;
-            let laid = sediment.min(Height::MAX.0 - state.terrain.ground[cell].0).max(0);
-            state.deposit_on_cell(cell, laid);
-            state.tally.limited += u64::from(laid < sediment);
-            state.tally.exported += i64::from(sediment - laid);
+            let deposited = sediment.min(Height::MAX.0 - state.terrain.ground[cell].0).max(0);
+            state.deposit_on_cell(cell, deposited);
+            state.tally.limited += u64::from(deposited < sediment);
+            state.tally.exported += i64::from(sediment - deposited);
             if rules.is_sea(state.terrain.ground[cell]) {
                 let depth = state.water.depth_in_units(cell);
                 state.water.change_depth(cell, -depth);

@@ -58,7 +58,7 @@ pub struct CellPlan {
     /// Amount eroded from the ground here.
     pub dug: i32,
     /// Amount deposited on the ground here.
-    pub laid: i32,
+    pub deposited: i32,
     /// True if the highest elevation that can be stored limited the deposition.
     pub limited: bool,
 }
@@ -171,8 +171,8 @@ impl FluvialRules {
 
     /// Plans the deposition of up to `amount` on the cell.
     fn plan_deposition(&self, plan: &mut CellPlan, ground: i32, amount: i32) {
-        plan.laid = amount.min(Height::MAX.0 - ground).max(0);
-        plan.limited = plan.laid < amount;
+        plan.deposited = amount.min(Height::MAX.0 - ground).max(0);
+        plan.limited = plan.deposited < amount;
     }
 
     /// Returns the amount eroded for a potential erosion of `amount`: sediment erodes first, then bedrock in
@@ -227,7 +227,7 @@ impl FluvialRules {
         let taking: u8 = (0..8).filter(|k| takes(*k)).map(|k| 1 << k).sum();
         let count = i64::from(taking.count_ones());
         // The cell itself counts as one part, so that water comes to rest; with `full` the whole difference moves.
-        let parts = if self.full { 1 } else { count + 1 };
+        let divisor = if self.full { 1 } else { count + 1 };
         let each = || (0..8).filter(|k| taking >> k & 1 == 1);
         let sum: i64 = each().map(|k| drops[k]).sum();
         // Equal shares follow the smallest difference among the receivers, and no more than the cell's own depth flows.
@@ -237,8 +237,8 @@ impl FluvialRules {
             // Each part is rounded down on its own: the remainder stays, and the result does not depend on the order
             // of neighbours.
             let amount = match self.receivers {
-                Receivers::All => scale_by_ratio(depth.min(drops[k]), drops[k], sum * parts),
-                _ => scale_by_ratio(least, 1, count * parts),
+                Receivers::All => scale_by_ratio(depth.min(drops[k]), drops[k], sum * divisor),
+                _ => scale_by_ratio(least, 1, count * divisor),
             };
             plan.water[k] = amount as u32;
             flow.moved += amount;

@@ -130,7 +130,7 @@ impl FluvialState<'_> {
         let cols = self.terrain.grid.cols();
         let cell = Cell::new(plan.at as usize / cols, plan.at as usize % cols);
         self.erode_cell(cell, plan.dug);
-        self.deposit_on_cell(cell, plan.laid);
+        self.deposit_on_cell(cell, plan.deposited);
         self.tally.limited += u64::from(plan.limited);
         let moved: i64 = plan.water.iter().map(|amount| i64::from(*amount)).sum();
         let out: u32 = plan.solid.iter().sum();
@@ -161,7 +161,7 @@ impl FluvialState<'_> {
         }
         // Cells with sediment act even without a flow, as do wet cells from which water evaporates.
         let restless = self.suspended[cell].0 > 0 || (drying && self.water.depth_in_units(cell) > 0);
-        if moved > 0 || plan.dug != 0 || plan.laid != 0 || restless {
+        if moved > 0 || plan.dug != 0 || plan.deposited != 0 || restless {
             changed.insert(cell.row, cell.col);
         }
     }

@@ -65,10 +65,11 @@ impl Ages {
         let rates =
             IceFluxFactors { creep: 0.4 * model.softness * WEIGHT * WEIGHT * WEIGHT, slide: self.sliding_factor() };
         // Each flow step is as long as stability allows, until the years have passed or the number of steps is used up.
-        let mut left = model.ice_years;
+        let mut remaining_years = model.ice_years;
         for _ in 0..model.ice_steps {
-            left -= self.flow.advance_ice(view_ice_bed(terrain), ice, (&rates, &climate), left, spent);
-            if left <= 0.0 {
+            remaining_years -=
+                self.flow.advance_ice(view_ice_bed(terrain), ice, &rates, &climate, remaining_years, spent);
+            if remaining_years <= 0.0 {
                 break;
             }
         }
@@ -83,7 +84,7 @@ impl Ages {
         let before = terrain.ground.clone();
         let mut worn = before.clone();
         let limited =
-            bed::erode_under_ice(&self.model, view_ice_bed(terrain), (ice, &self.flow), &speed, years, &mut worn);
+            bed::erode_under_ice(&self.model, view_ice_bed(terrain), ice, &self.flow, &speed, years, &mut worn);
         let size = terrain.grid.size;
         let mut loose = terrain.loose.take().unwrap_or_else(|| Field::new(size, Height::ZERO));
         let [protect, hardness] = [PROTECT, HARDNESS].map(|spec| find_float_layer(&terrain.layers, &spec));
@@ -95,23 +96,24 @@ impl Ages {
         // Loads are rounded toward zero; `taken` sums the rounded loads, so the mass balance closes to the unit.
         let mut load: Vec<_> = cuts.map(|(a, b)| AtomicI64::new((f64::from(a.0 - b.0) * share) as i64)).collect();
         let taken: i64 = load.iter_mut().map(|load| *load.get_mut()).sum();
-        let left = till::transport_till(&mut self.flow, view_ice_bed(terrain), &mut load);
+        let exported = till::transport_till(&mut self.flow, view_ice_bed(terrain), &mut load);
         let mut surplus = 0;
         let cells = worn.as_mut_slice().iter_mut().zip(loose.as_mut_slice());
         for ((height, loose), load) in cells.zip(load) {
             let load = load.into_inner();
             // Nothing is deposited above the highest elevation that can be stored.
-            let laid = load.min(i64::from(Height::MAX.0) - i64::from(height.0)).min(i64::from(i32::MAX - loose.0));
-            height.0 += laid as i32;
-            loose.0 += laid as i32;
-            surplus += load - laid;
+            let deposited = load.min(i64::from(Height::MAX.0) - i64::from(height.0)).min(i64::from(i32::MAX - loose.0));
+            height.0 += deposited as i32;
+            loose.0 += deposited as i32;
+            surplus += load - deposited;
         }
         terrain.ground = worn;
         terrain.loose = Some(loose);
-        // `laid` is the till that was deposited; the meltwater carries off the rest of the removed material.
-        let laid = taken - left - surplus;
-        let mut budget = MassBalance { eroded: laid.into(), deposited: laid.into(), limited, ..MassBalance::default() };
-        budget += export_eroded(terrain, removed - laid)?;
+        // `deposited` is the till that was deposited; the meltwater carries off the rest of the removed material.
+        let deposited = taken - exported - surplus;
+        let mut budget =
+            MassBalance { eroded: deposited.into(), deposited: deposited.into(), limited, ..MassBalance::default() };
+        budget += export_eroded(terrain, removed - deposited)?;
         budget += self.collapse_steep_slopes(terrain, key)?;
         Ok(budget)
     }
@@ -175,12 +177,12 @@ fn take_ice_layer(terrain: &mut Terrain) -> (Field<Height>, Spent) {
         return (Field::new(terrain.grid.size, Height::ZERO), spent);
     };
     for (ice, ground) in ice.as_mut_slice().iter_mut().zip(terrain.ground.as_slice()) {
-        let held = ice.0.clamp(0, Height::MAX.0.saturating_sub(ground.0).max(0));
-        let over = i64::from(ice.0) - i64::from(held);
+        let clamped = ice.0.clamp(0, Height::MAX.0.saturating_sub(ground.0).max(0));
+        let over = i64::from(ice.0) - i64::from(clamped);
         spent.lost += over.max(0);
         spent.gained += (-over).max(0);
         spent.limited += u64::from(over != 0);
-        ice.0 = held;
+        ice.0 = clamped;
     }
     (ice, spent)
 }

@@ -92,7 +92,8 @@ const MIN_FOOT_ICE_M: f64 = 20.0;
 pub fn erode_under_ice(
     model: &Glacier,
     land: IceBed<'_>,
-    (ice, flow): (&Field<Height>, &IceFlow),
+    ice: &Field<Height>,
+    flow: &IceFlow,
     speed: &Field<f32>,
     years: f64,
     out: &mut Field<Height>,
@@ -143,9 +144,9 @@ pub fn erode_under_ice(
                 let aside = model.widening * model.widening * (across * across + along * along);
                 // The smallest positive number takes the place of 0, which has no logarithm.
                 let power = f64::from(exp2(model.exponent as f32 * log2(speed[(i, j)].max(f32::MIN_POSITIVE))));
-                let held = thick * thick / (thick * thick + model.grip * model.grip);
+                let grip_share = thick * thick / (thick * thick + model.grip * model.grip);
                 let stands = mean.as_ref().map_or(0.0, |mean| here as f64 / UNITS - f64::from(mean[(i, j)]));
-                let level = model.erosion * power * held * (1.0 + aside).sqrt() * years;
+                let level = model.erosion * power * grip_share * (1.0 + aside).sqrt() * years;
                 // Implicit in time, with a mean that falls like a level bed: otherwise long steps would produce
                 // ripples.
                 let even = if model.knob > 0.0 {
@@ -156,9 +157,9 @@ pub fn erode_under_ice(
                 let cut = (level * even * UNITS) as i64;
                 // Basins stop deepening where the bed would rise too steeply along the ice.
                 let cut = cut.min(max_cut_for_adverse_slope(flow, land, k, model.adverse));
-                let left = allowed - (here - i64::from(height.0));
-                limited += u64::from(cut > left);
-                height.0 -= cut.clamp(0, left.max(0)) as i32;
+                let remaining = allowed - (here - i64::from(height.0));
+                limited += u64::from(cut > remaining);
+                height.0 -= cut.clamp(0, remaining.max(0)) as i32;
             }
             limited
         })

@@ -89,6 +89,13 @@ pub struct IceFlow {
     pub cascade: TopologicalTraversal,
 }
 
+/// The constants of a step of the ice.
+struct IceStep<'a> {
+    rates: &'a IceFluxFactors,
+    climate: &'a IceClimate<'a>,
+    years: f64,
+}
+
 impl IceFlow {
     pub fn new(grid: &Grid) -> Self {
         let cells = || 0..grid.len();
@@ -167,8 +174,8 @@ impl IceFlow {
         let live = &self.live;
         self.matters.par_chunks_mut(cols).enumerate().for_each(|(i, row)| {
             for (k, matters) in (i * cols..).zip(row) {
-                let beside = || land.side_neighbours(k).into_iter().flatten().any(|n| live[n]);
-                *matters = live[k] || (beside() && !land.is_void(k));
+                let is_adjacent_live = || land.side_neighbours(k).into_iter().flatten().any(|n| live[n]);
+                *matters = live[k] || (is_adjacent_live() && !land.is_void(k));
             }
         });
     }
@@ -184,7 +191,8 @@ impl IceFlow {
         &mut self,
         land: IceBed<'_>,
         ice: &mut Field<Height>,
-        (rates, climate): (&IceFluxFactors, &IceClimate<'_>),
+        rates: &IceFluxFactors,
+        climate: &IceClimate<'_>,
         longest: f64,
         spent: &mut Spent,
     ) -> f64 {
@@ -194,12 +202,13 @@ impl IceFlow {
         // The traversal is taken out, so that the closures can borrow the rest of `self`.
         let mut cascade = std::mem::replace(&mut self.cascade, TopologicalTraversal::new(0));
         let (level, flow) = (self.surface.as_slice(), &*self);
+        let step = IceStep { rates, climate, years };
         let sums = cascade.visit_in_order(
             land,
             |k| flow.matters[k],
             // Of two cells at the same level the one with the lower index comes first, so the relation has no cycles.
             |k, _, to| (level[k], to) > (level[to], k),
-            |k, spent| flow.update_cell(land, ice.as_slice(), (rates, climate), years, k, spent),
+            |k, spent| flow.update_cell(land, ice.as_slice(), &step, k, spent),
         );
         self.cascade = cascade;
         sums.iter().for_each(|sum| spent.add(sum));
@@ -234,15 +243,8 @@ impl IceFlow {
     }
 
     /// Processes one cell.
-    fn update_cell(
-        &self,
-        land: IceBed<'_>,
-        ice: &[Height],
-        (rates, climate): (&IceFluxFactors, &IceClimate<'_>),
-        years: f64,
-        k: usize,
-        spent: &mut Spent,
-    ) {
+    fn update_cell(&self, land: IceBed<'_>, ice: &[Height], step: &IceStep<'_>, k: usize, spent: &mut Spent) {
+        let IceStep { rates, climate, years } = *step;
         let (level, ground) = (self.surface.as_slice(), land.ground.as_slice());
         let moved = i64::from(ice[k].0) + self.comes[k].load(Ordering::Relaxed);
         let depth = land.grid.sea_level.map_or(0, |sea| (i64::from(sea.0) - i64::from(ground[k].0)).max(0));

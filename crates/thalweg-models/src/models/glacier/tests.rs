@@ -22,7 +22,7 @@ fn flow(
 ) -> Spent {
     let (mut flow, mut spent, mut time) = (IceFlow::new(land.grid), Spent::default(), 0.0);
     while time < years - 1e-9 {
-        time += flow.advance_ice(land, ice, (rates, climate), longest.min(years - time), &mut spent);
+        time += flow.advance_ice(land, ice, rates, climate, longest.min(years - time), &mut spent);
     }
     spent
 }
@@ -260,8 +260,8 @@ fn ice_without_room_over_raised_ground_is_lost_and_booked() {
     let model = Glacier { growth: 0.0, years: 50.0, step: 50.0, erosion: 0.0, ..Glacier::default() };
     let budget = run(&model, &mut terrain);
     assert!(budget.limited >= 24, "{}", budget.limited);
-    let left = before + budget.rained - budget.drained;
-    assert!(left.abs() < 1e-9 * before, "{left} of {before} m³ are neither here nor booked");
+    let remaining = before + budget.rained - budget.drained;
+    assert!(remaining.abs() < 1e-9 * before, "{remaining} of {before} m³ are neither here nor booked");
 }
 
 #[test]
@@ -288,11 +288,11 @@ fn too_many_steps_are_said_of_the_time_that_takes_them() {
     let long = Glacier { years: 1e7, step: 1.0, growth: 300.0, ice_years: 5.0, ..Glacier::default() };
     assert_eq!(
         refused(long.clone()),
-        "glacier.years = 10000000 a: allowed is 0 to 999940 a with step = 1 a (1000000 steps in all)"
+        "glacier.years = 10000000 a: must be 0 to 999940 a with step = 1 a (1000000 steps in all)"
     );
     let slow = Glacier { years: 2e5, growth: 1e5, ice_years: 0.1, ..long };
     assert_eq!(
         refused(slow),
-        "glacier.growth = 100000 a: allowed is 0 to 80000 a with ice_years = 0.1 a (1000000 steps in all)"
+        "glacier.growth = 100000 a: must be 0 to 80000 a with ice_years = 0.1 a (1000000 steps in all)"
     );
 }

@@ -17,7 +17,7 @@ pub fn transport_till(flow: &mut IceFlow, land: IceBed<'_>, load: &mut [AtomicI6
     let loads = &*load;
     // Atomic integers are used because two cells may pass a load to the same neighbour at the same time. Integer sums
     // do not depend on the order, and a cell is only visited when all loads that it receives have arrived.
-    let visit = |k: usize, left: &mut i64| {
+    let visit = |k: usize, exported: &mut i64| {
         let goes = [0, 1, 2, 3].map(|side| given(k, side));
         let all = i128::from(goes.iter().sum::<i64>() + gone[k].load(Ordering::Relaxed));
         let comes = i128::from(loads[k].load(Ordering::Relaxed));
@@ -30,7 +30,7 @@ pub fn transport_till(flow: &mut IceFlow, land: IceBed<'_>, load: &mut [AtomicI6
             loads[k].fetch_sub(share, Ordering::Relaxed);
             match to {
                 Some(to) => _ = loads[to].fetch_add(share, Ordering::Relaxed),
-                None => *left += share,
+                None => *exported += share,
             }
         }
     };

@@ -6,16 +6,16 @@ use thalweg_core::{Cell, Error, Grid, Result};
 use thalweg_flow::pools::Arrival;
 
 /// Returns amounts at cells as a table with the columns `row`, `column` and `amount` (units × cells).
-pub fn amounts_to_table(held: &[Arrival], amount: &str, grid: &Grid) -> Table {
+pub fn amounts_to_table(arrivals: &[Arrival], amount: &str, grid: &Grid) -> Table {
     let cols = grid.cols() as u32;
     let cell = |k: u32| grid.world_cell((k / cols) as usize, (k % cols) as usize);
-    let ints = |f: &dyn Fn(&Arrival) -> i64| Column::Int(held.iter().map(f).collect());
+    let ints = |f: &dyn Fn(&Arrival) -> i64| Column::Int(arrivals.iter().map(f).collect());
     let column = |name: &str, unit: &str, values| (name.to_string(), unit.to_string(), values);
     Table {
         columns: vec![
-            column("row", "cell", ints(&|held| cell(held.cell)[0])),
-            column("column", "cell", ints(&|held| cell(held.cell)[1])),
-            column(amount, "m/65536", ints(&|held| held.water)),
+            column("row", "cell", ints(&|arrival| cell(arrival.cell)[0])),
+            column("column", "cell", ints(&|arrival| cell(arrival.cell)[1])),
+            column(amount, "m/65536", ints(&|arrival| arrival.water)),
         ],
     }
 }
@@ -32,6 +32,9 @@ pub fn read_amounts(table: &Table, name: &str, amount: &str, grid: &Grid) -> Res
         let cell = (i * grid.cols() + j) as u32;
         (0..1 << 60).contains(&water[r]).then_some(Arrival { cell, water: water[r] })
     };
-    let held: Option<_> = (0..table.len()).map(one).collect();
-    held.ok_or_else(|| Error::invalid_layer(name, "is not a table of water inside this terrain"))
+    let amounts: Option<_> = (0..table.len()).map(one).collect();
+    amounts.ok_or_else(|| {
+        let problem = format!("must have cells inside the terrain and values of 0 or more in the column `{amount}`");
+        Error::invalid_layer(name, problem)
+    })
 }

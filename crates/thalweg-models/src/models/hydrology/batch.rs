@@ -78,7 +78,7 @@ impl Stepper for Batches {
         if is_last {
             // What passes after the last batch belongs to no batch, so the maps do not learn from it.
             drop(passed);
-            let mut beside = PassedWater::with_size(terrain.grid.size);
+            let mut adjacent_water = PassedWater::with_size(terrain.grid.size);
             // A round ends for a drop that leaves its tile, so that a long path takes several rounds. Drops at rest
             // have deposited their load and do not start again.
             for _ in 0..LAST_ROUNDS {
@@ -86,11 +86,12 @@ impl Stepper for Batches {
                 if drops.is_empty() {
                     break;
                 }
-                drops = self.run_round(terrain, &state, &stream, &mut level, &mut beside, drops, &mut budget)?;
+                drops =
+                    self.run_round(terrain, &state, &stream, &mut level, &mut adjacent_water, drops, &mut budget)?;
             }
             drops.retain(|drop| !drop.rests);
             deposit_remaining_loads(terrain, &mut drops, &mut budget);
-            drop((beside, level));
+            drop((adjacent_water, level));
             books = Some(self.finish_lakes_and_beds(terrain, &mut state, &stream, tick, &mut budget)?);
         } else {
             // Only pits that a drop has passed in this batch are graded below. One flag a cell replaces the three maps
@@ -99,8 +100,8 @@ impl Stepper for Batches {
             drop((passed, level));
             let resting: Vec<Drop> = drops.extract_if(.., |drop| drop.rests).collect();
             let settling = Settling { tick, resting: &resting, stream: &stream };
-            let (lakes, stock, by) = (&mut self.lakes, &mut state.stock, (&self.model, &self.rules));
-            drops.extend(SettledLakes::settle_batch(lakes, terrain, stock, by, &settling, &mut budget)?);
+            let (lakes, stock, model, rules) = (&mut self.lakes, &mut state.stock, &self.model, &self.rules);
+            drops.extend(SettledLakes::settle_batch(lakes, terrain, stock, model, rules, &settling, &mut budget)?);
             if let Some(lakes) = self.lakes.as_ref().filter(|_| self.rules.grading > 0) {
                 lakes.grade_dry_beds(
                     terrain,
@@ -166,8 +167,8 @@ impl Batches {
         planes.heights.extend([(LEVEL, level), (SOUTH, &mut passed.south), (EAST, &mut passed.east)]);
         planes.counts.push((PASSED, &mut passed.count));
         planes.factors.extend(always.into_iter().chain(rest));
-        let (alive, done) = particles::run_round(&DescentKernel(rules), &grid, &mut planes, drops)?;
-        *budget += done;
+        let (alive, balance) = particles::run_round(&DescentKernel(rules), &grid, &mut planes, drops)?;
+        *budget += balance;
         Ok(alive)
     }
 
@@ -185,8 +186,9 @@ impl Batches {
         // Without an outlet, cut material could not leave the land: beds are then levelled instead.
         let leads_out = grid.edges.contains(&Edge::Open) || grid.sea_level.is_some() || terrain.nodata.is_some();
         let reckon = |batches: &mut Self, terrain: &Terrain, state: &mut HydrologyState, passes: f64| {
-            let by = (&batches.model, &batches.rules);
-            final_balance::recompute_lakes(&mut batches.lakes, terrain, state, stream, by, (tick, passes))
+            let settings =
+                final_balance::BalanceSettings { model: &batches.model, rules: &batches.rules, tick, passes };
+            final_balance::recompute_lakes(&mut batches.lakes, terrain, state, stream, settings)
         };
         // The first computation finds the pits that count as stream beds, which the grading then removes.
         reckon(self, terrain, state, PASSES)?;
@@ -194,11 +196,11 @@ impl Batches {
         // A depression that is left now could not be evened and therefore keeps its water.
         let mut books = reckon(self, terrain, state, 0.0)?;
         // The remainder of less than a unit on each lake counts as evaporated or drained.
-        let held = state.stock.held.drain(..).map(|held| held.water as f64).sum::<f64>();
+        let stored = state.stock.held.drain(..).map(|stored| stored.water as f64).sum::<f64>();
         if !leads_out && self.model.lake_evaporation > 0.0 {
-            books.evaporated += held;
+            books.evaporated += stored;
         } else {
-            books.drained += held;
+            books.drained += stored;
         }
         Ok(books)
     }
@@ -212,10 +214,10 @@ impl Batches {
         budget: &mut MassBalance,
     ) -> Result<()> {
         let Some(lakes) = self.lakes.as_mut().filter(|_| self.rules.grading > 0) else { return Ok(()) };
-        let way = if leads_out { GradingMode::Cut } else { GradingMode::Level };
+        let grading = if leads_out { GradingMode::Cut } else { GradingMode::Level };
         for _ in 0..LAST_GRADINGS {
             lakes.update_pools(&Land::from_terrain(terrain));
-            if lakes.grade_dry_beds(terrain, depth, &self.rules, way, |_| true, budget)? == 0 {
+            if lakes.grade_dry_beds(terrain, depth, &self.rules, grading, |_| true, budget)? == 0 {
                 break;
             }
         }
@@ -266,14 +268,14 @@ fn deposit_remaining_loads(terrain: &mut Terrain, drops: &mut Vec<Drop>, budget:
         let cell = Cell::from_axes(|a| (drop.cell[a] - terrain.grid.origin[a]) as usize);
         // The load stays in the cell where the drop is.
         let room = (Height::MAX.0 - terrain.ground[cell].0).max(0);
-        let laid = drop.carried.min(room);
-        terrain.ground[cell].0 += laid;
+        let deposited = drop.carried.min(room);
+        terrain.ground[cell].0 += deposited;
         if let Some(loose) = &mut terrain.loose {
-            loose[cell].0 = loose[cell].0.saturating_add(laid);
+            loose[cell].0 = loose[cell].0.saturating_add(deposited);
         }
-        budget.deposited += i128::from(laid);
+        budget.deposited += i128::from(deposited);
         // Above the highest elevation that can be stored, the rest counts as exported.
-        budget.exported += i128::from(drop.carried - laid);
-        budget.limited += u64::from(laid < drop.carried);
+        budget.exported += i128::from(drop.carried - deposited);
+        budget.limited += u64::from(deposited < drop.carried);
     }
 }

@@ -91,7 +91,7 @@ impl DropTile<'_> {
         forces.read[x] = (falls, sunk);
         (forces.fall_south[x], forces.fall_east[x]) = (falls[0] as f32 * slopes[0], falls[1] as f32 * slopes[1]);
         [forces.vy[x], forces.vx[x]] = drop.speed;
-        forces.volume[x] = drop.water as f32 / self.rules.drop as f32;
+        forces.volume[x] = drop.water as f32 / self.rules.drop_water as f32;
         forces.stream[x] = self.stream[at];
         let pulls = [self.pull_south[at], self.pull_east[at]].map(|pull| pull * self.pull);
         [forces.my[x], forces.mx[x]] = if sunk { [0.0; 2] } else { pulls };
@@ -179,7 +179,7 @@ impl DropTile<'_> {
                 return Fate::Waits;
             }
         }
-        if (drop.water as f32) < rules.least * rules.drop as f32 {
+        if (drop.water as f32) < rules.min_volume * rules.drop_water as f32 {
             return self.rest_drop(drop, new_at);
         }
         // Outside the tile and its margin the drop waits until the tile that it entered runs.

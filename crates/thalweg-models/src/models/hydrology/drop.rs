@@ -126,17 +126,17 @@ impl Drop {
     }
 }
 
-/// Divides a multiple of a drop's water among drops that hold whole multiples each: at most `most` drops, or more if
-/// the largest possible drops require it.
-pub fn divide_water(water: i64, drop: i32, most: u64) -> impl Iterator<Item = i32> {
+/// Divides a multiple of a drop's water among drops that hold whole multiples each: at most `max_drops` drops, or more
+/// if the largest possible drops require it.
+pub fn divide_water(water: i64, drop_water: i32, max_drops: u64) -> impl Iterator<Item = i32> {
     // `largest` is the number of whole drops that one particle can stand for; the count is rounded up to whole
     // particles of at most that size.
-    let whole = water / i64::from(drop);
-    let largest = i64::from((MAX_WATER / drop).max(1));
-    let count = whole.min(most.clamp(1, i64::MAX as u64) as i64).max((whole + largest - 1) / largest).max(1);
+    let whole = water / i64::from(drop_water);
+    let largest = i64::from((MAX_WATER / drop_water).max(1));
+    let count = whole.min(max_drops.clamp(1, i64::MAX as u64) as i64).max((whole + largest - 1) / largest).max(1);
     // The first `more` particles get one whole drop more than the others, so that the portions add up exactly.
     let (each, more) = (whole / count, whole % count);
-    (0..if whole > 0 { count } else { 0 }).map(move |n| (each + i64::from(n < more)) as i32 * drop)
+    (0..if whole > 0 { count } else { 0 }).map(move |n| (each + i64::from(n < more)) as i32 * drop_water)
 }
 
 #[cfg(test)]

@@ -18,6 +18,16 @@ use thalweg_flow::pools::{self, Arrival, Stock};
 /// then wrong by 1 in 100.
 const PARTS: i64 = 32;
 
+/// The settings of [`recompute_lakes`].
+pub struct BalanceSettings<'a> {
+    pub model: &'a Hydrology,
+    pub rules: &'a HydrologyRules,
+    /// The last batch.
+    pub tick: Tick,
+    /// Depressions that fill within this many years hold no water.
+    pub passes: f64,
+}
+
 /// Computes the lakes that the climate of all years leaves on the current terrain, starting with the water that stood
 /// when the run began, and stores them in `state`. Depressions that fill within `passes` years hold no water. Returns
 /// the water balance in units × cells.
@@ -29,14 +39,15 @@ pub fn recompute_lakes(
     terrain: &Terrain,
     state: &mut HydrologyState,
     stream: &Field<f32>,
-    (model, rules): (&Hydrology, &HydrologyRules),
-    (tick, passes): (Tick, f64),
+    settings: BalanceSettings<'_>,
 ) -> Result<MassBalance> {
+    let BalanceSettings { model, rules, tick, passes } = settings;
     let land = Land::from_terrain(terrain);
     let pools = SettledLakes::update_or_create(lakes, &land).pools();
     let mut books = MassBalance::default();
-    let when = (0..tick.step + 1, tick.key);
-    let come = weather::compute_arrivals(terrain, model, rules, pools, (&state.stock.depth, stream), when, &mut books)?;
+    let batches =
+        weather::ArrivingBatches { depth: &state.stock.depth, stream, steps: 0..tick.step + 1, key: tick.key };
+    let come = weather::compute_arrivals(terrain, model, rules, pools, batches, &mut books)?;
     let mut stock = Stock { depth: Field::new(terrain.grid.size, Height::ZERO), held: state.past.stood.clone() };
     let part = model.years / PARTS as f64;
     for n in 0..PARTS {

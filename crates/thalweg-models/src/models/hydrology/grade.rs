@@ -40,7 +40,7 @@ pub struct Grading<'a> {
     pub depth: &'a Field<Height>,
     pub ground: &'a MaterialPlanes,
     pub rules: &'a HydrologyRules,
-    pub way: GradingMode,
+    pub mode: GradingMode,
 }
 
 impl Grading<'_> {
@@ -70,7 +70,7 @@ impl Grading<'_> {
             }
             remove_loops(&mut bed);
             let heights: Vec<i32> = bed.iter().map(|k| terrain.ground[*k].0).collect();
-            let even = match self.way {
+            let even = match self.mode {
                 GradingMode::Level => fit_falling_profile(&heights),
                 GradingMode::Cut => lower_to_falling_profile(&heights),
             };
@@ -81,7 +81,7 @@ impl Grading<'_> {
                 && bed.iter().zip(&even).all(|(k, height)| self.is_free(terrain, *k, *height))
             {
                 for (k, height) in bed.iter().zip(even) {
-                    set_height(terrain, *k, height, self.way, budget);
+                    set_height(terrain, *k, height, self.mode, budget);
                 }
                 graded += 1;
             }
@@ -124,9 +124,9 @@ fn collect_bed(land: &Land<'_>, pools: &Pools, depth: &Field<Height>, first: u32
         let start = if leaf[sill] == at {
             sill
         } else {
-            let beside =
+            let adjacent =
                 land.neighbours(sill / cols, sill % cols).filter(|(_, Cell { row: r, col: c })| leaf[(*r, *c)] == at);
-            let lowest = beside.map(|(_, Cell { row: r, col: c })| (land.ground[(r, c)], r * cols + c)).min();
+            let lowest = adjacent.map(|(_, Cell { row: r, col: c })| (land.ground[(r, c)], r * cols + c)).min();
             let Some((_, lowest)) = lowest else { return false };
             lowest
         };
@@ -234,7 +234,7 @@ fn lower_to_falling_profile(heights: &[i32]) -> Vec<i32> {
 }
 
 /// Cuts or fills a cell to `height`, and records the change in the mass balance.
-fn set_height(terrain: &mut Terrain, k: usize, height: i32, way: GradingMode, budget: &mut MassBalance) {
+fn set_height(terrain: &mut Terrain, k: usize, height: i32, mode: GradingMode, budget: &mut MassBalance) {
     let ground = &mut terrain.ground[k];
     let more = height - ground.0;
     ground.0 = height;
@@ -244,7 +244,7 @@ fn set_height(terrain: &mut Terrain, k: usize, height: i32, way: GradingMode, bu
     }
     budget.deposited += i128::from(more.max(0));
     budget.eroded += i128::from((-more).max(0));
-    if way == GradingMode::Cut {
+    if mode == GradingMode::Cut {
         budget.exported += i128::from((-more).max(0));
     }
 }

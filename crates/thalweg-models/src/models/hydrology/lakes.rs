@@ -42,7 +42,8 @@ impl SettledLakes {
         lakes: &mut Option<Self>,
         terrain: &Terrain,
         stock: &mut Stock,
-        (model, rules): (&Hydrology, &HydrologyRules),
+        model: &Hydrology,
+        rules: &HydrologyRules,
         settling: &Settling<'_>,
         budget: &mut MassBalance,
     ) -> Result<Vec<Drop>> {
@@ -50,9 +51,13 @@ impl SettledLakes {
         let pools = &Self::update_or_create(lakes, &land).pools;
         let grid = &terrain.grid;
         let tick = settling.tick;
-        let when = (tick.step..tick.step + 1, tick.key);
-        let arrivals =
-            weather::compute_arrivals(terrain, model, rules, pools, (&stock.depth, settling.stream), when, budget)?;
+        let batches = weather::ArrivingBatches {
+            depth: &stock.depth,
+            stream: settling.stream,
+            steps: tick.step..tick.step + 1,
+            key: tick.key,
+        };
+        let arrivals = weather::compute_arrivals(terrain, model, rules, pools, batches, budget)?;
         let evaporation =
             model.evaporated_units(model.years_at_batch(grid, tick.step), model.years_at_batch(grid, tick.step + 1));
         // `PASSES` is in years, and the balance takes it as a multiple of the batch's duration.
@@ -83,9 +88,9 @@ impl SettledLakes {
         let mut number = drop::OVERFLOW | u64::from(tick.step) << drop::COUNT_BITS;
         for over in over.filter(|over| over.toward != over.cell) {
             // Only whole drops start. The remainder becomes one drop or none at random, in proportion to its size.
-            let by_chance = tick.key.derive_key(number).derive_key(1).uniform_unit() * f64::from(rules.drop);
+            let by_chance = tick.key.derive_key(number).derive_key(1).uniform_unit() * f64::from(rules.drop_water);
             let water = over.water.saturating_add(by_chance as i64);
-            for water in divide_water(water, rules.drop, rules.most) {
+            for water in divide_water(water, rules.drop_water, rules.max_drops) {
                 drops.push(create_sill_drop(terrain, &over, water, rules, tick.key, number));
                 number += 1;
             }
@@ -103,12 +108,12 @@ impl SettledLakes {
         terrain: &mut Terrain,
         depth: &Field<Height>,
         rules: &HydrologyRules,
-        way: GradingMode,
+        mode: GradingMode,
         passes: impl Fn(usize) -> bool,
         budget: &mut MassBalance,
     ) -> Result<usize> {
         let ground = MaterialPlanes::from_terrain(terrain, rules.tan_talus)?;
-        let grading = Grading { pools: &self.pools, depth, ground: &ground, rules, way };
+        let grading = Grading { pools: &self.pools, depth, ground: &ground, rules, mode };
         Ok(grading.grade_beds(terrain, passes, budget))
     }
 

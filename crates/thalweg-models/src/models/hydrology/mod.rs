@@ -271,13 +271,15 @@ impl Model for Hydrology {
     fn check(&self, grid: &Grid) -> Result<()> {
         if self.total_drops(grid).div_ceil(self.drops_per_batch(grid)) as f64 > MAX_STEPS {
             let value = format!("{} drops per cell in batches of {}", self.drops, self.batch);
-            return Err(Error::invalid_value("hydrology.drops", value, format!("up to {MAX_STEPS} batches")));
+            let allowed = format!("at most {MAX_STEPS} batches; use fewer drops or larger batches (hydrology.batch)");
+            return Err(Error::invalid_value("hydrology.drops", value, allowed));
         }
         // A drop stores its water in units of 1/65 536 m. The limit of 10 000 m, 6.6e8 units, keeps it below
         // `drop::MAX_WATER`.
         if self.drops > 0.0 && self.rain * self.years / self.drops > 10_000.0 {
             let value = format!("{} m/a for {} years in {} drops per cell", self.rain, self.years, self.drops);
-            return Err(Error::invalid_value("hydrology.rain", value, "up to 10000 m per drop"));
+            let allowed = "at most 10000 m of rain per drop; use more drops (hydrology.drops)";
+            return Err(Error::invalid_value("hydrology.rain", value, allowed));
         }
         if self.forest > 0.0 {
             // The number of seeds, `spawn`, is the forest's own parameter: this model has none.

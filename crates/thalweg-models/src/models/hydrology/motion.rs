@@ -115,10 +115,10 @@ impl Forces {
             let (vy, vx) = (self.vy[x] + push * south, self.vx[x] + push * east);
             let size = vector_length(vy, vx);
             // Lengths in cells. A step is limited to √2 cells so that it skips none.
-            let (full, most) = (rules.dt * size / rules.q, std::f32::consts::SQRT_2);
+            let (full, max_step) = (rules.dt * size / rules.q, std::f32::consts::SQRT_2);
             // The quotient is infinite where the drop has no speed; the comparison below then selects `dt`.
-            let held = rules.dt * most / full;
-            let time = if full > most { held } else { rules.dt };
+            let limited_time = rules.dt * max_step / full;
+            let time = if full > max_step { limited_time } else { rules.dt };
             let by = time / rules.q;
             let keep = (1.0 - time * friction).max(0.0);
             (motion.vy[x], motion.vx[x]) = (vy * keep, vx * keep);
@@ -184,8 +184,8 @@ mod tests {
                 let push = rules.dt * rules.pull / volume;
                 let (vy, vx) = (vy + push * south, vx + push * east);
                 let size = vector_length(vy, vx);
-                let (full, most) = (rules.dt * size / rules.q, std::f32::consts::SQRT_2);
-                let time = if full > most { rules.dt * most / full } else { rules.dt };
+                let (full, max_step) = (rules.dt * size / rules.q, std::f32::consts::SQRT_2);
+                let time = if full > max_step { rules.dt * max_step / full } else { rules.dt };
                 let by = time / rules.q;
                 let keep = (1.0 - time * friction).max(0.0);
                 ([vy * keep, vx * keep], [vy * by, vx * by], time * (1.0 / rules.q).min(1.0))
@@ -244,8 +244,9 @@ mod tests {
                     );
                     if down != 0.0 || across != 0.0 {
                         let amount = forces.volume[x] * WHOLE_DROP;
-                        let parts = [down, across].map(|way| (amount * way / vector_length(down, across)) as i32);
-                        assert_eq!(motion.passing_water(x), (amount as u32, parts));
+                        let components =
+                            [down, across].map(|component| (amount * component / vector_length(down, across)) as i32);
+                        assert_eq!(motion.passing_water(x), (amount as u32, components));
                     }
                 }
             }

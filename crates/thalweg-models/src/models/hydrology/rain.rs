@@ -93,7 +93,7 @@ pub fn generate_rain_drops(
         let [falls, runs] = share.rain_and_runoff_shares(i, j)?;
         // A fraction just below 1 may round up to 1 as `f32`, which would be the next cell.
         let part = place.map(|at| ((at - at.floor()) as f32).min(0.999_999_9));
-        let drop = Drop { part, ..Drop::new(number, cell, terrain.ground[(i, j)], rules.drop, rules.turns) };
+        let drop = Drop { part, ..Drop::new(number, cell, terrain.ground[(i, j)], rules.drop_water, rules.turns) };
         // Each decision draws from its own subkey, so that they are independent of the place and of each other.
         (key.derive_key(1).uniform_unit() < falls && key.derive_key(2).uniform_unit() < runs).then_some(drop)
     };
@@ -116,13 +116,13 @@ fn compute_runoff_shares(terrain: &Terrain, intensity: f64) -> Result<Vec<f64>> 
 /// Returns an error if a spring supplies more than the drops of a batch can carry.
 pub fn compute_spring_water(terrain: &Terrain, rules: &HydrologyRules, steps: &Range<u32>) -> Result<Vec<(i64, Cell)>> {
     let grid = &terrain.grid;
-    let most = rules.most;
+    let max_drops = rules.max_drops;
     let pours = |(k, source): (usize, springs::SpringSource)| {
-        let each = source.rate * rules.years * YEAR / grid.cell_area() * UNITS / f64::from(rules.drop);
-        let room = most as f64 * f64::from((MAX_WATER / rules.drop).max(1));
+        let each = source.rate * rules.years * YEAR / grid.cell_area() * UNITS / f64::from(rules.drop_water);
+        let room = max_drops as f64 * f64::from((MAX_WATER / rules.drop_water).max(1));
         if each > room {
             let allowed =
-                format!("up to {} m³/s from one spring in batches of {most} drops", source.rate / each * room);
+                format!("up to {} m³/s from one spring in batches of {max_drops} drops", source.rate / each * room);
             return Err(Error::invalid_value(
                 format!("{}.rate", springs::spring_name(k)),
                 format!("{} m³/s", source.rate),
@@ -131,7 +131,7 @@ pub fn compute_spring_water(terrain: &Terrain, rules: &HydrologyRules, steps: &R
         }
         // The whole drops up to each step are subtracted, so that the batches together supply the spring's amount.
         let until = |step: u32| (each * f64::from(step)) as i64;
-        Ok(((until(steps.end) - until(steps.start)) * i64::from(rules.drop), source.cell))
+        Ok(((until(steps.end) - until(steps.start)) * i64::from(rules.drop_water), source.cell))
     };
     springs::spring_sources(terrain)?.into_iter().enumerate().map(pours).collect()
 }
@@ -151,7 +151,7 @@ pub fn generate_spring_drops(
     let mut number = SPRING | u64::from(tick.step) << COUNT_BITS;
     let mut drops = Vec::new();
     for (water, Cell { row: i, col: j }) in compute_spring_water(terrain, rules, &(tick.step..tick.step + 1))? {
-        for water in divide_water(water, rules.drop, rules.most) {
+        for water in divide_water(water, rules.drop_water, rules.max_drops) {
             let cell = terrain.grid.world_cell(i, j);
             drops.push(Drop::new(number, cell, terrain.ground[(i, j)], water, rules.turns));
             number += 1;

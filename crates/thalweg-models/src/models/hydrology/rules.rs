@@ -33,8 +33,8 @@ pub struct HydrologyRules {
     /// Slope of one unit of height over two cells, the distance between opposite neighbours.
     pub slope: f32,
     /// Water of a whole drop, in units × cells.
-    pub drop: i32,
-    pub least: f32,
+    pub drop_water: i32,
+    pub min_volume: f32,
     pub dt: f32,
     /// 1/`density`, the factor of the pull of a slope.
     pub pull: f32,
@@ -80,7 +80,7 @@ pub struct HydrologyRules {
     /// Drops of a batch per cell.
     pub batch: f64,
     /// Drops of a batch in all.
-    pub most: u64,
+    pub max_drops: u64,
     /// Years in a batch.
     pub years: f64,
 }
@@ -108,8 +108,8 @@ impl HydrologyRules {
             set: model.rules,
             q: q as f32,
             slope: (0.5 / (grid.cell * UNITS)) as f32,
-            drop: ((depth * UNITS).round() as i32).max(1),
-            least: (model.min_volume) as f32,
+            drop_water: ((depth * UNITS).round() as i32).max(1),
+            min_volume: (model.min_volume) as f32,
             dt: model.dt as f32,
             pull: (1.0 / model.density) as f32,
             friction: model.friction as f32,
@@ -141,7 +141,7 @@ impl HydrologyRules {
             // `expm1` computes 1 − exp(−x) with all digits of a small x.
             release: if model.release > 0.0 { -libm::expm1(-batch / model.release) } else { 1.0 },
             batch,
-            most: model.drops_per_batch(grid),
+            max_drops: model.drops_per_batch(grid),
             years,
         }
     }

@@ -31,10 +31,10 @@ impl DropTile<'_> {
         };
         let capacity = (strength * fall / rules.q).max(0.0) * volume;
         let yields = self.yields.map_or(1.0, |yields| yields[at]);
-        let want = (capacity - drop.carried as f32) * (rules.deposition * time).min(1.0);
-        if want > 0.0 {
+        let requested = (capacity - drop.carried as f32) * (rules.deposition * time).min(1.0);
+        if requested > 0.0 {
             // No deeper than the fall to the next cell: a drop digs no pit for itself.
-            let mut dug = want * yields;
+            let mut dug = requested * yields;
             if let Some(rock) = self.rock {
                 // Once the sediment cover is used up, bedrock erodes by its own factor.
                 let cover = self.loose[at] as f32;
@@ -49,9 +49,9 @@ impl DropTile<'_> {
             self.erode_cell(drop, at, dug_whole);
         } else {
             // The remainder counts as erosion; deposition therefore reduces it.
-            let laid = -want - drop.remainder;
-            let whole = laid.max(0.0) as i32;
-            drop.remainder = whole as f32 - laid;
+            let deposited = -requested - drop.remainder;
+            let whole = deposited.max(0.0) as i32;
+            drop.remainder = whole as f32 - deposited;
             drop.remainder = drop.remainder.clamp(-1.0, 1.0);
             self.deposit_load(drop, at, whole);
         }
@@ -113,11 +113,11 @@ impl DropTile<'_> {
         let talus = if wet { self.rules.wet_talus } else { self.rules.talus };
         if inner && self.talus.is_none() {
             let height = self.ground[at];
-            let most = |[a, b, c, d]: [i32; 4]| {
+            let highest = |[a, b, c, d]: [i32; 4]| {
                 let apart = |z: i32| (height - z).abs();
                 apart(a).max(apart(b)).max(apart(c).max(apart(d))) as f32
             };
-            let [straight, across] = self.neighbour_heights(at).map(most);
+            let [straight, across] = self.neighbour_heights(at).map(highest);
             // Fast path: in most cases nothing is too steep.
             if straight <= talus && across <= talus * D8::DISTANCES_F32[1] {
                 return;

@@ -39,7 +39,7 @@ impl HydrologyState {
     pub fn take_from(terrain: &mut Terrain, rules: &HydrologyRules) -> Result<Self> {
         let grid = terrain.grid.clone();
         let drops = Drop::take_table(terrain, TABLE, Drop::validate_in_window)?;
-        let held = terrain
+        let stored = terrain
             .tables
             .remove(PENDING_WATER_TABLE)
             .map(|table| read_amounts(&table, PENDING_WATER_TABLE, "water", &grid))
@@ -57,7 +57,7 @@ impl HydrologyState {
         let discharge = float(terrain.take_layer(&DISCHARGE));
         Ok(Self {
             drops,
-            stock: Stock { depth, held: held.unwrap_or_default() },
+            stock: Stock { depth, held: stored.unwrap_or_default() },
             discharge: primed.unwrap_or(discharge),
             south: float(terrain.take_layer(&MOMENTUM_Y)),
             east: float(terrain.take_layer(&MOMENTUM_X)),

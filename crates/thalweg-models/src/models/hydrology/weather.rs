@@ -27,6 +27,17 @@ const ROWS: usize = 128;
 /// direction modulo 2.
 const DROP_STEPS: [f32; 2] = [1.0 / D8::DISTANCES_F32[1], 1.0];
 
+/// The batches whose water arrives, and the water that it meets.
+pub struct ArrivingBatches<'a> {
+    /// Depth of standing water.
+    pub depth: &'a Field<Height>,
+    /// Stream share σ of each cell.
+    pub stream: &'a Field<f32>,
+    /// The batches.
+    pub steps: Range<u32>,
+    pub key: RandomKey,
+}
+
 /// Returns the water that arrives at the pits of the terrain in the given batches. Adds rain, infiltration,
 /// evaporation, springs and what drains off the land to the mass balance, in units × cells.
 ///
@@ -37,10 +48,10 @@ pub fn compute_arrivals(
     model: &Hydrology,
     rules: &HydrologyRules,
     pools: &Pools,
-    (depth, stream): (&Field<Height>, &Field<f32>),
-    (steps, key): (Range<u32>, RandomKey),
+    batches: ArrivingBatches<'_>,
     budget: &mut MassBalance,
 ) -> Result<Vec<Arrival>> {
+    let ArrivingBatches { depth, stream, steps, key } = batches;
     let (grid, leaf) = (&terrain.grid, pools.hierarchy().leaf.as_slice());
     let comes = (rules.evaporation > 0.0).then(|| compute_arriving_shares(pools, rules, depth, stream.as_slice()));
     let comes = |k: usize| comes.as_ref().map_or(1.0, |comes| f64::from(comes[k]));
@@ -50,7 +61,7 @@ pub fn compute_arrivals(
     let falls = model.rain_depth(grid, &steps) * UNITS * PARTS;
     let mut sums = vec![0i128; pools.hierarchy().leaf_count()];
     // Parts of units that infiltrate, evaporate on the way, and run off the land.
-    let [mut soaked, mut lost, mut left] = [0i128; 3];
+    let [mut soaked, mut lost, mut drained] = [0i128; 3];
     // Water that arrives from each cell of some rows. It is added to the depressions sequentially, one band at a time:
     // the values of all cells at once would take eight bytes per cell.
     let come_of_row = |i: usize, row: &mut [i64]| {
@@ -79,7 +90,7 @@ pub fn compute_arrivals(
         for (coming, leaf) in coming.iter().zip(leaf) {
             // Cells of no depression have the number `OUTSIDE`, which is no index of `sums`: their water drains off the
             // land.
-            *sums.get_mut(*leaf as usize).unwrap_or(&mut left) += i128::from(*coming);
+            *sums.get_mut(*leaf as usize).unwrap_or(&mut drained) += i128::from(*coming);
         }
     }
     let mut poured = 0;
@@ -90,7 +101,7 @@ pub fn compute_arrivals(
         let coming = (water as f64 * comes(k) * PARTS) as i128;
         poured += all;
         lost += all - coming.min(all);
-        *sums.get_mut(leaf[k] as usize).unwrap_or(&mut left) += coming.min(all);
+        *sums.get_mut(leaf[k] as usize).unwrap_or(&mut drained) += coming.min(all);
     }
     // Whole units are passed on. The remainder is rounded up or down at random, in proportion to its size.
     let key = key.derive_key(WHOLE_UNITS);
@@ -107,10 +118,10 @@ pub fn compute_arrivals(
     let units = |parts: i128| parts as f64 / PARTS;
     budget.infiltrated += units(soaked);
     budget.evaporated += units(lost);
-    budget.drained += units(left);
+    budget.drained += units(drained);
     budget.poured += units(poured);
     // The rain is the sum of all its fates, so that the balance closes exactly.
-    budget.rained += units(soaked + lost + left - poured) + came as f64;
+    budget.rained += units(soaked + lost + drained - poured) + came as f64;
     Ok(arrivals)
 }
 
@@ -143,16 +154,16 @@ fn compute_arriving_shares(pools: &Pools, rules: &HydrologyRules, depth: &Field<
     let mut comes: Vec<f32> = (0..directions.len()).into_par_iter().with_min_len(1 << 12).map(first_step).collect();
     // Follow each flow path down to a cell whose share is known, then multiply the shares on the way back up. Each
     // cell is resolved once, so the time is linear in the number of cells.
-    let mut way = Vec::new();
+    let mut path = Vec::new();
     for first in 0..directions.len() {
         let mut at = first;
         while comes[at] < 0.0 {
-            way.push(at);
+            path.push(at);
             let Some(next) = next(at) else { break };
             at = next;
         }
         let mut share = comes[at];
-        while let Some(at) = way.pop() {
+        while let Some(at) = path.pop() {
             share *= -comes[at];
             comes[at] = share;
         }
@@ -193,8 +204,8 @@ mod tests {
             }
         }
         let mut budget = MassBalance::default();
-        let arrivals =
-            compute_arrivals(&terrain, &model, &rules, &pools, (&depth, &stream), (steps, key), &mut budget).unwrap();
+        let batches = ArrivingBatches { depth: &depth, stream: &stream, steps, key };
+        let arrivals = compute_arrivals(&terrain, &model, &rules, &pools, batches, &mut budget).unwrap();
         assert!(arrivals.len() > 100);
         for arrival in arrivals {
             let leaf = pools.hierarchy().leaf[arrival.cell as usize] as usize;

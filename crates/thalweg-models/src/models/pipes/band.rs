@@ -23,7 +23,7 @@ pub const REACH: usize = 4;
 /// A band of rows and copies of the rows adjacent to it.
 pub struct PipeBand<'a> {
     pub here: BandRows<'a>,
-    pub beside: [&'a AdjacentRows; 2],
+    pub adjacent_rows: [&'a AdjacentRows; 2],
     /// The column ranges [from, to) that contain any activity.
     pub spans: Vec<[usize; 2]>,
 }
@@ -47,8 +47,8 @@ impl PipeBand<'_> {
         if (here.first..here.first + here.state.ground.len() / cols).contains(&i) {
             return here.state.slice_cells(cells(here.first));
         }
-        let beside = self.beside[usize::from(i > here.first)];
-        beside.state.slice_cells(cells(beside.first))
+        let adjacent = self.adjacent_rows[usize::from(i > here.first)];
+        adjacent.state.slice_cells(cells(adjacent.first))
     }
 
     /// Runs the step over columns [from, to) of the band.
@@ -81,14 +81,14 @@ impl PipeBand<'_> {
             }
             // Flows are needed from two rows north of the band on.
             let near = |n: usize| n + 2 >= number(first);
-            let held =
+            let limited =
                 if near(n - 1) { span.update_speeds(scratch, n - 1, row(n - 1), n - 1 == number(rows)) } else { 0 };
             if let Some(b) = mine(n - 1) {
-                sums[b].limited += held;
+                sums[b].limited += limited;
             }
-            let held = if near(n - 2) { span.limit_flows(scratch, n - 2) } else { 0 };
+            let limited = if near(n - 2) { span.limit_flows(scratch, n - 2) } else { 0 };
             if let Some(b) = mine(n - 2) {
-                sums[b].limited += held;
+                sums[b].limited += limited;
                 // Water that left over the western, eastern or northern edge. That over the southern edge is added
                 // below, when the row beyond it is processed.
                 sums[b].drained += span.sum_edge_outflow(scratch, n - 2, row(n - 2));

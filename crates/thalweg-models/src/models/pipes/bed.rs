@@ -86,7 +86,7 @@ pub fn erode_and_deposit(here: &CellInputs<'_>, rates: &BedRates, out: &mut Cell
         let [pw, pe, pn, ps] = read_blocks(here.flows, j);
         let (s, loose, part) = (read_block(here.suspended, j), read_block(here.loose, j), read_block(here.fraction, j));
         let (soft, bare, across) = (read_block(here.soft, j), read_block(here.bare, j), read_block(here.across, j));
-        let (mut u, mut v, mut wanted) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
+        let (mut u, mut v, mut target_changes) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
         // Velocity at the cell's centre: the mean flow of opposite sides over the mean depth, clamped to one cell per
         // step.
         for x in 0..BLOCK {
@@ -114,21 +114,22 @@ pub fn erode_and_deposit(here: &CellInputs<'_>, rates: &BedRates, out: &mut Cell
             let lowest = west[x].min(east[x]).min(north[x].min(south[x]));
             let stands = 0.5 * (z[x].wrapping_sub(lowest)).max(0) as f32;
             // The value is negative where there is more load than the water can carry, and zero elsewhere.
-            let lay = rates.deposition * (can - has).at_most(0.0);
-            wanted[x] = if after[x] < DRY_DEPTH_M { -has } else { cut.at_most(stands) + lay };
+            let deposition = rates.deposition * (can - has).at_most(0.0);
+            target_changes[x] = if after[x] < DRY_DEPTH_M { -has } else { cut.at_most(stands) + deposition };
         }
         let [mut ground, mut above, mut load] = [[0; BLOCK]; 3];
         let [mut rest, mut leaving] = [[0.0; BLOCK]; 2];
         // Changes are whole height units; the remainder waits in `fraction`.
         for x in 0..BLOCK {
-            let due = wanted[x] + part[x];
+            let due = target_changes[x] + part[x];
             // Rounding down leaves a remainder from 0 to 1 for erosion and deposition alike.
             let units = cast::floor_to_int(due);
             rest[x] = due - units as f32;
             // Clamps the change: no more deposition than there is load, than the greatest height allows, or than the
             // range of the loose thickness allows; and no erosion below the least height.
-            let least = s[x].wrapping_neg().max(z[x].wrapping_sub(Height::MAX.0)).max(loose[x].wrapping_sub(i32::MAX));
-            let units = units.max(least).min(z[x].wrapping_sub(Height::MIN.0));
+            let lowest_change =
+                s[x].wrapping_neg().max(z[x].wrapping_sub(Height::MAX.0)).max(loose[x].wrapping_sub(i32::MAX));
+            let units = units.max(lowest_change).min(z[x].wrapping_sub(Height::MIN.0));
             ground[x] = z[x].wrapping_sub(units);
             above[x] = loose[x].wrapping_sub(units).max(0);
             load[x] = s[x].wrapping_add(units);

@@ -21,12 +21,12 @@ impl PipeBand<'_> {
     ) {
         let evaporated = span.move_water(scratch, n);
         self.copy_bed_state(span, scratch, i);
-        let [dug, laid] = span.change_bed(scratch, n, i);
+        let [dug, deposited] = span.change_bed(scratch, n, i);
         // A row next to the band was computed only because the band reads it: its own band counts and stores it.
         let Some(sums) = sums else { return };
         sums.evaporated += evaporated;
         sums.dug += dug;
-        sums.laid += laid;
+        sums.deposited += deposited;
         self.store_water_and_bed(span, scratch, n, i, sums);
     }
 
@@ -67,11 +67,14 @@ impl PipeBand<'_> {
     ) {
         let (plan, len) = (span.plan, span.len);
         let cols = plan.grid.cols();
-        let [after, left, .., fraction] = &mut scratch.floats;
+        let [after, remaining_water, .., fraction] = &mut scratch.floats;
         let [_, _, ground, above, ..] = &mut scratch.units;
         let void = plan.masks.void.map(|void| void.row(i));
-        let [poured, taken] =
-            span.fill_to_sea_level(&ground[PAD..], &mut left[PAD..], void.map(|void| &void[span.columns[0]..]));
+        let [poured, taken] = span.fill_to_sea_level(
+            &ground[PAD..],
+            &mut remaining_water[PAD..],
+            void.map(|void| &void[span.columns[0]..]),
+        );
         sums.poured += poured;
         sums.drained += taken;
         let at = (i - self.here.first) * cols;
@@ -80,8 +83,8 @@ impl PipeBand<'_> {
             // Water that reached a cell without data has left the map; the cell itself stays unchanged.
             for (j, _) in void[span.columns[0]..span.columns[1]].iter().enumerate().filter(|(_, void)| **void) {
                 sums.drained += f64::from(after[PAD + j]);
-                sums.evaporated -= f64::from(after[PAD + j] - left[PAD + j]);
-                left[PAD + j] = 0.0;
+                sums.evaporated -= f64::from(after[PAD + j] - remaining_water[PAD + j]);
+                remaining_water[PAD + j] = 0.0;
             }
         }
         let here = &mut self.here.state;
@@ -91,7 +94,7 @@ impl PipeBand<'_> {
         for (to, from) in here.loose[cut.clone()].iter_mut().zip(&above[PAD..]) {
             *to = Height(*from);
         }
-        here.water[cut.clone()].copy_from_slice(&left[PAD..PAD + len]);
+        here.water[cut.clone()].copy_from_slice(&remaining_water[PAD..PAD + len]);
         here.fraction[cut.clone()].copy_from_slice(&fraction[PAD..PAD + len]);
         if let Some(velocity) = &mut self.here.velocity {
             for (to, from) in velocity.iter_mut().zip(&scratch.velocity) {
@@ -108,7 +111,7 @@ impl ColumnSpan<'_> {
     /// Moves the water of row `n` and evaporates some of it. Returns the evaporated metres, summed over the cells.
     fn move_water(&self, scratch: &mut BandBuffers, n: usize) -> f64 {
         let (plan, len, width) = (self.plan, self.len, self.width);
-        let [after, left, ..] = &mut scratch.floats;
+        let [after, remaining_water, ..] = &mut scratch.floats;
         let moved = [
             scratch.moved[0].row(n),
             scratch.moved[0].eastern_neighbours(n),
@@ -117,9 +120,10 @@ impl ColumnSpan<'_> {
         ];
         let water = scratch.water.row(n);
         // The water moves first: the bed changes by the flow of this step, between the depths before and after it.
-        let evaporated = water::update_depths(water, moved, plan.stays, [&mut after[PAD..], &mut left[PAD..]], width);
+        let evaporated =
+            water::update_depths(water, moved, plan.stays, [&mut after[PAD..], &mut remaining_water[PAD..]], width);
         // The water that crossed the eastern edge is stored in the padding beyond it; its evaporation does not count.
-        evaporated - f64::from(after[PAD + len] - left[PAD + len])
+        evaporated - f64::from(after[PAD + len] - remaining_water[PAD + len])
     }
 
     /// Erodes and deposits on the bed of row `n`, which is row `i` of the map. Returns the eroded and the deposited
@@ -127,14 +131,14 @@ impl ColumnSpan<'_> {
     fn change_bed(&self, scratch: &mut BandBuffers, n: usize, i: usize) -> [i64; 2] {
         let (plan, width) = (self.plan, self.width);
         let [after, _, soft, bare, old, fraction] = &mut scratch.floats;
-        let [loose, suspended, ground, above, beside @ ..] = &mut scratch.units;
+        let [loose, suspended, ground, above, neighbours @ ..] = &mut scratch.units;
         let flow = [
             scratch.flow[0].row(n),
             scratch.flow[0].eastern_neighbours(n),
             scratch.flow[1].row(n),
             scratch.flow[1].row(n + 1),
         ];
-        let around = self.collect_ground(&scratch.ground, beside, bare, n, i);
+        let around = self.collect_ground(&scratch.ground, neighbours, bare, n, i);
         // Erosion and deposition write into temporary rows; the band's rows still have their old values.
         let here = CellInputs {
             ground: around,
@@ -161,11 +165,11 @@ impl ColumnSpan<'_> {
     }
 
     /// Returns the ground of row `n` and of its western, eastern, northern and southern neighbours. Where there are
-    /// cells without data, it is collected in the rows `beside`, and `bare` is set to 0 in these cells.
+    /// cells without data, it is collected in the rows `neighbours`, and `bare` is set to 0 in these cells.
     fn collect_ground<'a>(
         &self,
         ring: &'a RowRing<i32>,
-        beside: &'a mut [Vec<i32>; 4],
+        neighbours: &'a mut [Vec<i32>; 4],
         bare: &mut [f32],
         n: usize,
         i: usize,
@@ -182,7 +186,7 @@ impl ColumnSpan<'_> {
             around[4] = ring.row(n + 1);
         }
         if let Some(void) = plan.masks.void {
-            let [west, east, north, south] = beside;
+            let [west, east, north, south] = neighbours;
             let known = |i: Option<usize>, j: Option<usize>| match (i, j) {
                 (Some(i), Some(j)) => i < rows && j < cols && !void.row(i)[j],
                 _ => false,

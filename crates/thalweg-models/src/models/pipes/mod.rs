@@ -231,8 +231,8 @@ impl Model for Pipes {
 
     fn check(&self, grid: &Grid) -> Result<()> {
         if self.step_count(grid) > MAX_STEPS {
-            let most = self.time_step(grid) * MAX_STEPS;
-            let allowed = format!("up to {most:.0} s on cells of {} m, on which each step is short", grid.cell);
+            let max_duration = self.time_step(grid) * MAX_STEPS;
+            let allowed = format!("up to {max_duration:.0} s, because cells of {} m need short steps", grid.cell);
             return Err(Error::invalid_value("pipes.seconds", format!("{} s", self.seconds), allowed));
         }
         Ok(())

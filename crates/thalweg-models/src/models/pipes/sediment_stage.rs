@@ -21,7 +21,7 @@ impl PipeBand<'_> {
         let cols = plan.grid.cols();
         let i = self.here.first + b;
         let cut = b * cols + span.columns[0]..b * cols + span.columns[1];
-        let most = if plan.backward {
+        let max_suspended = if plan.backward {
             span.look_up_sediment(scratch, n, i, sums);
             transport::MAX_SUSPENDED_UNITS
         } else {
@@ -32,7 +32,7 @@ impl PipeBand<'_> {
             *to = Height(*from);
         }
         // Few cells are ever above the limit: the row is searched only if its greatest value is.
-        if most > transport::MAX_SUSPENDED_UNITS {
+        if max_suspended > transport::MAX_SUSPENDED_UNITS {
             let here = &mut self.here.state;
             for k in cut {
                 let much = here.suspended[k].0 - transport::MAX_SUSPENDED_UNITS;
@@ -92,7 +92,7 @@ impl ColumnSpan<'_> {
             scratch.flow[1].row(n),
             scratch.flow[1].row(n + 1),
         ];
-        let most = transport::transport_sediment(scratch.suspended.row(n), leaving, flow, after, width);
+        let max_suspended = transport::transport_sediment(scratch.suspended.row(n), leaving, flow, after, width);
         let [west, east, north, south] = flow;
         let gone = |outward: f32, j: usize| i64::from(transport::compute_single_transfer(outward, leaving[0][j], 0.0));
         // Flows over the edges have no receiving cell, so that they are summed on their own.
@@ -108,7 +108,7 @@ impl ColumnSpan<'_> {
                 sums.exported += i64::from(std::mem::take(s));
             }
         }
-        most
+        max_suspended
     }
 }
 
@@ -116,10 +116,10 @@ impl ColumnSpan<'_> {
 /// lost and is counted as rounded.
 pub fn deposit_suspended(much: i32, [ground, loose, suspended]: [&mut Height; 3], sums: &mut StepTotals) {
     let room = (Height::MAX.0 - ground.0).min(i32::MAX - loose.0).max(0);
-    let laid = much.min(room);
-    ground.0 += laid;
-    loose.0 += laid;
+    let deposited = much.min(room);
+    ground.0 += deposited;
+    loose.0 += deposited;
     suspended.0 -= much;
-    sums.laid += i64::from(laid);
-    sums.rounded -= i64::from(much - laid);
+    sums.deposited += i64::from(deposited);
+    sums.rounded -= i64::from(much - deposited);
 }

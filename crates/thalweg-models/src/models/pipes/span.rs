@@ -106,16 +106,16 @@ impl ColumnSpan<'_> {
         let [east, down] = speed;
         let (east, down) = (east.row_mut(n), down.row_mut(n));
         // The western sides come first. The row beyond the southern edge has none.
-        let mut held = 0;
+        let mut limited = 0;
         if row.is_some() {
             let around = PipeNeighbours {
                 flow: [flows[0].western_neighbours(n), flows[0].row(n), flows[0].eastern_neighbours(n)],
                 speed: [pipes[0].western_neighbours(n), pipes[0].row(n), pipes[0].eastern_neighbours(n)],
                 flow_across: [n, n + 1].map(|n| [flows[1].western_neighbours(n), flows[1].row(n)]),
                 speed_across: [n, n + 1].map(|n| [pipes[1].western_neighbours(n), pipes[1].row(n)]),
-                beside: [pipes[0].row(n - 1), pipes[0].row(n + 1)],
+                adjacent_rows: [pipes[0].row(n - 1), pipes[0].row(n + 1)],
             };
-            held += water::compute_speeds(&sides[0], &around, law, [east, x], width);
+            limited += water::compute_speeds(&sides[0], &around, law, [east, x], width);
             let (water, pipes) = (water.row(n), pipes[0].row(n));
             // At the ends of the row the kernel has read padding: its results there are replaced by free overfalls or
             // walls.
@@ -148,9 +148,9 @@ impl ColumnSpan<'_> {
                         [pipes[0].row(n - 1), pipes[0].row(n)],
                         [pipes[0].eastern_neighbours(n - 1), pipes[0].eastern_neighbours(n)],
                     ],
-                    beside: [pipes[1].western_neighbours(n), pipes[1].eastern_neighbours(n)],
+                    adjacent_rows: [pipes[1].western_neighbours(n), pipes[1].eastern_neighbours(n)],
                 };
-                held += water::compute_speeds(&sides[1], &around, law, [down, y], width);
+                limited += water::compute_speeds(&sides[1], &around, law, [down, y], width);
             }
         }
         y[len..].fill(0.0);
@@ -168,7 +168,7 @@ impl ColumnSpan<'_> {
                 }
             }
         }
-        held
+        limited
     }
 
     /// Limits a row's flows to the water that is available. Returns the number of cells that cannot supply all of
@@ -179,15 +179,15 @@ impl ColumnSpan<'_> {
         let flows = [flow[0].row(n), flow[0].eastern_neighbours(n), flow[1].row(n), flow[1].row(n + 1)];
         // Shares come before the limits, since a pipe needs those of both cells; that of the row to the north is still
         // in its ring.
-        let held = water::compute_supply_shares(water.row(n), flows, law, part.row_mut(n), width);
+        let limited = water::compute_supply_shares(water.row(n), flows, law, part.row_mut(n), width);
         let across = [[part.western_neighbours(n), part.row(n)], [part.row(n - 1), part.row(n)]];
         let depths = [[water.western_neighbours(n), water.row(n)], [water.row(n - 1), water.row(n)]];
         let pipes = speed.iter_mut().zip(flow).zip(moved);
-        for (((speed, flow), moved), (parts, water)) in pipes.zip(across.into_iter().zip(depths)) {
+        for (((speed, flow), moved), (shares, water)) in pipes.zip(across.into_iter().zip(depths)) {
             let mut pipe = Pipe { speed: speed.row_mut(n), flow: flow.row_mut(n), moved: moved.row_mut(n) };
-            water::limit_flows(&mut pipe, parts, water, law, width);
+            water::limit_flows(&mut pipe, shares, water, law, width);
         }
-        held
+        limited
     }
 
     /// Returns the water in metres that leaves row `n` over the western, eastern and northern edge.

@@ -225,7 +225,7 @@ impl Stepper for PipeStepper {
                     state,
                     velocity: velocity.as_mut().map(|v| v.each_mut().map(|v| v.next().unwrap_or_default())),
                 };
-                work.push(PipeBand { here, beside: [&copies[b][0], &copies[b + 1][1]], spans });
+                work.push(PipeBand { here, adjacent_rows: [&copies[b][0], &copies[b + 1][1]], spans });
             }
         }
         // Sums are kept by row and added in the order of rows: sums of floats depend on their order, and threads have

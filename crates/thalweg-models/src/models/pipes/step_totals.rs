@@ -17,7 +17,7 @@ pub struct StepTotals {
     /// Eroded units.
     pub dug: i64,
     /// Deposited units.
-    pub laid: i64,
+    pub deposited: i64,
     /// Suspended units that left over an open edge or into cells without data.
     pub exported: i64,
     /// Units created (or lost, if negative) by interpolation and by clamping.
@@ -34,7 +34,7 @@ impl StepTotals {
         self.evaporated += other.evaporated;
         self.drained += other.drained;
         self.dug += other.dug;
-        self.laid += other.laid;
+        self.deposited += other.deposited;
         self.exported += other.exported;
         self.rounded += other.rounded;
         self.limited += other.limited;
@@ -44,7 +44,7 @@ impl StepTotals {
     pub fn to_mass_balance(self, area: f64) -> MassBalance {
         MassBalance {
             eroded: self.dug.into(),
-            deposited: self.laid.into(),
+            deposited: self.deposited.into(),
             exported: self.exported.into(),
             rounded: self.rounded.into(),
             limited: self.limited,

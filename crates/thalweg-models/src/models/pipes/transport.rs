@@ -39,22 +39,22 @@ pub fn transport_sediment(
     after: &mut [i32],
     width: usize,
 ) -> i32 {
-    let mut most = [0; BLOCK];
+    let mut max_suspended = [0; BLOCK];
     for j in (0..width).step_by(BLOCK) {
         let s = read_block(suspended, j);
         let [here, west, east, north, south] = read_blocks(leaving, j);
         let [pw, pe, pn, ps] = read_blocks(flows, j);
         let [from_west, to_east] = [compute_transfers(&pw, &west, &here), compute_transfers(&pe, &here, &east)];
         let [from_north, to_south] = [compute_transfers(&pn, &north, &here), compute_transfers(&ps, &here, &south)];
-        let mut left = [0i32; BLOCK];
+        let mut remaining = [0i32; BLOCK];
         for x in 0..BLOCK {
             let across = from_west[x].wrapping_sub(to_east[x]);
-            left[x] = s[x].wrapping_add(across).wrapping_add(from_north[x].wrapping_sub(to_south[x]));
-            most[x] = left[x].max(most[x]);
+            remaining[x] = s[x].wrapping_add(across).wrapping_add(from_north[x].wrapping_sub(to_south[x]));
+            max_suspended[x] = remaining[x].max(max_suspended[x]);
         }
-        write_block(after, j, &left);
+        write_block(after, j, &remaining);
     }
-    most.iter().copied().fold(0, i32::max)
+    max_suspended.iter().copied().fold(0, i32::max)
 }
 
 /// Returns the units that a single flow carries; the same number that [`transport_sediment`] computes for it.

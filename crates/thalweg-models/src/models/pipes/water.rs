@@ -125,7 +125,7 @@ pub struct PipeNeighbours<'a> {
     pub speed: [&'a [f32]; 3],
     pub flow_across: [[&'a [f32]; 2]; 2],
     pub speed_across: [[&'a [f32]; 2]; 2],
-    pub beside: [&'a [f32]; 2],
+    pub adjacent_rows: [&'a [f32]; 2],
 }
 
 /// Computes the new speeds in a row of pipes and the flows that they would give if there were enough water. Returns
@@ -147,13 +147,13 @@ pub fn compute_speeds(
     }
 }
 
-/// Returns the inflow between two pipes in m²/s and its momentum flux. `way` is 1 if positive flow is inward, and −1
+/// Returns the inflow between two pipes in m²/s and its momentum flux. `sign` is 1 if positive flow is inward, and −1
 /// if negative flow is.
 #[inline(always)]
-fn compute_inflow(flows: [&Block<f32>; 2], speed: &Block<f32>, way: f32) -> [Block<f32>; 2] {
+fn compute_inflow(flows: [&Block<f32>; 2], speed: &Block<f32>, sign: f32) -> [Block<f32>; 2] {
     let [mut amount, mut momentum] = [[0.0; BLOCK]; 2];
     for x in 0..BLOCK {
-        amount[x] = (way * (0.5 * (flows[0][x] + flows[1][x]))).at_least(0.0);
+        amount[x] = (sign * (0.5 * (flows[0][x] + flows[1][x]))).at_least(0.0);
         momentum[x] = amount[x] * speed[x];
     }
     [amount, momentum]
@@ -170,7 +170,7 @@ fn compute_speeds_for<const CONSTANT: bool, const DRAG: bool>(
     width: usize,
 ) -> u64 {
     let fastest = law.max_speed();
-    let mut held = [0u32; BLOCK];
+    let mut limited = [0u32; BLOCK];
     for j in (0..width).step_by(BLOCK) {
         let [fall, a, b] = compare_levels(sides, j);
         let mut speed = read_block(around.speed[1], j);
@@ -180,7 +180,7 @@ fn compute_speeds_for<const CONSTANT: bool, const DRAG: bool>(
             let [before, here, after] = read_blocks(around.flow, j);
             let [[aw, ae], [bw, be]] = [read_blocks(around.flow_across[0], j), read_blocks(around.flow_across[1], j)];
             let (earlier, later) = (read_block(around.speed[0], j), read_block(around.speed[2], j));
-            let [north, south] = read_blocks(around.beside, j);
+            let [north, south] = read_blocks(around.adjacent_rows, j);
             let along =
                 [compute_inflow([&before, &here], &earlier, 1.0), compute_inflow([&here, &after], &later, -1.0)];
             let aside = [compute_inflow([&aw, &ae], &north, 1.0), compute_inflow([&bw, &be], &south, -1.0)];
@@ -214,22 +214,22 @@ fn compute_speeds_for<const CONSTANT: bool, const DRAG: bool>(
                 speed[x] *= 2.0 / (1.0 + (1.0 + 4.0 * (law.drag * (square * square)) * size).sqrt());
             }
         }
-        let mut wanted = [0.0; BLOCK];
+        let mut target_flows = [0.0; BLOCK];
         for x in 0..BLOCK {
             // The flow takes the depth of the cell that it comes from (upwind), which may have changed with the sign of
             // the speed.
-            held[x] += u32::from(speed[x].abs() > fastest);
+            limited[x] += u32::from(speed[x].abs() > fastest);
             let u = speed[x].at_most(fastest).at_least(-fastest);
             let depth = select_upstream(u, a[x], b[x]);
             let pipe = if CONSTANT { law.depth } else { depth };
             let runs = CONSTANT || depth >= MIN_FLOWING_DEPTH_M;
             speed[x] = if runs { u } else { 0.0 };
-            wanted[x] = if runs { u * pipe } else { 0.0 };
+            target_flows[x] = if runs { u * pipe } else { 0.0 };
         }
         write_block(new_speed, j, &speed);
-        write_block(flow, j, &wanted);
+        write_block(flow, j, &target_flows);
     }
-    held.iter().map(|n| u64::from(*n)).sum()
+    limited.iter().map(|n| u64::from(*n)).sum()
 }
 
 /// Computes the share of the target flows that each cell can supply, from the flows through its west, east, north and
@@ -237,23 +237,23 @@ fn compute_speeds_for<const CONSTANT: bool, const DRAG: bool>(
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 pub fn compute_supply_shares(water: &[f32], flows: [&[f32]; 4], law: &PipeLaw, part: &mut [f32], width: usize) -> u64 {
     let room = (1.0 - RETAINED_SHARE) / law.ratio;
-    let mut held = [0u32; BLOCK];
+    let mut limited = [0u32; BLOCK];
     for j in (0..width).step_by(BLOCK) {
         let water = read_block(water, j);
         let [west, east, north, south] = read_blocks(flows, j);
-        let mut parts = [0.0; BLOCK];
+        let mut shares = [0.0; BLOCK];
         for x in 0..BLOCK {
             // Opposite sides are added in pairs: the sum has the same bits in a mirrored or turned map.
             let out = ((-west[x]).at_least(0.0) + east[x].at_least(0.0))
                 + ((-north[x]).at_least(0.0) + south[x].at_least(0.0));
             // All sides of a cell get the same share, which keeps the direction of its outflow.
             let can = (water[x] * room / out.at_least(f32::MIN_POSITIVE)).at_most(1.0);
-            held[x] += u32::from((can < 1.0) & (water[x] > 0.0));
-            parts[x] = can;
+            limited[x] += u32::from((can < 1.0) & (water[x] > 0.0));
+            shares[x] = can;
         }
-        write_block(part, j, &parts);
+        write_block(part, j, &shares);
     }
-    held.iter().map(|n| u64::from(*n)).sum()
+    limited.iter().map(|n| u64::from(*n)).sum()
 }
 
 /// A row of pipes: the speed in m/s, the flow in m²/s, and the depth in metres that is moved in this step.
@@ -268,9 +268,9 @@ pub struct Pipe<'a> {
 /// The moved depth is rounded down to four last bits of the deeper of the two depths, so that exactly what one cell
 /// loses is added to the other (except where a depth crosses a power of two).
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-pub fn limit_flows(pipe: &mut Pipe<'_>, parts: [&[f32]; 2], water: [&[f32]; 2], law: &PipeLaw, width: usize) {
+pub fn limit_flows(pipe: &mut Pipe<'_>, shares: [&[f32]; 2], water: [&[f32]; 2], law: &PipeLaw, width: usize) {
     for j in (0..width).step_by(BLOCK) {
-        let [pa, pb] = read_blocks(parts, j);
+        let [pa, pb] = read_blocks(shares, j);
         let [wa, wb] = read_blocks(water, j);
         let (mut speed, mut flow) = (read_block(pipe.speed, j), read_block(pipe.flow, j));
         let mut moved = [0.0; BLOCK];
@@ -293,17 +293,17 @@ pub fn limit_flows(pipe: &mut Pipe<'_>, parts: [&[f32]; 2], water: [&[f32]; 2], 
     }
 }
 
-/// Computes the depth after the flow (`after`) and after evaporation (`left`). Returns the sum of what evaporated, in
-/// metres.
+/// Computes the depth after the flow (`after`) and after evaporation (`remaining_water`). Returns the sum of what
+/// evaporated, in metres.
 ///
 /// `moved` are the depths moved through the west, east, north and south side; `stays` is the share that does not
-/// evaporate, and `least` the depth below which everything evaporates.
+/// evaporate, and `min_depth` the depth below which everything evaporates.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 pub fn update_depths(
     water: &[f32],
     moved: [&[f32]; 4],
-    [stays, least]: [f32; 2],
-    [after, left]: [&mut [f32]; 2],
+    [stays, min_depth]: [f32; 2],
+    [after, remaining_water]: [&mut [f32]; 2],
     width: usize,
 ) -> f64 {
     let mut gone = [0.0f64; BLOCK];
@@ -315,12 +315,12 @@ pub fn update_depths(
             // The pairs of opposite sides make the sum independent of the map's orientation.
             let full = (water[x] + ((west[x] - east[x]) + (north[x] - south[x]))).at_least(0.0);
             let rest = full * stays;
-            let rest = if rest >= least { rest } else { 0.0 };
+            let rest = if rest >= min_depth { rest } else { 0.0 };
             (fulls[x], rests[x]) = (full, rest);
             gone[x] += f64::from(full - rest);
         }
         write_block(after, j, &fulls);
-        write_block(left, j, &rests);
+        write_block(remaining_water, j, &rests);
     }
     gone.iter().sum()
 }

@@ -159,7 +159,8 @@ impl Model for Soils {
 
     fn check(&self, _grid: &Grid) -> Result<()> {
         if self.rock_slope < self.gravel_slope {
-            let allowed = format!("gravel_slope, {}°, to 89°: rock is steeper than its scree", self.gravel_slope);
+            let allowed =
+                format!("{}° (gravel_slope) to 89°, because rock stands steeper than its scree", self.gravel_slope);
             return Err(Error::invalid_value("soils.rock_slope", format!("{}°", self.rock_slope), allowed));
         }
         Ok(())
@@ -509,6 +510,6 @@ mod tests {
     fn rock_is_steeper_than_scree() {
         let model = Soils { gravel_slope: 39.0, ..Soils::default() };
         let message = model.check(&Grid::new([2, 2], 1.0).unwrap()).unwrap_err().to_string();
-        assert!(message.contains("soils.rock_slope = 38°: allowed is gravel_slope, 39°"), "{message}");
+        assert!(message.contains("soils.rock_slope = 38°: must be 39° (gravel_slope)"), "{message}");
     }
 }

@@ -47,26 +47,26 @@ pub fn erode_and_deposit(
     deposition: f64,
 ) -> ErosionSums {
     let rule = DepositionRule { scale: water.scale, n: water.n, ease, deposition };
-    let mut parts = group_drainage_trees(ground, levels, loose, &mut water);
+    let mut groups = group_drainage_trees(ground, levels, loose, &mut water);
     let chance = |k: u32| water.rounding_chance(k as usize);
     for _ in 0..MAX_ITERATIONS {
         // Trees do not exchange sediment, so that the parts need no order among themselves.
-        let most = parts.par_iter_mut().map(|part| {
-            let most = part.compute_changes(&rule);
+        let max_change = groups.par_iter_mut().map(|part| {
+            let max_change = part.compute_changes(&rule);
             part.accumulate_sediment();
-            most
+            max_change
         });
-        if most.reduce(|| 0.0, f32::max) < CONVERGENCE_UNITS {
+        if max_change.reduce(|| 0.0, f32::max) < CONVERGENCE_UNITS {
             break;
         }
     }
-    let moved = parts.par_iter_mut().map(|part| part.apply_changes(&chance));
+    let moved = groups.par_iter_mut().map(|part| part.apply_changes(&chance));
     let moved = moved.reduce(ErosionSums::default, |a, b| ErosionSums {
         eroded: a.eroded + b.eroded,
         deposited: a.deposited + b.deposited,
     });
     // The results are written back for all cells but the outlets, which are layer 0 and keep their height.
-    for part in parts {
+    for part in groups {
         let settled = part.cell.iter().zip(part.ground.iter().zip(&part.level));
         for (cell, (height, level)) in settled.skip(part.layers[1]) {
             let k = *cell as usize;
@@ -153,10 +153,10 @@ fn group_drainage_trees(
         counts[steps as usize] += 1;
     }
     // Now that all counts are known, the cells are placed by counting sort, which keeps their order within a layer.
-    let mut parts: Vec<TreeGroup> =
+    let mut groups: Vec<TreeGroup> =
         counts.into_iter().zip(sizes).map(|(counts, size)| TreeGroup::new(&counts, size)).collect();
     for &k in &order {
-        let part = &mut parts[usize::from(part_of[k as usize])];
+        let part = &mut groups[usize::from(part_of[k as usize])];
         let steps = places[k as usize] as usize;
         // While cells are placed, a layer's begin serves as the layer's next free index.
         let place = part.layers[steps];
@@ -165,7 +165,7 @@ fn group_drainage_trees(
         places[k as usize] = place as u32;
     }
     drop((order, part_of));
-    parts.par_iter_mut().for_each(|part| {
+    groups.par_iter_mut().for_each(|part| {
         // Each begin has moved to the begin of the next layer; the rotation makes it the list of begins and ends again.
         part.layers.rotate_right(1);
         part.layers[0] = 0;
@@ -173,11 +173,11 @@ fn group_drainage_trees(
     });
     // Free the shared arrays before the parts allocate more memory.
     drop(places);
-    parts.par_iter_mut().for_each(|part| part.read_strength(&strength, loose));
+    groups.par_iter_mut().for_each(|part| part.read_strength(&strength, loose));
     drop(strength);
-    parts.par_iter_mut().for_each(|part| part.read_heights(ground, levels));
-    parts.retain(|part| part.layers.len() > 1);
-    parts
+    groups.par_iter_mut().for_each(|part| part.read_heights(ground, levels));
+    groups.retain(|part| part.layers.len() > 1);
+    groups
 }
 
 impl TreeGroup {
@@ -224,7 +224,7 @@ impl TreeGroup {
     /// Computes the cells' changes from base level upstream, with the sediment that arrived in the last iteration.
     /// Returns the greatest difference to the last iteration's changes.
     fn compute_changes(&mut self, rule: &DepositionRule) -> f32 {
-        let mut most = 0;
+        let mut max_change = 0;
         for ends in self.layers.windows(2).skip(1) {
             let here = ends[0]..ends[1];
             // Receivers are in earlier layers: their new levels are read while this layer's are written.
@@ -241,9 +241,9 @@ impl TreeGroup {
                 strength: &self.strength[here.clone()],
             };
             let level = &mut level[..here.len()];
-            most = most.max(compute_layer_changes(&layer, rule, &mut self.change[here], level));
+            max_change = max_change.max(compute_layer_changes(&layer, rule, &mut self.change[here], level));
         }
-        f32::from_bits(most)
+        f32::from_bits(max_change)
     }
 
     /// Accumulates the eroded sediment downstream.
@@ -267,9 +267,9 @@ impl TreeGroup {
         let mut moved = ErosionSums::default();
         for ends in layers.windows(2).skip(1).rev() {
             for at in ends[0]..ends[1] {
-                let wanted = f64::from(change[at]) + chance(cell[at]);
+                let requested = f64::from(change[at]) + chance(cell[at]);
                 // Rounds down to a whole number.
-                let whole = wanted as i64 - i64::from(wanted as i64 as f64 > wanted);
+                let whole = requested as i64 - i64::from(requested as i64 as f64 > requested);
                 let change = whole.min(load[at]).clamp(i32::MIN.into(), i32::MAX.into()) as i32;
                 // The sediment that the range of heights excludes stays in the load and runs on.
                 let limit = Height(ground[at] + change).clamped();
@@ -316,7 +316,7 @@ fn solve_layer_changes<const LINEAR: bool>(
     let count = change.len();
     let (base, ground, level) = (&layer.base[..count], &layer.ground[..count], &mut level[..count]);
     let (load, drains, strength) = (&layer.load[..count], &layer.drains[..count], &layer.strength[..count]);
-    let mut most = 0;
+    let mut max_change = 0;
     for k in 0..count {
         // The height above the water level of the receiver.
         let over = f64::from(ground[k]) - f64::from(base[k]);
@@ -338,7 +338,7 @@ fn solve_layer_changes<const LINEAR: bool>(
             solve_remaining_height(start, strength, rule.n) - over
         };
         // The bits of non-negative floating-point numbers have the order of their values.
-        most = most.max((now as f32 - change[k]).abs().to_bits());
+        max_change = max_change.max((now as f32 - change[k]).abs().to_bits());
         change[k] = now as f32;
         // The level is rounded half up by a comparison, which needs no call of a function.
         let water = (over + now).max(0.0);
@@ -346,7 +346,7 @@ fn solve_layer_changes<const LINEAR: bool>(
         let rounded = whole.saturating_add(i32::from(water - f64::from(whole) >= 0.5));
         level[k] = base[k].saturating_add(rounded);
     }
-    most
+    max_change
 }
 
 #[cfg(test)]
@@ -376,7 +376,7 @@ mod tests {
         let mut changes = vec![0.0f32; count];
         let mut load = vec![0.0f32; count];
         for _ in 0..MAX_ITERATIONS {
-            let mut most = 0.0f32;
+            let mut max_change = 0.0f32;
             for &k in water.order.iter().rev() {
                 let k = k as usize;
                 let Some(n) = below(k) else { continue };
@@ -392,7 +392,7 @@ mod tests {
                     let soft = if loose[k].0 > 0 { ease } else { 1.0 };
                     solve_remaining_height(start, soft * water.scaled_strength(k) / (1.0 + share), water.n) - over
                 };
-                most = most.max((change as f32 - changes[k]).abs());
+                max_change = max_change.max((change as f32 - changes[k]).abs());
                 changes[k] = change as f32;
                 levels[k] = Height(levels[n].0.saturating_add((over + change).max(0.0).round() as i32));
             }
@@ -403,7 +403,7 @@ mod tests {
                     load[n] += (load[k] - changes[k]).max(0.0);
                 }
             }
-            if most < CONVERGENCE_UNITS {
+            if max_change < CONVERGENCE_UNITS {
                 break;
             }
         }
@@ -414,8 +414,8 @@ mod tests {
         for &k in &water.order {
             let k = k as usize;
             let Some(n) = below(k) else { continue };
-            let wanted = (f64::from(changes[k]) + water.rounding_chance(k)).floor();
-            let change = wanted.min(load[k]) as i32;
+            let requested = (f64::from(changes[k]) + water.rounding_chance(k)).floor();
+            let change = requested.min(load[k]) as i32;
             let limit = Height(ground[k].0 + change).clamped();
             let change = limit.0 - ground[k].0;
             ground[k] = limit;

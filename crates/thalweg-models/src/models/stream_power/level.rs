@@ -72,9 +72,9 @@ impl Stepper for BaseLevelStepper {
         if !has_outlet(terrain) {
             return self.0.run_step(terrain, tick);
         }
-        let held = mark_base_level(terrain);
-        let kept = |k: &usize| held[*k] && terrain.nodata.as_ref().is_none_or(|mask| !mask[*k]);
-        let before: Vec<(usize, Height)> = (0..held.len()).filter(kept).map(|k| (k, terrain.ground[k])).collect();
+        let base_level = mark_base_level(terrain);
+        let kept = |k: &usize| base_level[*k] && terrain.nodata.as_ref().is_none_or(|mask| !mask[*k]);
+        let before: Vec<(usize, Height)> = (0..base_level.len()).filter(kept).map(|k| (k, terrain.ground[k])).collect();
         let mut budget = self.0.run_step(terrain, tick)?;
         for (k, height) in before {
             let now = std::mem::replace(&mut terrain.ground[k], height);

@@ -225,14 +225,14 @@ impl StreamPower {
             };
             if value > 0.0 { Err(conflict()) } else { Ok(()) }
         };
-        none("stream_power.planation", self.planation, "a river's smooth line ends at a seam")?;
+        none("stream_power.planation", self.planation, "a river's smooth line would end at the edge")?;
         if self.fabric > 1.0 {
             let problem =
-                "does not work with looped edges, because stretched rock does not match at the seam; set it to 1";
+                "does not work with looped edges, because stretched rock would not match across the edge; set it to 1";
             return Err(Error::conflict(format!("stream_power.fabric = {}", self.fabric), problem));
         }
         if self.strata > 0.0 {
-            none("stream_power.strata_dip", self.strata_dip, "dipping beds do not match at the seam")?;
+            none("stream_power.strata_dip", self.strata_dip, "dipping beds would not match across the edge")?;
         }
         if grid.topology().looped == [true; 2] && grid.sea_level.is_none() {
             let problem = "needs a `sea_level`, because rivers need an outlet; set it, or make one pair of opposite edges open or closed";
@@ -271,9 +271,10 @@ impl Model for StreamPower {
             let cell = grid.cell * level.factor as f64;
             // Diffusion takes more passes the longer a step and the finer the cells are; every level must stay below
             // the limit.
-            let most = MAX_PASSES * diffuse::MAX_PASS_SPREAD * cell * cell / level.step;
-            if self.diffusion > most {
-                let allowed = format!("up to {most} m²/a with steps of {} a on cells of {cell} m", level.step);
+            let max_diffusivity = MAX_PASSES * diffuse::MAX_PASS_SPREAD * cell * cell / level.step;
+            if self.diffusion > max_diffusivity {
+                let allowed =
+                    format!("up to {max_diffusivity} m²/a with steps of {} a on cells of {cell} m", level.step);
                 return Err(Error::invalid_value(
                     "stream_power.diffusion",
                     format!("{} m²/a", self.diffusion),
@@ -289,10 +290,10 @@ impl Model for StreamPower {
     }
 
     fn simulated_years(&self, grid: &Grid, step: u32) -> Option<f64> {
-        let mut left = step;
+        let mut remaining = step;
         let years = |level: &ResolutionLevel| {
-            let taken = left.min(level.outer_steps());
-            left -= taken;
+            let taken = remaining.min(level.outer_steps());
+            remaining -= taken;
             level.duration_years(taken)
         };
         Some(self.resolution_levels(grid).iter().map(years).sum())
@@ -379,7 +380,9 @@ impl Stepper for CoarseToFine {
 fn check_factor(terrain: &Terrain, spec: &LayerSpec) -> Result<()> {
     let Some(field) = terrain.float_layer(spec) else { return Ok(()) };
     match field.as_slice().iter().find(|x| !(0.0..f32::INFINITY).contains(*x)) {
-        Some(x) => Err(Error::invalid_layer(spec.name, format!("has {x}; a factor is a number of 0 or more"))),
+        Some(x) => {
+            Err(Error::invalid_layer(spec.name, format!("contains {x}; a factor must be a finite number of 0 or more")))
+        }
         None => Ok(()),
     }
 }

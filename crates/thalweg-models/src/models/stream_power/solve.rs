@@ -85,17 +85,17 @@ pub fn incise_ground(
         let height = f64::from(here - base);
         let strength = water.scaled_strength(k);
         let cover = loose.as_ref().map_or(0, |loose| loose[k].0);
-        let left = if cover > 0 {
+        let remaining_height = if cover > 0 {
             solve_covered_height(height, f64::from(cover), strength, ease, water.n)
         } else {
             solve_remaining_height(height, strength, water.n)
         };
         // The random part rounds up as often as the fraction of a unit says: a cut below one unit is then right on
         // average.
-        let left = ((left + water.rounding_chance(k)) as i32).min(here - base);
-        let cut = here - base - left;
-        ground[k].0 = base + left;
-        levels[k].0 = base + left;
+        let remaining_height = ((remaining_height + water.rounding_chance(k)) as i32).min(here - base);
+        let cut = here - base - remaining_height;
+        ground[k].0 = base + remaining_height;
+        levels[k].0 = base + remaining_height;
         if let Some(loose) = loose.as_deref_mut() {
             // Sediment goes first; a deeper cut has used it up.
             loose[k].0 = (cover - cut).max(0);
@@ -209,9 +209,9 @@ mod tests {
             );
             let mut last = whole;
             for cover in (1..=90).map(|c| f64::from(c) * 1e4) {
-                let left = solve_covered_height(d, cover, f, 3.0, n);
-                assert!(left <= last + 2e-3 && last - left < 1.1e4, "cover {cover}, n {n}: {left} after {last}");
-                last = left;
+                let height = solve_covered_height(d, cover, f, 3.0, n);
+                assert!(height <= last + 2e-3 && last - height < 1.1e4, "cover {cover}, n {n}: {height} after {last}");
+                last = height;
             }
         }
     }

@@ -79,18 +79,18 @@ impl Stepper for StreamPowerStepper {
 
         // The order is uplift, rivers, hillslopes: rivers cut the land that has just risen, and slopes follow the new
         // valleys.
-        let held = mark_base_level(terrain);
-        budget += uplift_ground(terrain, &held, &place.rock, times);
-        budget += self.incise_and_deposit(terrain, &held, &place.rock, tick, times[1])?;
-        budget += self.diffuse_and_limit_slopes(terrain, &held, &mut place, tick.key, times[1])?;
+        let base_level = mark_base_level(terrain);
+        budget += uplift_ground(terrain, &base_level, &place.rock, times);
+        budget += self.incise_and_deposit(terrain, &base_level, &place.rock, tick, times[1])?;
+        budget += self.diffuse_and_limit_slopes(terrain, &base_level, &mut place, tick.key, times[1])?;
         // Without an outlet nothing leaves the map: what rivers carried is deposited on its lowest ground.
         if !has_outlet(terrain) {
             let loose = terrain.loose.get_or_insert_with(|| Field::new(terrain.ground.size(), Height::ZERO));
             // The sediment that rivers carry in a step is far below 2⁶³ units.
             let amount = budget.exported.clamp(0, i64::MAX.into()) as i64;
-            let laid = slopes::deposit_on_lowest(&mut terrain.ground, loose, terrain.nodata.as_ref(), amount)?;
-            budget.deposited += i128::from(laid);
-            budget.exported -= i128::from(laid);
+            let deposited = slopes::deposit_on_lowest(&mut terrain.ground, loose, terrain.nodata.as_ref(), amount)?;
+            budget.deposited += i128::from(deposited);
+            budget.exported -= i128::from(deposited);
         }
         // The rock is not needed after the last step.
         self.place = (tick.step + 1 < self.level.steps).then(|| (tick.key, terrain.grid.clone(), place));
@@ -105,13 +105,18 @@ const BANDS: usize = 8;
 const MIN_CELLS_PER_TASK: usize = 1 << 14;
 
 /// Applies `act` to the values of the cells at base level.
-fn apply_at_base_level<T: Send>(values: &mut [T], held: &Field<bool>, act: impl Fn(&mut T) + Sync) {
-    let cells = values.par_iter_mut().zip(held.as_slice()).with_min_len(MIN_CELLS_PER_TASK);
-    cells.filter(|(_, held)| **held).for_each(|(value, _)| act(value));
+fn apply_at_base_level<T: Send>(values: &mut [T], base_level: &Field<bool>, act: impl Fn(&mut T) + Sync) {
+    let cells = values.par_iter_mut().zip(base_level.as_slice()).with_min_len(MIN_CELLS_PER_TASK);
+    cells.filter(|(_, base_level)| **base_level).for_each(|(value, _)| act(value));
 }
 
 /// Applies the uplift between two times in years.
-fn uplift_ground(terrain: &mut Terrain, held: &Field<bool>, rock: &RockProperties, times: [f64; 2]) -> MassBalance {
+fn uplift_ground(
+    terrain: &mut Terrain,
+    base_level: &Field<bool>,
+    rock: &RockProperties,
+    times: [f64; 2],
+) -> MassBalance {
     let cols = terrain.grid.cols();
     let mut ground = std::mem::replace(&mut terrain.ground, Field::new([0, 0], Height::ZERO));
     let factor = terrain.float_layer(&UPLIFT);
@@ -119,13 +124,13 @@ fn uplift_ground(terrain: &mut Terrain, held: &Field<bool>, rock: &RockPropertie
         .par_rows_mut()
         .map(|(i, row)| {
             let (mut added, mut limited) = (0i64, 0u64);
-            for (j, height) in row.iter_mut().enumerate().filter(|(j, _)| !held[(i, *j)]) {
+            for (j, height) in row.iter_mut().enumerate().filter(|(j, _)| !base_level[(i, *j)]) {
                 let rise = rock.uplift_between(i * cols + j, times, factor.map_or(1.0, |factor| factor[(i, j)]));
                 // The sum is computed in 64 bits and then limited to the highest elevation that can be stored.
-                let wanted = i64::from(height.0).saturating_add(rise);
-                let risen = wanted.min(Height::MAX.0.into());
+                let target = i64::from(height.0).saturating_add(rise);
+                let risen = target.min(Height::MAX.0.into());
                 added += risen - i64::from(height.0);
-                limited += u64::from(risen != wanted);
+                limited += u64::from(risen != target);
                 height.0 = risen as i32;
             }
             (added, limited)
@@ -140,7 +145,7 @@ impl StreamPowerStepper {
     fn incise_and_deposit(
         &self,
         terrain: &mut Terrain,
-        held: &Field<bool>,
+        base_level: &Field<bool>,
         rock: &RockProperties,
         tick: Tick,
         time: f64,
@@ -150,9 +155,9 @@ impl StreamPowerStepper {
         // First the water is routed, then it cuts, and at last rivers widen their valleys.
         let RoutedFlow { mut levels, mut codes, sums, order } = self.route_flow(terrain)?;
         // Cells at base level do not change, even if they drain to a neighbour.
-        apply_at_base_level(codes.as_mut_slice(), held, |code| *code = (*code).max(OUT));
+        apply_at_base_level(codes.as_mut_slice(), base_level, |code| *code = (*code).max(OUT));
         if let Some(sea) = terrain.grid.sea_level {
-            apply_at_base_level(levels.as_mut_slice(), held, |level| *level = (*level).max(sea));
+            apply_at_base_level(levels.as_mut_slice(), base_level, |level| *level = (*level).max(sea));
         }
         let strength = self.incision_strength(terrain, rock, &codes, sums, time);
         let salt = tick.key.derive_key(6).derive_key(tick.step.into()).random_bits() as u32;
@@ -181,7 +186,9 @@ impl StreamPowerStepper {
             drop(water);
         }
         if model.planation > 0.0 {
-            budget.eroded += i128::from(self.widen_valleys(terrain, held, rock, (&levels, &codes), tick.key, time)?);
+            let cells = accumulate::count_upstream_cells(&codes);
+            let drained = floors::DrainedSurface { surface: &levels, directions: &codes, cells: &cells };
+            budget.eroded += i128::from(self.widen_valleys(terrain, base_level, rock, drained, tick.key, time)?);
         }
         budget.exported = budget.eroded - budget.deposited;
         Ok(budget)
@@ -191,9 +198,9 @@ impl StreamPowerStepper {
     fn widen_valleys(
         &self,
         terrain: &mut Terrain,
-        held: &Field<bool>,
+        base_level: &Field<bool>,
         rock: &RockProperties,
-        (levels, codes): (&Field<Height>, &Directions),
+        drained: floors::DrainedSurface<'_>,
         key: RandomKey,
         time: f64,
     ) -> Result<i64> {
@@ -216,13 +223,12 @@ impl StreamPowerStepper {
         // Floors are wider in soft rock, by the root of its erodibility, between a quarter and four times the usual
         // width.
         let ease = |k: usize| f64::from(rock.erodibility(k)).sqrt().clamp(0.25, 4.0);
-        let cells = accumulate::count_upstream_cells(codes);
         let Terrain { grid, ground, loose, nodata, .. } = &mut *terrain;
         let before = ground.clone();
-        floors::carve_floors(ground, nodata.as_ref(), grid, (levels, codes, &cells), &valley, key.derive_key(7), &ease);
+        floors::carve_floors(ground, nodata.as_ref(), grid, drained, &valley, key.derive_key(7), &ease);
         // Base level keeps its height, though the floors reach into it.
         ground.par_rows_mut().for_each(|(i, row)| {
-            for (j, height) in row.iter_mut().enumerate().filter(|(j, _)| held[(i, *j)]) {
+            for (j, height) in row.iter_mut().enumerate().filter(|(j, _)| base_level[(i, *j)]) {
                 *height = before[(i, j)];
             }
         });
@@ -319,7 +325,7 @@ impl StreamPowerStepper {
     fn diffuse_and_limit_slopes(
         &self,
         terrain: &mut Terrain,
-        held: &Field<bool>,
+        base_level: &Field<bool>,
         place: &mut RockAndLimit,
         key: RandomKey,
         time: f64,
@@ -332,7 +338,7 @@ impl StreamPowerStepper {
         // The mask is taken out of the terrain, so that it can be read while the ground is written; it is put back
         // below.
         let nodata = terrain.nodata.take();
-        let bounds = Bounds { looped: grid.topology().looped, nodata: nodata.as_ref(), held: Some(held) };
+        let bounds = Bounds { looped: grid.topology().looped, nodata: nodata.as_ref(), held: Some(base_level) };
         let mut budget = MassBalance::default();
         let done = slopes::diffuse_ground(&mut terrain.ground, terrain.loose.as_mut(), bounds, None, spread);
         let cut = done.and_then(|creep| {

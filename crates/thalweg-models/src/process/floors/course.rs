@@ -1,10 +1,9 @@
 //! The paths of rivers, from cell to cell on a grid, smoothed to lines.
 
-use crate::process::floors::Valley;
+use crate::process::floors::{DrainedSurface, Valley};
 use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::{Cell, Field, Grid, Height, Point};
-use thalweg_flow::Directions;
+use thalweg_core::{Cell, Grid, Point};
 use thalweg_noise::gradient;
 use thalweg_noise::waves::WavelengthNoise;
 
@@ -49,7 +48,7 @@ struct RiverCells {
 /// the floor of the river that it joins, because that floor belongs to the river.
 pub fn trace_valley_lines(
     grid: &Grid,
-    drained: (&Field<Height>, &Directions, &Field<u32>),
+    drained: DrainedSurface<'_>,
     valley: &Valley,
     key: RandomKey,
     ease: &dyn Fn(usize) -> f64,
@@ -112,8 +111,8 @@ pub fn trace_valley_lines(
             }
             // Each stretch costs work in every cell of its floor, so vertices closer than this are skipped. The minimum
             // of 0.7 cells is half a diagonal.
-            let least = (here.width[0].min(here.width[1]) / 4.0).max(0.7);
-            if river.down[next as usize] == NONE || measure_vertex_distance(&last, &here) >= least {
+            let min_length = (here.width[0].min(here.width[1]) / 4.0).max(0.7);
+            if river.down[next as usize] == NONE || measure_vertex_distance(&last, &here) >= min_length {
                 stretches.push(Stretch { ends: [last, here], stream: head });
                 last = here;
             }
@@ -150,12 +149,8 @@ impl RiverCells {
 
 /// Returns the cells of rivers, linked along their streams. At a confluence the stream with the greatest drainage
 /// area continues; of equal ones the first in row-major order.
-fn link_channels(
-    grid: &Grid,
-    (surface, directions, cells): (&Field<Height>, &Directions, &Field<u32>),
-    valley: &Valley,
-    ease: &dyn Fn(usize) -> f64,
-) -> RiverCells {
+fn link_channels(grid: &Grid, drained: DrainedSurface<'_>, valley: &Valley, ease: &dyn Fn(usize) -> f64) -> RiverCells {
+    let DrainedSurface { surface, directions, cells } = drained;
     let cols = grid.cols();
     let area = |k: usize| f64::from(cells[k]) * grid.cell_area();
     // The list is in row-major order, so `binary_search` finds a cell in it.

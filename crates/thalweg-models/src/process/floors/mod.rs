@@ -65,22 +65,32 @@ impl Valley {
     }
 }
 
+/// Where water drains on a terrain.
+#[derive(Clone, Copy)]
+pub struct DrainedSurface<'a> {
+    /// The level of the water, for example the depression-filled surface.
+    pub surface: &'a Field<Height>,
+    /// Flow directions, derived from the surface.
+    pub directions: &'a Directions,
+    /// The number of cells that drain through each cell.
+    pub cells: &'a Field<u32>,
+}
+
 /// Erodes valley floors into the ground, along rivers that are already known.
 ///
-/// `surface` is the level of the water (for example the depression-filled surface); `directions` and `cells` (the
-/// number of cells that drain through each cell) are derived from it. All have the grid's size. `key` seeds the noise
-/// of the width; `ease` is a factor on the width for each cell, from the rock. The function only lowers cells; the
-/// caller books the difference in the mass balance.
+/// `drained` says where the water flows; its fields have the grid's size. `key` seeds the noise of the width; `ease` is
+/// a factor on the width for each cell, from the rock. The function only lowers cells; the caller books the difference
+/// in the mass balance.
 pub fn carve_floors(
     ground: &mut Field<Height>,
     nodata: Option<&Field<bool>>,
     grid: &Grid,
-    (surface, directions, cells): (&Field<Height>, &Directions, &Field<u32>),
+    drained: DrainedSurface<'_>,
     valley: &Valley,
     key: RandomKey,
     ease: &dyn Fn(usize) -> f64,
 ) {
     // The lines are traced from the routed water before any cell is lowered.
-    let stretches = course::trace_valley_lines(grid, (surface, directions, cells), valley, key, ease);
+    let stretches = course::trace_valley_lines(grid, drained, valley, key, ease);
     floor_erosion::carve_stretches(ground, nodata, &stretches, valley, grid.cell);
 }

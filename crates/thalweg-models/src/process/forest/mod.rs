@@ -80,9 +80,9 @@ impl ForestRules {
 
     /// Works like [`ForestRules::check`], with the caller's names for patch and spawn in messages.
     pub(crate) fn check_with_names(&self, [patch, spawn]: [&str; 2], grid: &Grid) -> Result<()> {
-        let most = MAX_CELLS * grid.cell;
-        if !(self.patch > 0.0 && self.patch <= most) {
-            let allowed = format!("above 0 to {most} m ({MAX_CELLS} cells)");
+        let max_patch = MAX_CELLS * grid.cell;
+        if !(self.patch > 0.0 && self.patch <= max_patch) {
+            let allowed = format!("more than 0, at most {max_patch} m ({MAX_CELLS} cells)");
             return Err(Error::invalid_value(patch, format!("{} m", self.patch), allowed));
         }
         let trees = self.estimate_capacity(grid);
@@ -93,9 +93,9 @@ impl ForestRules {
                 false => ("seeds per step", format!("a smaller {spawn}")),
             };
             return Err(Error::TooLarge {
-                what: "the forest".into(),
+                what: format!("the forest (use {hint})"),
                 need: format!("up to {:.0} {what}", trees.max(seeds)),
-                have: format!("{MAX_TREES:.0}; {hint} reduces the number"),
+                have: format!("{MAX_TREES:.0}"),
             });
         }
         Ok(())
@@ -106,9 +106,9 @@ impl ForestRules {
     pub fn estimate_capacity(&self, grid: &Grid) -> f64 {
         // A plant of strength 1 holds five patches: its own and its eight neighbours, 1 + 4·0.6 + 4·0.4.
         let held = |kind: &PlantKind| f64::from(kind.roots * kind.patch * kind.patch) * 5.0 * self.patch * self.patch;
-        let least = KINDS.iter().zip(self.shares).filter(|(kind, share)| *share > 0.0 && kind.shore.is_none());
-        let least = least.map(|(kind, _)| held(kind)).fold(f64::INFINITY, f64::min);
-        compute_area_km2(grid) * 1e6 * f64::from(self.cap) / least
+        let smallest_area = KINDS.iter().zip(self.shares).filter(|(kind, share)| *share > 0.0 && kind.shore.is_none());
+        let smallest_area = smallest_area.map(|(kind, _)| held(kind)).fold(f64::INFINITY, f64::min);
+        compute_area_km2(grid) * 1e6 * f64::from(self.cap) / smallest_area
     }
 }
 
@@ -394,15 +394,15 @@ fn spawn_seeds(grid: &Grid, rules: &ForestRules, key: RandomKey) -> impl Iterato
 
 /// Draws a kind with probabilities proportional to the weights.
 fn draw_kind(weights: &[f32; KINDS.len()], unit: f32) -> u8 {
-    let mut left = unit * weights.iter().sum::<f32>();
+    let mut remaining = unit * weights.iter().sum::<f32>();
     // If rounding leaves a rest after all weights, the last kind with a weight is drawn.
     let mut last = 0;
     for (number, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
         last = number as u8;
-        if left < *weight {
+        if remaining < *weight {
             break;
         }
-        left -= weight;
+        remaining -= weight;
     }
     last
 }

@@ -21,15 +21,15 @@ pub const MAX_CELLS: f64 = 64.0;
 /// share is rounded separately and depends on the position alone, so exactly what was added can be removed.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Roots {
-    parts: Field<u32>,
-    /// The same values as floating-point numbers, updated together with `parts`.
+    root_shares: Field<u32>,
+    /// The same values as floating-point numbers, updated together with `root_shares`.
     density: Field<f32>,
 }
 
 impl Roots {
     /// Creates an empty density field.
     pub fn new(size: Size) -> Self {
-        Self { parts: Field::new(size, 0), density: Field::new(size, 0.0) }
+        Self { root_shares: Field::new(size, 0), density: Field::new(size, 0.0) }
     }
 
     /// Returns the density of each cell.
@@ -68,11 +68,11 @@ impl Roots {
     /// origin can be removed again.
     fn update_cells(&mut self, at: Cell<f64>, cells: f64, strength: f32, sum: impl Fn(u32, u32) -> u32) {
         let whole = f64::from(strength) * PARTS;
-        let (parts, density) = (&mut self.parts, &mut self.density);
-        visit_covered_cells(parts.size(), at, cells, |cell, weight| {
-            let parts = &mut parts[cell];
-            *parts = sum(*parts, (weight * whole).round() as u32);
-            density[cell] = (f64::from(*parts) / PARTS) as f32;
+        let (root_shares, density) = (&mut self.root_shares, &mut self.density);
+        visit_covered_cells(root_shares.size(), at, cells, |cell, weight| {
+            let root_shares = &mut root_shares[cell];
+            *root_shares = sum(*root_shares, (weight * whole).round() as u32);
+            density[cell] = (f64::from(*root_shares) / PARTS) as f32;
         });
     }
 }

@@ -95,13 +95,13 @@ pub fn generate_stand(
         let age =
             (-life * libm::log(one.key.derive_key(4).uniform_unit().max(1e-9))).min(LIVES * life).min(f64::from(years));
         // This is the missing size after `age` steps of growth, as a share of that of a plant that has just taken root.
-        let left = libm::pow(1.0 - f64::from((rules.grow * growth).min(1.0)), age);
+        let remaining_growth = libm::pow(1.0 - f64::from((rules.grow * growth).min(1.0)), age);
         Some(Tree {
             number: one.number,
             cell: from.map(|n| n as u32),
             part: at.map(fraction_u16),
             kind: one.kind,
-            size: (1.0 - (1.0 - f64::from(YOUNG)) * left) as f32,
+            size: (1.0 - (1.0 - f64::from(YOUNG)) * remaining_growth) as f32,
             age: age as u32,
             patch: rules.patch as f32 * kind.patch,
         })
@@ -253,8 +253,8 @@ mod tests {
         let ground = Field::new(grid.size, Height::from_metres_clamped(300.0));
         let all = CellRect::new([0, 0], grid.size);
         let trees = generate_stand(&site(&grid, &ground), &rules, 2000, RandomKey::new(1, "full"), all);
-        let most = rules.estimate_capacity(&grid);
-        assert!((0.8..1.1).contains(&(trees.len() as f64 / most)), "{} of {most}", trees.len());
+        let capacity = rules.estimate_capacity(&grid);
+        assert!((0.8..1.1).contains(&(trees.len() as f64 / capacity)), "{} of {capacity}", trees.len());
         let young = generate_stand(&site(&grid, &ground), &rules, 60, RandomKey::new(1, "full"), all);
         assert!(young.len() * 3 < trees.len() && !young.is_empty(), "{} {}", young.len(), trees.len());
         assert!(young.iter().all(|tree| tree.age <= 60 && tree.size >= YOUNG));

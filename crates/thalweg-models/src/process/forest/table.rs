@@ -29,12 +29,18 @@ impl Forest {
     /// if there are more than twice [`MAX_TREES`].
     pub fn from_trees(mut trees: Vec<Tree>, grid: &Grid) -> Result<Self> {
         if trees.len() as f64 > 2.0 * MAX_TREES || !trees.iter().all(|tree| is_possible(tree, grid)) {
-            return Err(Error::invalid_layer(TREES, "is not a table of plants inside this terrain"));
+            return Err(Error::invalid_layer(
+                TREES,
+                "contains too many plants, or one that is outside the terrain, of an unknown kind or of an invalid size",
+            ));
         }
         // A new plant takes the number after that of the last one, which this order makes the highest.
         trees.sort_by_key(|tree| tree.number);
         if trees.windows(2).any(|pair| pair[0].number == pair[1].number) {
-            return Err(Error::invalid_layer(TREES, "has a number twice; each plant needs its own number"));
+            return Err(Error::invalid_layer(
+                TREES,
+                "contains two plants with the same number; each plant needs its own",
+            ));
         }
         let mut forest = Self::new(grid);
         for tree in &trees {

@@ -157,16 +157,16 @@ fn kinds_keep_to_their_places() {
     world.ground = Field::from_fn(size, |i, _| Height::from_metres_clamped(2.9 * i as f64));
     let rules = ForestRules { tree_line: 250.0, ..quick() };
     let forest = world.grown(&rules, 200);
-    let mut seen = [0; KINDS.len()];
+    let mut counts = [0; KINDS.len()];
     for tree in forest.trees() {
         let Cell { row: i, col: j } = tree.cell.map(|n| n as usize);
         let (elevation, kind) = (2.9 * i as f32 / 250.0, tree.kind());
         assert!(elevation >= kind.elevation[0] && elevation <= kind.elevation[1], "{tree:?}");
         assert!(kind.name != "willow" || j % 20 >= 10, "a willow needs water");
-        seen[usize::from(tree.kind)] += 1;
+        counts[usize::from(tree.kind)] += 1;
     }
     // There is no reed, because there is no open water. Every other kind has found a habitat.
-    assert!(seen[5] == 0 && seen[..5].iter().all(|n| *n > 20), "{seen:?}");
+    assert!(counts[5] == 0 && counts[..5].iter().all(|n| *n > 20), "{counts:?}");
     let off = ForestRules { shares: [0.0, 1.0, 0.0, 0.0, 0.0, 0.0], ..rules };
     assert!(world.grown(&off, 60).trees().iter().all(|tree| tree.kind == 1));
     let steep = World {

@@ -286,10 +286,10 @@ mod tests {
         let mode = |j: f64| libm::cos(std::f64::consts::PI * (j + 0.5) / cols as f64);
         let mut ground = metres([rows, cols], |_, j| 100.0 * mode(j));
         diffuse_ground(&mut ground, None, Bounds::default(), None, spread).unwrap();
-        let left = 100.0 * libm::exp(-spread * (std::f64::consts::PI / cols as f64).powi(2));
+        let remaining = 100.0 * libm::exp(-spread * (std::f64::consts::PI / cols as f64).powi(2));
         for j in 0..cols {
-            let (is, want) = (ground[(2, j)].metres(), left * mode(j as f64));
-            assert!((is - want).abs() < 0.003 * spread * 0.0172 * left + 0.01, "{j}: {is} {want}");
+            let (is, want) = (ground[(2, j)].metres(), remaining * mode(j as f64));
+            assert!((is - want).abs() < 0.003 * spread * 0.0172 * remaining + 0.01, "{j}: {is} {want}");
         }
     }
 

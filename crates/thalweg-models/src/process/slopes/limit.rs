@@ -234,7 +234,7 @@ mod tests {
 
     /// Computes the fixed point by the plain rule, cell by cell until nothing changes, in a different order from
     /// ours.
-    fn plain(ground: &Field<Height>, drop: i32, void: impl Fn(usize, usize) -> bool) -> Field<Height> {
+    fn plain(ground: &Field<Height>, max_fall: i32, void: impl Fn(usize, usize) -> bool) -> Field<Height> {
         let mut z = ground.clone();
         let [rows, cols] = z.size();
         loop {
@@ -248,9 +248,9 @@ mod tests {
                     let b = at(i.wrapping_sub(1), j).min(at(i + 1, j));
                     let c = at(i.wrapping_sub(1), j.wrapping_sub(1)).min(at(i + 1, j + 1));
                     let d = at(i.wrapping_sub(1), j + 1).min(at(i + 1, j.wrapping_sub(1)));
-                    let bears = |a: i32, b: i32, drop| a.min(b).saturating_add(max_rise(a.abs_diff(b), drop));
+                    let bears = |a: i32, b: i32, max_fall| a.min(b).saturating_add(max_rise(a.abs_diff(b), max_fall));
                     if !void(i, j) {
-                        let both = bears(a, b, drop).min(bears(c, d, diagonal_limit(drop)));
+                        let both = bears(a, b, max_fall).min(bears(c, d, diagonal_limit(max_fall)));
                         z[(i, j)] = Height(z[(i, j)].0.min(both));
                     }
                 }
@@ -275,8 +275,8 @@ mod tests {
             let bounds = Bounds { nodata: Some(&void), ..Bounds::default() };
             let mut ground = start.clone();
             let removed = limit_slopes(&mut ground, &even(size, tan), None, CELL, bounds).unwrap();
-            let drop = (f64::from(tan) * CELL * UNITS) as i32;
-            assert_eq!(ground, plain(&start, drop, |i, j| void[(i, j)]), "{size:?}");
+            let max_fall = (f64::from(tan) * CELL * UNITS) as i32;
+            assert_eq!(ground, plain(&start, max_fall, |i, j| void[(i, j)]), "{size:?}");
             let sum = |field: &Field<Height>| field.as_slice().iter().map(|h| i64::from(h.0)).sum::<i64>();
             assert_eq!(removed, sum(&start) - sum(&ground));
             assert!(ground.as_slice().iter().zip(start.as_slice()).all(|(now, then)| now <= then));

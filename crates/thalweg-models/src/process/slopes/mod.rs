@@ -48,7 +48,7 @@ impl Bounds<'_> {
     fn check_sizes(&self, size: Size) -> Result<()> {
         for (axis, looped) in self.looped.iter().enumerate() {
             if *looped && !(Topology::MIN_LOOPED_CELLS..).contains(&size[axis]) {
-                let allowed = format!("{} or more if they are looped", Topology::MIN_LOOPED_CELLS);
+                let allowed = format!("{} or more, because the edges are looped", Topology::MIN_LOOPED_CELLS);
                 return Err(Error::invalid_value(["rows", "columns"][axis], size[axis], allowed));
             }
         }
@@ -112,9 +112,9 @@ pub fn book_erosion(
                 let start = before[(i, j)].0;
                 // Protection reduces the whole cut, and hardness only the part below the sediment. Both are rounded
                 // toward zero.
-                let wanted = part(guards.protect, j, (start - height.0).max(0));
-                let soft = wanted.min(loose[j].0);
-                let cut = soft + part(guards.hardness, j, wanted - soft);
+                let requested = part(guards.protect, j, (start - height.0).max(0));
+                let soft = requested.min(loose[j].0);
+                let cut = soft + part(guards.hardness, j, requested - soft);
                 height.0 = start - cut;
                 loose[j].0 -= soft;
                 removed += i64::from(cut);
@@ -137,11 +137,11 @@ pub fn export_eroded(terrain: &mut Terrain, amount: i64) -> Result<MassBalance> 
     } else {
         let size = terrain.grid.size;
         let loose = terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
-        let laid = deposit_on_lowest(&mut terrain.ground, loose, None, amount)?;
-        budget.deposited = laid.into();
+        let deposited = deposit_on_lowest(&mut terrain.ground, loose, None, amount)?;
+        budget.deposited = deposited.into();
         // All ground has the greatest allowed height: the rest is booked as exported.
-        budget.exported = (amount - laid).into();
-        budget.limited = u64::from(laid < amount);
+        budget.exported = (amount - deposited).into();
+        budget.limited = u64::from(deposited < amount);
     }
     Ok(budget)
 }
@@ -182,13 +182,13 @@ pub fn replace_ground(terrain: &mut Terrain, ground: Field<Height>) -> Result<Ma
         let loose = &mut loose[*k];
         loose.0 = loose.0.saturating_add(*by);
     }
-    let laid: i64 = rises.iter().map(|(_, by)| i64::from(*by)).sum();
+    let deposited: i64 = rises.iter().map(|(_, by)| i64::from(*by)).sum();
     // Eroded material fills the rises first; only a surplus of either is carried away or booked as added.
-    let own = laid.min(removed);
+    let own = deposited.min(removed);
     let mut budget = export_eroded(terrain, removed - own)?;
     budget.eroded += i128::from(own);
     budget.deposited += i128::from(own);
-    budget.added += i128::from(laid - own);
+    budget.added += i128::from(deposited - own);
     Ok(budget)
 }
 

@@ -25,7 +25,7 @@ pub(super) struct RelaxationBand<'a> {
     /// is needed.
     sure: Vec<i32>,
     /// The limit in height units from cell to cell.
-    drop: Vec<i32>,
+    max_falls: Vec<i32>,
     /// One bit for each cell that must be tested because a neighbour has changed, in `words` words per row.
     waiting: Vec<u64>,
     words: usize,
@@ -73,7 +73,7 @@ impl<'a> RelaxationBand<'a> {
             width,
             heights: vec![WALL; cells],
             sure: vec![i32::MAX; cells],
-            drop: vec![0; cells],
+            max_falls: vec![0; cells],
             waiting: vec![0; (rows + 2) * words],
             words,
         };
@@ -88,7 +88,7 @@ impl<'a> RelaxationBand<'a> {
         // A cell may always rise above its lowest neighbour by a little under 1/√2 (46 340/65 536) of the limit in
         // the softest bed.
         let softest = beds.map_or(1.0, |beds| beds.pile.max_weight().max(1.0));
-        let least = (46_340.0 / softest) as i64;
+        let min_softness = (46_340.0 / softest) as i64;
         for (r, ground) in ground.chunks(cols).enumerate() {
             let i = first + r;
             let void = bounds.nodata.map(|mask| mask.row(i));
@@ -98,17 +98,17 @@ impl<'a> RelaxationBand<'a> {
             if band.looped {
                 (heights[0], heights[cols + 1]) = (heights[cols], heights[1]);
             }
-            for (drop, tan) in band.drop[row.clone()].iter_mut().zip(tan.row(i)) {
+            for (max_fall, tan) in band.max_falls[row.clone()].iter_mut().zip(tan.row(i)) {
                 // The cast converts NaN to 0.
-                *drop = (f64::from(*tan) * scale).clamp(0.0, f64::from(WALL)) as i32;
+                *max_fall = (f64::from(*tan) * scale).clamp(0.0, f64::from(WALL)) as i32;
             }
             for (j, sure) in band.sure[row.clone()].iter_mut().enumerate() {
-                let drop = band.drop[row.start + j];
+                let max_fall = band.max_falls[row.start + j];
                 let still = |mask: Option<&Field<bool>>| mask.is_some_and(|mask| mask[(i, j)]);
-                if drop < WALL && !still(bounds.nodata) && !still(bounds.held) {
-                    // The shift divides by 65 536, the denominator of `least`. The product fits, since `drop` is below
-                    // 2³⁰.
-                    *sure = ((i64::from(drop) * least) >> 16) as i32;
+                if max_fall < WALL && !still(bounds.nodata) && !still(bounds.held) {
+                    // The shift divides by 65 536, the denominator of `min_softness`. The product fits, since
+                    // `max_fall` is below 2³⁰.
+                    *sure = ((i64::from(max_fall) * min_softness) >> 16) as i32;
                 }
             }
         }
@@ -150,14 +150,14 @@ impl<'a> RelaxationBand<'a> {
         let width = self.width;
         for r in 1..=rows {
             let row = &mut self.heights[r * width..(r + 1) * width];
-            for (beyond, across, beside) in [(0, width - 2, 1), (width - 1, 1, width - 2)] {
+            for (beyond, across, adjacent) in [(0, width - 2, 1), (width - 1, 1, width - 2)] {
                 if row[beyond] == row[across] {
                     continue;
                 }
                 row[beyond] = row[across];
                 for r in [r - 1, r, r + 1] {
-                    let over = self.sure[r * width + beside] < i32::MAX;
-                    self.waiting[r * self.words + beside / 64] |= u64::from(over) << (beside % 64);
+                    let over = self.sure[r * width + adjacent] < i32::MAX;
+                    self.waiting[r * self.words + adjacent / 64] |= u64::from(over) << (adjacent % 64);
                 }
             }
         }
@@ -208,10 +208,10 @@ impl<'a> RelaxationBand<'a> {
         // Below the certain bound no exact test is needed.
         let mut bears = z[k];
         if z[k] - a.min(b) > self.sure[k] {
-            bears = bears.min(self.max_stable_height(k, [a, b], self.drop[k]));
+            bears = bears.min(self.max_stable_height(k, [a, b], self.max_falls[k]));
         }
         if z[k] - c.min(d) > diagonal_limit(self.sure[k]) {
-            bears = bears.min(self.max_stable_height(k, [c, d], diagonal_limit(self.drop[k])));
+            bears = bears.min(self.max_stable_height(k, [c, d], diagonal_limit(self.max_falls[k])));
         }
         if z[k] == bears {
             return;
@@ -225,16 +225,16 @@ impl<'a> RelaxationBand<'a> {
         }
     }
 
-    /// Returns the greatest height of cell `k` that the lower neighbours along two perpendicular axes allow; `drop`
+    /// Returns the greatest height of cell `k` that the lower neighbours along two perpendicular axes allow; `max_fall`
     /// is the limit from one cell to the next.
     #[inline(always)]
-    fn max_stable_height(&self, k: usize, [a, b]: [i32; 2], drop: i32) -> i32 {
-        let Some(beds) = self.beds else { return a.min(b).saturating_add(max_rise(a.abs_diff(b), drop)) };
+    fn max_stable_height(&self, k: usize, [a, b]: [i32; 2], max_fall: i32) -> i32 {
+        let Some(beds) = self.beds else { return a.min(b).saturating_add(max_rise(a.abs_diff(b), max_fall)) };
         let (r, j) = (k / self.width, k % self.width);
         let bottom = (beds.bottom)(self.first + r - 1, j - 1);
         let [low, high] = [a.min(b), a.max(b)].map(|z| i64::from(z) - bottom);
         let apart = beds.pile.weighted_height(high) - beds.pile.weighted_height(low);
-        let by = max_rise(apart.clamp(0, WALL.into()) as u32, drop);
+        let by = max_rise(apart.clamp(0, WALL.into()) as u32, max_fall);
         // The result is at most the cell's own height, so it fits into an `i32`.
         (beds.pile.climb_weighted_height(low, by.into(), i64::from(self.heights[k]) - bottom) + bottom) as i32
     }

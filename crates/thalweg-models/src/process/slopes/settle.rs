@@ -58,13 +58,13 @@ pub fn deposit_on_lowest(
         if under(middle) <= amount.into() { full = middle } else { over = middle }
     }
     // The rest is less than a unit for each cell below the level and goes to the first ones in row-major order.
-    let mut left = i128::from(amount) - under(full);
+    let mut remaining = i128::from(amount) - under(full);
     for k in (0..heights.len()).filter(|k| !void(*k)) {
         let height = &mut ground[k];
         if i64::from(height.0) <= full {
             // The remainder is less than one unit per cell below the level.
-            let depth = (full - i64::from(height.0)) as i32 + i32::from(left > 0);
-            left -= i128::from(left > 0);
+            let depth = (full - i64::from(height.0)) as i32 + i32::from(remaining > 0);
+            remaining -= i128::from(remaining > 0);
             height.0 += depth;
             let loose = &mut loose[k];
             loose.0 = loose.0.saturating_add(depth);

@@ -126,7 +126,7 @@ impl Given for Soil {
         let soils = rows::parse_rows(SOILS, list, MAX_KINDS - SOIL_KINDS.len(), WRITTEN, |owner, row| {
             let name = row.get("name").and_then(toml::Value::as_str);
             let name = name.filter(|name| (1..=MAX_NAME).contains(&name.len()));
-            let allowed = || format!("a text of 1 to {MAX_NAME} bytes");
+            let allowed = || format!("a string of 1 to {MAX_NAME} bytes");
             let given = || row.get("name").map_or("missing".to_string(), ToString::to_string);
             let name = name.ok_or_else(|| Error::invalid_value(format!("{owner}.name"), given(), allowed()))?;
             Ok(Self {
@@ -226,7 +226,7 @@ pub fn read_soil_kinds(terrain: &Terrain) -> Result<Vec<SoilKind>> {
 pub fn read_soil_numbers(terrain: &Terrain) -> Result<Option<&Field<u32>>> {
     let Some(layer) = terrain.layers.get(SOIL.name) else { return Ok(None) };
     let Cells::Count(field) = &layer.cells else {
-        return Err(Error::invalid_layer(SOIL.name, "must contain whole numbers, the numbers of kinds"));
+        return Err(Error::invalid_layer(SOIL.name, "must contain whole numbers, each the number of a kind of soil"));
     };
     let count = read_soil_kinds(terrain)?.len();
     match field.as_slice().iter().position(|kind| *kind as usize >= count) {
@@ -235,7 +235,7 @@ pub fn read_soil_numbers(terrain: &Terrain) -> Result<Option<&Field<u32>>> {
             let (kind, [row, column]) = (field[k], [k / field.cols(), k % field.cols()]);
             let cell = format!("row {row}, column {column} (counted from 0 in the north-west)");
             let known = format!("there are {count} kinds, 0 to {}", count - 1);
-            Err(Error::invalid_layer(SOIL.name, format!("holds kind {kind} at {cell}; {known}")))
+            Err(Error::invalid_layer(SOIL.name, format!("contains kind {kind} at {cell}; {known}")))
         }
     }
 }
@@ -352,7 +352,7 @@ mod tests {
         assert!((f64::from(ground.tan_talus[6]) - 55f64.to_radians().tan()).abs() < 1e-6);
         assert_eq!(ground.erodibility[number::LOAM as usize], 1.0);
         let many: Vec<_> = (0..249).map(|n| Soil { name: n.to_string(), ..chalk[0].clone() }).collect();
-        assert!(add_soils(&mut land, &many).unwrap_err().to_string().contains("257 kinds: allowed is up to 256"));
+        assert!(add_soils(&mut land, &many).unwrap_err().to_string().contains("257 kinds: must be up to 256"));
     }
 
     #[test]
@@ -360,14 +360,14 @@ mod tests {
         for (row, words) in [
             ("3", "soils[1] = 3"),
             ("{ name = \"a\" }", "soils[1].erodibility is missing: give a number"),
-            (&CHALK.replace("\"chalk\"", "\"sand\""), "soils[1].name = sand: allowed is a name that no other kind has"),
+            (&CHALK.replace("\"chalk\"", "\"sand\""), "soils[1].name = sand: must be a name that no other kind has"),
             (&CHALK.replace("\"chalk\"", "7"), "soils[1].name = 7"),
             (&CHALK.replace("\"chalk\"", "\"\""), "soils[1].name"),
-            (&CHALK.replace("0.4", "-0.1"), "soils[1].erodibility = -0.1: allowed is 0 to 1000"),
-            (&CHALK.replace("0.6", "1.5"), "soils[1].cohesion = 1.5: allowed is 0 to 1"),
-            (&CHALK.replace("55", "90"), "soils[1].talus = 90°: allowed is 1 to 89°"),
+            (&CHALK.replace("0.4", "-0.1"), "soils[1].erodibility = -0.1: must be 0 to 1000"),
+            (&CHALK.replace("0.6", "1.5"), "soils[1].cohesion = 1.5: must be 0 to 1"),
+            (&CHALK.replace("55", "90"), "soils[1].talus = 90°: must be 1 to 89°"),
             (&CHALK.replace("1e-5", "nan"), "soils[1].permeability = NaN m/s"),
-            (&CHALK.replace("0.4", "\"x\""), "soils[1].erodibility = \"x\": allowed is a number"),
+            (&CHALK.replace("0.4", "\"x\""), "soils[1].erodibility = \"x\": must be a number"),
             (&CHALK.replace("talus", "tallus"), "did you mean `talus`"),
             (&format!("{CHALK}, {CHALK}"), "soils[2].name = chalk"),
         ] {
@@ -382,10 +382,10 @@ mod tests {
         let chalk = list(&format!("soils = [{CHALK}]")).unwrap().remove(0);
         let mut land = terrain();
         for (kind, words) in [
-            (SoilKind { erodibility: f32::NAN, ..chalk.kind }, "soils[2].erodibility = NaN: allowed is 0 to 1000"),
-            (SoilKind { cohesion: 1.5, ..chalk.kind }, "soils[2].cohesion = 1.5: allowed is 0 to 1"),
-            (SoilKind { talus: 90.0, ..chalk.kind }, "soils[2].talus = 90°: allowed is 1 to 89°"),
-            (SoilKind { permeability: -1.0, ..chalk.kind }, "soils[2].permeability = -1 m/s: allowed is 0 to 10 m/s"),
+            (SoilKind { erodibility: f32::NAN, ..chalk.kind }, "soils[2].erodibility = NaN: must be 0 to 1000"),
+            (SoilKind { cohesion: 1.5, ..chalk.kind }, "soils[2].cohesion = 1.5: must be 0 to 1"),
+            (SoilKind { talus: 90.0, ..chalk.kind }, "soils[2].talus = 90°: must be 1 to 89°"),
+            (SoilKind { permeability: -1.0, ..chalk.kind }, "soils[2].permeability = -1 m/s: must be 0 to 10 m/s"),
         ] {
             let message =
                 add_soils(&mut land, &[chalk.clone(), Soil { kind, ..chalk.clone() }]).unwrap_err().to_string();
@@ -401,7 +401,7 @@ mod tests {
         let field = Field::from_fn([3, 4], |i, j| if (i, j) == (1, 2) { 6 } else { 5 });
         land.insert_layer(&SOIL, Cells::Count(field.clone())).unwrap();
         let message = read_soil_numbers(&land).unwrap_err().to_string();
-        assert!(message.contains("holds kind 6 at row 1, column 2"), "{message}");
+        assert!(message.contains("contains kind 6 at row 1, column 2"), "{message}");
         assert!(message.contains("there are 6 kinds, 0 to 5"), "{message}");
         add_soils(&mut land, &list(&format!("soils = [{CHALK}]")).unwrap()).unwrap();
         assert_eq!(read_soil_numbers(&land).unwrap(), Some(&field));
@@ -411,7 +411,7 @@ mod tests {
             read_soil_kinds(&other).unwrap_err().to_string()
         };
         assert!(forge(0, Column::Float(vec![f32::NAN])).contains("soils[1].erodibility = NaN"));
-        assert!(forge(1, Column::Float(vec![])).contains("one length"));
+        assert!(forge(1, Column::Float(vec![])).contains("the same length"));
         assert!(forge(2, Column::Int(vec![1])).contains("with the columns"));
         land.layers.get_mut("soil").unwrap().cells = Cells::Float(Field::new([3, 4], 1.0));
         assert!(read_soil_numbers(&land).unwrap_err().to_string().contains("must contain whole numbers"));

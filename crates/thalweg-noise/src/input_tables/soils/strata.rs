@@ -194,7 +194,7 @@ fn read_orientation(table: &Table) -> Result<BedOrientation> {
     let ([[base, dip, direction, warp, wavelength]], Some([seed])) = (rows.as_slice(), table.int_column("seed")) else {
         return Err(Error::invalid_layer(
             STRATA_ORIENTATION,
-            "must be a table of one row with the column seed of whole numbers",
+            "must be a table with one row and with the column seed (whole numbers)",
         ));
     };
     let [base, dip, direction, warp, wavelength] = [base, dip, direction, warp, wavelength].map(|x| f64::from(*x));
@@ -533,7 +533,7 @@ mod tests {
         set_strata(&mut terrain, &beds).unwrap();
         assert_eq!(read_strata(&terrain).unwrap().unwrap().elevation_offset(30, 30), 0, "new beds lie level");
         for (text, words) in [
-            ("strata = []", "strata = 0 beds of 0 m in total: allowed is 1 bed or more"),
+            ("strata = []", "strata = 0 beds of 0 m in total: must be 1 bed or more"),
             ("strata = [{ thickness = 0, hardness = 0, talus = 30 }]", "strata[1].thickness = 0 m"),
             ("strata = [{ thickness = 9, hardness = 1.1, talus = 30 }]", "strata[1].hardness = 1.1"),
             ("strata = [{ thickness = 9, hardness = 1, talus = 0 }]", "strata[1].talus = 0°"),
@@ -551,7 +551,7 @@ mod tests {
             read_strata(&other).unwrap_err().to_string()
         };
         assert!(forge(STRATA, 0, Column::Float(vec![0.0, 1.0])).contains("strata[1].thickness"));
-        assert!(forge(STRATA, 0, Column::Float(vec![2.0])).contains("one length"));
+        assert!(forge(STRATA, 0, Column::Float(vec![2.0])).contains("the same length"));
         assert!(forge(STRATA_ORIENTATION, 1, Column::Float(vec![-1.0])).contains("strata_lie[1].dip"));
         assert!(forge(STRATA_ORIENTATION, 5, Column::Float(vec![1.0])).contains("seed"));
     }

@@ -169,11 +169,11 @@ operation! {
     /// assert!(wrong.check_ranges().unwrap_err().to_string().contains("1 to 1000 cells"));
     /// ```
     pub struct MeasureOptions, "measure", derive(Copy, Serialize) {
-        /// The drainage area from which a cell belongs to a channel. The default is 0.1 km², but at least 100 cells.
+        /// The smallest drainage area of a channel. The default is 0.1 km², but at least 100 cells.
         channel_area: Option<f64> = None, within 1e-9..=1e6, unit "km²";
-        /// The search distance of geomorphons.
+        /// The distance to which geomorphons, which classify landforms by lines of sight, search from each cell.
         search: usize = 20, within 1..=1000, unit "cells";
-        /// The angle below which geomorphons treat the terrain as level.
+        /// The angle of sight below which geomorphons treat the terrain as level.
         flatness: f64 = 1.0, within 0.0..=45.0, unit "°";
     }
 }

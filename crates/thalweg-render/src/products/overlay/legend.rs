@@ -96,7 +96,7 @@ impl Overlay {
     /// Returns an error if the size of the values differs from the terrain's.
     pub fn build_legend(&self, terrain: &Terrain, values: &Field<f32>) -> Result<OverlayLegend> {
         if values.size() != terrain.grid.size {
-            return Err(Error::invalid_layer(self.name(), "its values do not have the terrain's size"));
+            return Err(Error::invalid_layer(self.name(), "does not have the terrain's size"));
         }
         let fitting = LayerOptions::from_hue(self.layer_hue(terrain), "");
         let (ramp, log) = match self {

@@ -28,7 +28,9 @@ impl Overlay {
             let Some(start) = start else { return Ok(Field::new(size, f32::NAN)) };
             if start.grid.size != size {
                 let ([rows, cols], [want_rows, want_cols]) = (start.grid.size, size);
-                let problem = format!("the start is {rows} × {cols} cells; the terrain is {want_rows} × {want_cols}");
+                let problem = format!(
+                    "needs a start of the terrain's size, {want_rows} × {want_cols} cells; the start is {rows} × {cols}"
+                );
                 return Err(Error::invalid_layer("difference", problem));
             }
             Ok(Field::from_fn(size, |i, j| {
@@ -57,7 +59,7 @@ impl Overlay {
                 None => {
                     return Err(Error::missing_input(
                         format!("layer `{}`", LOOSE.name),
-                        "all of this terrain is bedrock",
+                        "this terrain has no sediment; build it with a model that writes this layer",
                     ));
                 }
             },

@@ -75,7 +75,7 @@ impl GroundCover {
             return Ok(self.clone());
         }
         if !size.iter().all(|n| (1..=1 << 16).contains(n)) {
-            let allowed = "1 to 65536 samples on a side";
+            let allowed = "1 to 65536 samples along each side";
             return Err(Error::invalid_value("size of textures", format!("{} × {}", size[1], size[0]), allowed));
         }
         let old = self.shares.size();

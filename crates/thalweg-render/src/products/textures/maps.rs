@@ -183,7 +183,7 @@ pub fn measure_ground_change(terrain: &Terrain, start: &Terrain) -> Result<[Fiel
     if start.grid.size != terrain.grid.size {
         let ([rows, cols], [want_rows, want_cols]) = (start.grid.size, terrain.grid.size);
         let problem =
-            format!("of the start is {cols} × {rows} cells (columns × rows); the terrain is {want_cols} × {want_rows}");
+            format!("is {cols} × {rows} cells at the start (columns × rows); the terrain is {want_cols} × {want_rows}");
         return Err(Error::invalid_layer(GROUND.name, problem));
     }
     let rise = |i: usize, j: usize| {

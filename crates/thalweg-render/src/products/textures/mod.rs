@@ -41,15 +41,15 @@ use thalweg_core::{Field, Result, Size, Terrain, operation};
 use thalweg_models::rocks::Rock;
 
 operation! {
-    /// Computes the ground cover of a terrain as textures: weights of materials, albedo without light, roughness,
-    /// occlusion, curvature, flow, erosion and deposition.
+    /// Computes the ground cover of a terrain as textures: weights of materials, unlit albedo, roughness, occlusion,
+    /// curvature, flow, erosion and deposition.
     pub struct TextureOptions, "textures", derive(Copy) {
-        /// The number of samples on the longer side. The outermost samples are at the centres of the outermost cells. The
-        /// default is one sample per cell.
+        /// The number of samples on the longer side. The default is one sample per cell. The outermost samples lie at
+        /// the centres of the outermost cells.
         size: Option<usize> = None, within 1..=65_536, unit "1";
-        /// The bits per weight.
+        /// The number of bits of each weight, 8 or 16.
         bits: PngDepth = PngDepth::Eight, within .., unit "1";
-        /// Shows the crowns of a forest in the albedo instead of its floor.
+        /// Shows forests from above in the albedo: the crowns of the trees instead of the forest floor.
         from_air: bool = false, within .., unit "1";
     }
 }

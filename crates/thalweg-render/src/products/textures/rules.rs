@@ -117,7 +117,7 @@ pub struct Textured;
 
 impl Form<TextureRules> for Textured {
     fn read(&self, name: &str, value: &toml::Value) -> Result<TextureRules> {
-        let table = value.as_table().ok_or_else(|| Error::invalid_value(name, value, "a table, [textures]"))?;
+        let table = value.as_table().ok_or_else(|| Error::invalid_value(name, value, "a table ([textures])"))?;
         keys::check_known_keys("key", table, KEYS.iter().map(|key| key.name))?;
         let mut rules = TextureRules::default();
         keys::read_keys(&mut rules, name, table, &KEYS).map(|()| rules)

@@ -159,8 +159,8 @@ fn steepness_degrees(terrain: &Terrain, i: usize, j: usize) -> f32 {
     let topology = terrain.grid.topology();
     let here = terrain.ground[(i, j)].metres();
     let fall = |step: [isize; 2]| {
-        let beside = topology.offset_cell([i, j], step).filter(|cell| !terrain.is_nodata(cell.row, cell.col));
-        beside.map(|Cell { row: r, col: c }| (here - terrain.ground[(r, c)].metres()) / terrain.grid.cell)
+        let adjacent = topology.offset_cell([i, j], step).filter(|cell| !terrain.is_nodata(cell.row, cell.col));
+        adjacent.map(|Cell { row: r, col: c }| (here - terrain.ground[(r, c)].metres()) / terrain.grid.cell)
     };
     let side = |along: f64, a: [isize; 2], b: [isize; 2]| match (fall(a), fall(b)) {
         // On a crest both sides fall away, so their mean is the slope along this axis.

@@ -312,7 +312,7 @@ async function begin() {
   document.title = document.getElementById("name").textContent = map.name;
   document.getElementById("about").textContent = map.description;
   await answered();
-  if (!gl) throw new Error("this browser has no WebGL 2");
+  if (!gl) throw new Error("this browser does not support WebGL 2; use a current browser");
   program = compiled();
   meshed();
   gl.enable(gl.DEPTH_TEST);

@@ -135,11 +135,11 @@ fn round_to_units(change: f64) -> i32 {
 fn move_ground(terrain: &mut Terrain, dab: &Dab, changes: &Field<i32>, budget: &mut MassBalance) {
     for (at, own) in dab.cells_with_data(terrain.nodata.as_ref()) {
         let ground = &mut terrain.ground[at];
-        let wanted = i64::from(ground.0) + i64::from(changes[own]);
-        let kept = wanted.clamp(Height::MIN.0.into(), Height::MAX.0.into());
+        let target = i64::from(ground.0) + i64::from(changes[own]);
+        let kept = target.clamp(Height::MIN.0.into(), Height::MAX.0.into());
         let change = kept - i64::from(ground.0);
         budget.added += i128::from(change);
-        budget.limited += u64::from(kept != wanted);
+        budget.limited += u64::from(kept != target);
         if let Some(loose) = terrain.loose.as_mut().filter(|_| change < 0) {
             let loose = &mut loose[at];
             // Sediment takes the whole loss; what exceeds it is taken from bedrock, whose elevation is ground less

@@ -28,31 +28,34 @@ impl Surface {
     /// # Errors
     /// Returns an error if the sun's position is invalid, if a water layer does not have the terrain's size, or if the
     /// overlay cannot be shown.
-    pub fn from_terrain(terrain: &Terrain, wanted: &SurfaceOptions<'_>) -> Result<Self> {
-        wanted.sun.check()?;
-        if wanted.most < 2 {
-            return Err(Error::invalid_value("most samples on a side", wanted.most, "2 or more"));
+    pub fn from_terrain(terrain: &Terrain, options: &SurfaceOptions<'_>) -> Result<Self> {
+        options.sun.check()?;
+        if options.most < 2 {
+            return Err(Error::invalid_value("maximum number of samples on a side", options.most, "2 or more"));
         }
         let cells = terrain.grid.size;
         // Interpolation and the patches need at least two samples on each axis.
         let relief = widen_relief(Relief::with_water(terrain, &Water::from_terrain(terrain))?);
-        let relief = relief.resized(choose_sample_size(relief.size(), wanted));
+        let relief = relief.resized(choose_sample_size(relief.size(), options));
         let size = relief.size();
 
         // The exaggeration follows from the relief in proportion to the extent, unless the caller gives one.
         let extremes = relief.height_extremes();
         let extent = |k: usize| relief.cell[k] * (size[k] - 1) as f32;
         let suggested = choose_exaggeration(extent(0).max(extent(1)), extremes[1] - extremes[0]);
-        let scale =
-            if wanted.exaggeration > 0.0 && wanted.exaggeration.is_finite() { wanted.exaggeration } else { suggested };
+        let scale = if options.exaggeration > 0.0 && options.exaggeration.is_finite() {
+            options.exaggeration
+        } else {
+            suggested
+        };
         // At the suggested exaggeration the light is the same as in the library's pictures.
-        let relief_light = wanted.light.unwrap_or_else(|| relief.choose_exaggeration() as f32 / suggested);
+        let relief_light = options.light.unwrap_or_else(|| relief.choose_exaggeration() as f32 / suggested);
         // The bounds keep light and shadows finite for extreme exaggerations.
         let steep = (relief_light * scale).clamp(1e-3, 1e3);
 
         // Light that depends only on the ground and the sun is computed here once per surface, on the CPU.
         let open = compute_sky_view(&relief.heights, relief.cell, steep);
-        let dark = cast_shadows(&relief.heights, relief.cell, wanted.sun, steep);
+        let dark = cast_shadows(&relief.heights, relief.cell, options.sun, steep);
         // A shadow is full where the grazing rays pass 1.5 cells above the exaggerated ground; less gives partial
         // shade, which softens its edge.
         let soft = steep / (1.5 * relief.cell[0].max(relief.cell[1]));
@@ -73,16 +76,16 @@ impl Surface {
         let forest = Forest::read(terrain)?;
         // Trees cast disc-shaped shadows; streams and ice are stored as cover fractions in the same texture.
         let plants = woods::place_plants(forest.trees(), cells, &relief);
-        let under = woods::shade_under_crowns(&plants, &relief, wanted.sun.direction());
+        let under = woods::shade_under_crowns(&plants, &relief, options.sun.direction());
         let streams = runoff::compute_stream_cover(terrain, &relief)?;
         let lines = Field::from_fn(size, |i, j| {
             let ice = relief.visible_ice_thickness(i, j);
             let crowns = under.as_ref().map_or(255, |under| to_byte(under[(i, j)]));
             [to_byte(streams[(i, j)]), crowns, to_byte(ice / (ice + VEIL)), 0]
         });
-        let (data, legend) = match (&wanted.overlay, &wanted.natural) {
+        let (data, legend) = match (&options.overlay, &options.natural) {
             (Some(overlay), _) => {
-                let (data, legend) = colour_overlay(terrain, overlay, wanted.start, size)?;
+                let (data, legend) = colour_overlay(terrain, overlay, options.start, size)?;
                 (Some(data), Some(legend))
             }
             (None, Some(natural)) => (Some(colour_ground_cover(terrain, natural, size)?), None),
@@ -99,15 +102,15 @@ impl Surface {
                 .then(|| relief.heights[(i, j)].max(level[(i, j)]).max(sea.unwrap_or(NO_WATER_LEVEL)))
         });
         Ok(Self {
-            range: wanted.range.filter(|[low, high]| low < high).unwrap_or_else(|| relief.colour_range()),
-            deepest: wanted.deepest.unwrap_or_else(|| quantile_of_sorted(&depths, 0.995)).max(1.0),
+            range: options.range.filter(|[low, high]| low < high).unwrap_or_else(|| relief.colour_range()),
+            deepest: options.deepest.unwrap_or_else(|| quantile_of_sorted(&depths, 0.995)).max(1.0),
             holes: relief.nodata.as_ref().is_some_and(|mask| mask.as_slice().iter().any(|hole| *hole)),
             sides: relief.cell,
             heights: relief.heights,
             level,
             light,
             lines,
-            natural: wanted.overlay.is_none() && data.is_some(),
+            natural: options.overlay.is_none() && data.is_some(),
             data,
             legend,
             sea,
@@ -151,15 +154,15 @@ fn widen_field(field: Field<f32>) -> Field<f32> {
 }
 
 /// Returns the number of rows and columns to draw for a terrain of `size`, which is at least 2 each.
-fn choose_sample_size(size: Size, wanted: &SurfaceOptions<'_>) -> Size {
+fn choose_sample_size(size: Size, options: &SurfaceOptions<'_>) -> Size {
     let long = size[0].max(size[1]);
     let scale = match long {
         // The numbers of intervals are scaled, not those of samples, so that the outermost samples keep their places.
-        n if n > wanted.most => (wanted.most - 1) as f64 / (n - 1) as f64,
+        n if n > options.most => (options.most - 1) as f64 / (n - 1) as f64,
         // Dividing each interval into a whole number of new ones keeps every original sample.
-        n if n < wanted.least => {
-            let most = (wanted.most - 1) / (n - 1);
-            (wanted.least.saturating_sub(1)).div_ceil(n - 1).min(most).max(1) as f64
+        n if n < options.least => {
+            let max_factor = (options.most - 1) / (n - 1);
+            (options.least.saturating_sub(1)).div_ceil(n - 1).min(max_factor).max(1) as f64
         }
         _ => 1.0,
     };

@@ -118,13 +118,13 @@ fn every_shape_and_height_is_made_ready() {
     for size in [[1, 1], [1, 9], [9, 1], [2, 2], [3, 3], [3000, 7]] {
         for height in [0.0, -11_000.0, 9_000.0] {
             let land = terrain(size, |i, _| height + if i % 2 == 0 { 0.0 } else { height / 9.0 });
-            for wanted in [
+            for options in [
                 SurfaceOptions { most: 64, ..SurfaceOptions::default() },
                 SurfaceOptions { least: 50, ..SurfaceOptions::default() },
             ] {
-                let surface = Surface::from_terrain(&land, &wanted).unwrap();
+                let surface = Surface::from_terrain(&land, &options).unwrap();
                 assert!(surface.size().iter().all(|n| (2..=3000).contains(n)), "{size:?} {:?}", surface.size());
-                assert!(wanted.most > 64 || surface.size().iter().all(|n| *n <= 64));
+                assert!(options.most > 64 || surface.size().iter().all(|n| *n <= 64));
                 let BoundingBox { low, high } = surface.bounds();
                 assert!((0..3).all(|k| low[k] < high[k] && (high[k] - low[k]).is_finite()), "{size:?} {height}");
                 assert!(surface.height_at([0.0, 0.0]).is_some());
@@ -157,8 +157,8 @@ fn natural_colours_are_those_of_the_ground_cover() {
         Recipe::parse_stages("rock = \"sandstone\"\n[textures]\nmoisture = 0.1\n", &Models::default()).unwrap();
     let natural = Natural::from_recipe(&Recipe::parse_stages(&recipe.cover_text(), &Models::default()).unwrap());
     assert_eq!(natural, Natural { rules: recipe.textures.clone(), rock: recipe.rock });
-    let wanted = SurfaceOptions { natural: Some(natural.clone()), ..SurfaceOptions::default() };
-    let surface = Surface::from_terrain(&land, &wanted).unwrap();
+    let options = SurfaceOptions { natural: Some(natural.clone()), ..SurfaceOptions::default() };
+    let surface = Surface::from_terrain(&land, &options).unwrap();
     let cover = GroundCover::from_terrain(&land, &recipe.textures, recipe.rock).unwrap().from_air();
     let data = surface.data.as_ref().unwrap();
     for (colour, expected) in data.as_slice().iter().zip(cover.albedo.as_slice()) {
@@ -167,7 +167,7 @@ fn natural_colours_are_those_of_the_ground_cover() {
     }
     assert!(surface.natural && surface.legend.is_none());
     // An overlay replaces all other colours.
-    let surface = Surface::from_terrain(&land, &SurfaceOptions { overlay: Some(Overlay::Height), ..wanted }).unwrap();
+    let surface = Surface::from_terrain(&land, &SurfaceOptions { overlay: Some(Overlay::Height), ..options }).unwrap();
     assert!(!surface.natural && surface.legend.is_some());
     assert!(Surface::from_terrain(&land, &SurfaceOptions::default()).unwrap().data.is_none());
 }

@@ -1,0 +1,53 @@
+"""mesh: writes a terrain as a mesh for game engines and 3-D programs."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._arrays import warn_caller
+from ._inputs import read_terrain
+from ._operations import declared
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from ._options import MeshOptions
+
+
+@declared("mesh")
+def mesh(
+    dem: Any,
+    path: str | PathLike[str],
+    *,
+    cell_size: float | None = None,
+    nodata: float | None = None,
+    **options: Unpack[MeshOptions],
+) -> list[str]:
+    """{page}
+
+    The water and the trees are those in the layers and tables of the terrain. docs/mesh.md describes the files.
+
+    Parameters
+    ----------
+    dem : array, DataArray, Dataset or Terrain
+        The terrain.
+    path : path
+        The file to write: .glb, .obj (with .mtl), .ply or .stl.
+    cell_size : float, metres, optional
+        Side of a cell; required for an array.
+    nodata : float, optional
+        A value besides NaN that means no data.
+    {options}
+
+    Returns
+    -------
+    list of str
+        The files that were written, the mesh first.
+    """
+    given = read_terrain(dem, cell_size=cell_size, nodata=nodata)
+    files, said = _core.mesh(given.core, fspath(path), dict(options))
+    for message in said:
+        warn_caller(message)
+    return files
