@@ -65,7 +65,7 @@ fn ensure_mdbook() -> Outcome<PathBuf> {
         return Ok(program);
     }
     println!("xtask: the book's pages are made by mdBook; trying to install it");
-    // Of its features only the search is needed: the others serve pages while they are edited.
+    // The search is its only feature that is needed: the others serve pages while they are edited.
     let features = ["--locked", "--no-default-features", "--features", "search"];
     run_command(
         cargo_command().args(["install", "mdbook", "--version", MDBOOK]).args(features).args(["--root", PLACE]),

@@ -119,7 +119,7 @@ pub(super) fn raise_target_cells(
     known: &DepositionTerrain<'_>,
     ground: &mut PaddedPlane<i32>,
 ) {
-    // Of several targets for a cell the highest counts.
+    // Among several targets for a cell the highest counts.
     targets.sort_unstable_by(|a: &CellTarget, b| a.cell.cmp(&b.cell).then(b.height.cmp(&a.height)));
     targets.dedup_by_key(|target| target.cell);
     let mut risen = Vec::with_capacity(targets.len());

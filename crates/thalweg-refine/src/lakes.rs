@@ -69,7 +69,7 @@ pub(super) fn find_lakes(
             }
         };
         let spills: BTreeSet<usize> = cells.iter().filter_map(|k| next(*k)).filter(|k| !inside(*k)).collect();
-        // Of several spills the one with the most upstream cells is the outlet, and of equal ones the first in
+        // Among several spills the one with the most upstream cells is the outlet, and of equal ones the first in
         // row-major order.
         let main = spills.iter().copied().filter(|k| leads_out(*k)).max_by_key(|k| (counts[*k], usize::MAX - k));
         let leaves = |k: &&usize| next(**k).is_some_and(|next| !inside(next));

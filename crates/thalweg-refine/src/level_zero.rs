@@ -122,7 +122,7 @@ fn redraw_directions(filled: &Field<Height>, directions: &mut Field<u8>) {
             for (direction, Cell { row: r, col: c }) in Neighbourhood::new(size, [i, j]) {
                 falls[direction.index()] = [filled[(i, j)].0.wrapping_sub(filled[(r, c)].0) as f32];
             }
-            // Of the hash, 24 bits give a number from 0 to below 1 that an `f32` represents exactly.
+            // 24 bits of the hash give a number from 0 to below 1 that an `f32` represents exactly.
             let lot = mix_bits(mix_bits(i as u32 ^ 0x666c_6f77) ^ (j as u32).wrapping_mul(0x85eb_ca77));
             let [drawn] = draw_receivers(&falls, &[(lot >> 8) as f32 * (1.0 / 16_777_216.0)], &[i32::from(*code)]);
             *code = drawn as u8;

@@ -251,7 +251,7 @@ impl<'a> NodeBuilder<'a> {
             let bed = compute_lowest_bed(self.surface_elevation(from), [z, on], river, self.unit);
             // Leave room between the two beds for the cells of the flow path, where units allow it.
             highest = highest.min(bed.saturating_sub(((bed - z) >> 1).clamp(1, MIN_BED_DIFFERENCE)));
-            // Of equal tributaries the first in order of direction codes counts as the main one.
+            // Among equal tributaries the first in order of direction codes counts as the main one.
             let more = main.is_none_or(|(largest, _)| window.area[from] > largest);
             if river && more {
                 main = Some((window.area[from], direction));

@@ -101,7 +101,7 @@ pub(super) fn draw_receivers<const N: usize>(falls: &[[f32; N]; 8], lots: &[f32;
             // at t = 1 the share is 1.
             let share = t * (1.2732 - 0.2732 * t);
             let code = if lots[l] < share { aslant } else { straight } as i32;
-            // Of equally steep facets the first one counts.
+            // Among equally steep facets the first one counts.
             codes[l] = if steep > steepest[l] { code } else { codes[l] };
             steepest[l] = steepest[l].max(steep);
         }

@@ -45,7 +45,7 @@ pub(super) fn raise_levees(
             let kept = site.protect.map_or(0.0, |protect| f64::from(clamp_share(protect[k])));
             let high = design.levees * mix(pair[0].depth, pair[1].depth) * inside * inside * (1.0 - kept);
             let raised = &mut raised[k];
-            // Of several segments and rivers the highest levee counts, so their order does not matter.
+            // Among several segments and rivers the highest levee counts, so their order does not matter.
             *raised = (*raised).max((high * UNITS).min(1e9) as i32);
         });
     }

@@ -13,7 +13,7 @@ use crate::job::rename_options;
 use crate::progress::Counting;
 use crate::signals::{INTERRUPTED, install_signal_handler, is_stop_requested};
 
-/// Options of which the library names the value as here, without the dashes.
+/// The names of values in the messages of the library, and the options that set them.
 const OPTIONS: [(&str, &str); 7] = [
     ("tiles", "--tiles"),
     ("edges", "--edges"),

@@ -105,7 +105,7 @@ fn open_source(
     if is_store_name(output) && !is_zarr(input) {
         return ElevationFile::open(input, args).map(Some);
     }
-    // Of the files, only TIFF can be written window by window.
+    // TIFF is the only file format that can be written window by window.
     if !is_zarr(input) && !matches!(Format::from_path(output), Ok(Format::Tiff)) {
         return Ok(None);
     }

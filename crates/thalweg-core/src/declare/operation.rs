@@ -701,9 +701,9 @@ pub fn read_option<T: OptionType>(option: &OptionSpec, value: &Json) -> Result<T
 ///
 /// The comment above the struct is the page of the operation: a sentence, then paragraphs. The name of the struct is
 /// followed by that of the operation, by traits to derive in addition, by an attribute of serde, and by groups of
-/// options that several operations share: `with(look: LookOptions)` adds a field `look`, whose struct is declared by this macro, too. The options of
-/// groups come first. Each option has a type, a default, the range `within` which its values are allowed (`..` for
-/// types without a range), and a unit (`1` for none). These may follow:
+/// options that several operations share. For example, `with(look: LookOptions)` adds a field `look`; this macro also
+/// declares the struct of a group. The options of groups come first. Each option has a type, a default, the range
+/// `within` which its values are allowed (`..` for types without a range), and a unit (`1` for none). These may follow:
 ///
 /// - `flag "…"`: the flag of the command, if it is not the name with hyphens;
 /// - `alias "…"`: a name of earlier versions that is still accepted;
@@ -903,7 +903,7 @@ mod tests {
         let declared = DrawOptions::default().declared();
         let typed: Vec<String> = declared.iter().map(|option| option.format_typed(&option.default)).collect();
         assert_eq!(typed, ["315,45", "false", "60x40", "null"]);
-        // What is shown is accepted.
+        // The parser accepts the text that is shown.
         assert_eq!(declared[2].parse_text("60x40"), Ok(json!([40, 60])));
         assert_eq!(declared[0].parse_text("315,45"), Ok(json!([315.0, 45.0])));
     }

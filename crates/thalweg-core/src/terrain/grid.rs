@@ -120,8 +120,8 @@ pub fn check_edges(name: &str, edges: Edges) -> Result<()> {
     }
 }
 
-/// The part of a GeoTIFF pixel to which its coordinate refers. For example, the coordinate 500 000 m of a pixel 30 m
-/// wide is its western side if the pixel is an area, and 15 m east of that side if it is a point.
+/// The part of a GeoTIFF pixel to which its coordinate refers. For example, a pixel 30 m wide has the coordinate
+/// 500 000 m. If pixels are areas, this is the western side of the pixel; if they are points, it is the middle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum PixelIs {
     /// The pixel covers an area; the coordinate is its corner (the usual case).
@@ -235,9 +235,8 @@ impl Grid {
         Self::new_windowed(size, cell)
     }
 
-    /// Makes a grid as [`Grid::new`] does, but with so many cells that possibly only windows of it fit into memory. For
-    /// example, a national model of 1 000 000 × 1 000 000 cells is too large for [`Grid::new`], but not for this
-    /// function.
+    /// Makes a grid that may be too large for memory and is read by windows; [`Grid::new`] refuses such a grid. For
+    /// example, a national model may have 1 000 000 × 1 000 000 cells.
     ///
     /// # Errors
     /// Returns an error if a side is zero, if there are more than 2⁶² cells, or if `cell` is not 0.001 to 100 000 m.

@@ -25,7 +25,7 @@ pub(super) struct ValueStatistics {
 }
 
 /// The greatest number of classes that are recorded.
-// A map with more classes gets a continuous style, and masks of it are refused.
+// If a map has more classes, its style is continuous, and an export of its masks is refused.
 const MAX_CLASSES: usize = 4096;
 
 impl ValueStatistics {

@@ -17,7 +17,7 @@ pub(super) struct SheetLevels {
 }
 
 /// The approximate number of cells that are read together.
-// As 64-bit floats these cells take 32 MiB.
+// These cells take 32 MiB as 64-bit floats.
 const BAND: usize = 1 << 22;
 
 impl SheetLevels {

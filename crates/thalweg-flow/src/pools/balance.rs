@@ -164,7 +164,7 @@ impl Pools {
         let mut stood: Vec<i64> = water.iter().zip(arrived).map(|(water, arrived)| water - arrived).collect();
         let full = self.merge_full_depressions(&mut stood, &mut vec![0; arrived.len()]);
         let (pools, pool_of) = self.build_pools(&stood, &full);
-        // Of the water above the sill, only the part that is not released now is withheld.
+        // The water above the sill is withheld, except the part that is released now.
         let over = |pool: &spill::FilledPool| {
             let over = if pool.full { stood[pool.depression as usize] - pool.volume } else { 0 };
             over - rules.compute_release(over)

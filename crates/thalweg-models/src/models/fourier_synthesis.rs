@@ -165,7 +165,7 @@ impl FourierSynthesis {
     /// Returns the amplitude of wave (k_y, kₓ), kₓ ≥ 0, with its phase relative to the centre of the world's first
     /// cell.
     fn draw_wave(&self, grid: &Grid, key: RandomKey, [ky, kx]: [i64; 2], weight: f64) -> Wave {
-        // Of two waves that are complex conjugates only one is drawn.
+        // Among two waves that are complex conjugates only one is drawn.
         let mirrored = kx == 0 && ky < 0;
         let drawn = key.for_cell(if mirrored { [-ky, kx] } else { [ky, kx] });
         let size = match self.spectrum {

@@ -67,7 +67,7 @@ pub fn outline_lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<La
             let depth = pools[k].0;
             volume += i128::from(depth);
             deepest = deepest.max(depth);
-            // Of equally low cells the first one row by row is the outlet, whatever the order of the flood fill.
+            // Among equally low cells the first one row by row is the outlet, whatever the order of the flood fill.
             let lower = |outlet: Option<(i64, usize)>, height: i64, n: usize| {
                 let better = height <= level && outlet.is_none_or(|known| (height, n) < known);
                 if better { Some((height, n)) } else { outlet }

@@ -322,7 +322,7 @@ fn find_lake_outlets(directions: &Directions, filled: &Field<Height>, lakes: &Fi
     let mut outs: Vec<Option<(u64, u32)>> = vec![None; count as usize];
     for (lake, sill) in lakes.as_slice().iter().zip(ends.as_slice()).filter(|(_, sill)| **sill != NONE) {
         if let Some(lake) = lake.checked_sub(1) {
-            // Of several sills the one with the smallest index counts.
+            // Among several sills the one with the smallest index counts.
             let known = outs[lake as usize].map_or(u64::MAX, |out| out.0);
             outs[lake as usize] = Some((known.min(u64::from(*sill)), 0));
         }

@@ -64,7 +64,7 @@ pub(super) fn build_network(
     let order = forest.order.iter().copied().filter(|n| drawn.drainage[*n as usize] > 0 && !is_root(*n));
     for n in order.clone() {
         let down = forest.down[n as usize] as usize;
-        // Of equal tributaries the first in order of the path costs continues.
+        // Among equal tributaries the first in order of the path costs continues.
         if main[down] == NONE || drawn.drainage[n as usize] > drawn.drainage[main[down] as usize] {
             main[down] = n;
         }

@@ -193,7 +193,7 @@ impl Recipe {
             local(&mut text);
         }
         if let Some((turn, stage)) = present.and_then(|turn| Some((turn, stage(turn)?))) {
-            // Of the running stage, only the strokes that have been made belong to the past.
+            // The strokes that the running stage has not made yet do not belong to the past.
             let made = stage.strokes.iter().filter(|stroke| stroke.pass == turn.pass && stroke.step < step);
             text += &write_stage_with_strokes(stage, made.chain(stage.strokes_after(turn.pass, step).take(strokes)));
         }

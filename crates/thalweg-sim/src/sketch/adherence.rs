@@ -109,7 +109,7 @@ fn measure_followed_share(feature: &SketchFeature, terrain: &Terrain, drainage: 
     let square = |i: usize, j: usize| i.abs_diff(head.row).pow(2) + j.abs_diff(head.col).pow(2);
     let cells = around(head.row, grid.rows()).flat_map(|i| around(head.col, cols).map(move |j| (i, j)));
     let near_head = cells.filter(|(i, j)| square(*i, *j) as f64 * grid.cell_area() <= (0.75 * reach) * (0.75 * reach));
-    // Of cells with equal drainage areas, the one nearest to the first point counts.
+    // Among cells with equal drainage areas, the one nearest to the first point counts.
     let first = near_head.max_by_key(|(i, j)| (catchments[(*i, *j)], std::cmp::Reverse(square(*i, *j))));
     let mut met = vec![false; stops.len()];
     let mut here = first.map(|(i, j)| i * cols + j);

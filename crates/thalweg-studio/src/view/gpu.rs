@@ -79,7 +79,7 @@ fn find_best_adapter(backends: Backends) -> Option<wgpu::Adapter> {
     let adapters = pollster::block_on(instance.enumerate_adapters(backends));
     adapters.into_iter().min_by_key(|adapter| {
         let info = adapter.get_info();
-        // Of two adapters of the same type, the one that does not use OpenGL is preferred.
+        // Among two adapters of the same type, the one that does not use OpenGL is preferred.
         (rank_adapter(&info), info.backend == Backend::Gl)
     })
 }

@@ -206,7 +206,7 @@ impl IceFlow {
         let sums = cascade.visit_in_order(
             land,
             |k| flow.matters[k],
-            // Of two cells at the same level the one with the lower index comes first, so the relation has no cycles.
+            // If two cells have the same level, the lower index comes first, so the relation has no cycles.
             |k, _, to| (level[k], to) > (level[to], k),
             |k, spent| flow.update_cell(land, ice.as_slice(), &step, k, spent),
         );

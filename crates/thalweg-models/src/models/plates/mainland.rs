@@ -65,7 +65,7 @@ impl Mainland {
             }
             sizes.push(size_of);
         }
-        // Of two lands of the same size the first one counts.
+        // Among two lands of the same size the first one counts.
         let largest = (0..sizes.len()).max_by_key(|number| (sizes[*number], Reverse(*number)));
         let shores: Vec<usize> = (0..count)
             .filter(|k| Some(land[*k]) == largest && list_adjacent_cells(size, *k).any(|(n, _)| is_sea[n]))

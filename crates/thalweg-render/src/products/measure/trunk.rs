@@ -73,7 +73,7 @@ impl Trunk {
                     }
                 }
                 None => {
-                    // Of equally long rivers, the first in upstream order is the trunk.
+                    // Among equally long rivers, the first in upstream order is the trunk.
                     if mouth.is_none_or(|mouth: usize| above[k] > above[mouth]) {
                         mouth = Some(k);
                     }
