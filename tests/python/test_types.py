@@ -32,6 +32,7 @@ def test_stubs_are_what_the_module_is(tmp_path):
     assert code == 0, said
 
 
-def test_the_package_is_marked_as_typed():
-    spec = importlib.util.find_spec("thalweg")
-    assert (pathlib.Path(spec.origin).parent / "py.typed").is_file()
+def test_the_package_is_marked_as_typed_and_has_its_stubs():
+    folder = pathlib.Path(importlib.util.find_spec("thalweg").origin).parent
+    for name in ("py.typed", "_core.pyi", "_options.pyi", "models.pyi"):
+        assert (folder / name).is_file(), f"{folder / name} does not exist: run `cargo xtask book` before you build the package"

@@ -1,5 +1,6 @@
 //! Development tasks: `cargo xtask TASK`.
 
+mod book;
 mod deny;
 mod fuzz;
 mod long;
@@ -21,8 +22,8 @@ Tasks:
   test           pass all tests: Rust, documentation, and Python against the built command; with --long those that have a long
                  form run in it, with deny and release
   bless          run the golden tests and take what they see for right
-  book           write docs/models/*.md, the tables of docs/knobs.md and the types of the Python package from the declarations;
-                 --check only compares the pages and the types
+  book           write from the declarations: docs/models/*.md and the types of the Python and the npm package, which
+                 git ignores, and the tables of docs/knobs.md and docs/export.md; --check only compares the tables
   gallery [NAME…]  draw docs/gallery/*.png with the built command: all of it, or of those presets and models
   levels [NAME… [CELLS]]  build presets at 512 cells and more, up to CELLS (4096), and write into docs/levels.md how far
                  they agree
@@ -52,10 +53,7 @@ fn main() -> ExitCode {
         ["wheel", "--quick"] => wheel::build_wheel("dev").map(drop),
         ["release"] => release::make_release(),
         ["bless"] => test::bless_goldens(),
-        // These tasks need the library. They are a program of their own, so that all others start without compiling it.
-        ["book" | "gallery" | "levels", ..] => {
-            shell::run_cargo(&[&["run", "--quiet", "--package", "thalweg-book", "--"], words.as_slice()].concat())
-        }
+        ["book" | "gallery" | "levels", ..] => book::run_task(&words),
         ["fuzz", rest @ ..] => fuzz::run_fuzzer(rest),
         ["bench", "--peers", rest @ ..] => peers::run_benchmark(rest),
         ["bench", rest @ ..] => {

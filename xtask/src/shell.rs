@@ -6,6 +6,9 @@ use std::process::Command;
 /// The result of a task: a value, or an error message.
 pub type Outcome<T = ()> = Result<T, String>;
 
+/// The feature of the studio, which the command does not have by default.
+pub const STUDIO_FEATURE: &str = "thalweg-cli/studio";
+
 /// The repository's root.
 pub fn repository_root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))

@@ -36,7 +36,8 @@ const MDBOOK: &str = "0.5.4";
 const USABLE: &str = "mdbook v0.5.";
 const PLACE: &str = "target/mdbook";
 
-/// Writes the book's pages into `folder`, with everything that they show.
+/// Writes the book's pages into `folder`, with everything that they show. The pages of the models, which git ignores,
+/// must have been written before.
 pub fn write_book(folder: &Path) -> Outcome {
     let mdbook = ensure_mdbook()?;
     let copy = repository_root().join(COPY);

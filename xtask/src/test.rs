@@ -10,15 +10,13 @@ use crate::long::List;
 use crate::python::ensure_python;
 use crate::{deny, fuzz, peers, release, wasm, web, wheel};
 use xtask::shell::{
-    Outcome, cargo_command, is_installed, prepare_program, programs_folder, repository_root, run_apt, run_command,
+    Outcome, STUDIO_FEATURE, cargo_command, is_installed, prepare_program, programs_folder, repository_root, run_apt,
+    run_command,
 };
 
 /// The Khronos validator of glTF files: the npm package, and the folder into which it is installed, from the
 /// repository's root.
 const VALIDATOR: [&str; 2] = ["gltf-validator@2.0.0-dev.3.10", "target/npm"];
-
-/// The feature of the studio, which the command does not have by default.
-const STUDIO: &str = "thalweg-cli/studio";
 
 /// Runs all tests. Required tools are checked first, so that a missing one is not noticed only after half an hour.
 /// Every part runs even if others fail; the failures are listed at the end.
@@ -92,7 +90,7 @@ fn all_of(problems: Vec<String>) -> Outcome {
 }
 
 fn test_rust(cargo: &mut Command) -> Outcome {
-    run_command(cargo.args(["test", "--workspace", "--features", STUDIO, "--no-fail-fast"]))
+    run_command(cargo.args(["test", "--workspace", "--features", STUDIO_FEATURE, "--no-fail-fast"]))
 }
 
 fn test_interop(python: &mut Command) -> Outcome {

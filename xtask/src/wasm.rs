@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use xtask::shell::{
-    Outcome, cargo_command, is_installed, prepare_program, programs_folder, repository_root, run_apt, run_cargo,
-    run_command,
+    Outcome, STUDIO_FEATURE, cargo_command, is_installed, prepare_program, programs_folder, repository_root, run_apt,
+    run_cargo, run_command,
 };
 
 const TARGET: &str = "wasm32-unknown-unknown";
@@ -119,7 +119,7 @@ fn rustc_path(what: &str, more: &[&str]) -> Outcome<PathBuf> {
 /// module.
 pub fn write_bindings(module: &Path, folder: &Path, name: &str) -> Outcome {
     // The same features as in the tests, so that nothing is built twice.
-    run_cargo(&["build", "--quiet", "--workspace", "--features", "thalweg-cli/studio", "--bin", "thalweg-bindgen"])?;
+    run_cargo(&["build", "--quiet", "--workspace", "--features", STUDIO_FEATURE, "--bin", "thalweg-bindgen"])?;
     let own = programs_folder()?.join(format!("thalweg-bindgen{}", std::env::consts::EXE_SUFFIX));
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     run_command(prepare_program(own).arg(module).arg(folder).arg(name))

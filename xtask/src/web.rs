@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::book;
 use crate::site;
 use crate::wasm::{Threads, build_module, compressed_bytes, write_bindings};
 use xtask::files::{add_path, copy_recursively, create_folder, list_files, read_text, write_file};
@@ -66,11 +67,12 @@ const PLACE: &str = "target/npm-web";
 /// How long the memory of a page is watched, in seconds.
 const STEADY: &str = "600";
 
-/// Rebuilds `dist/`, and prints the sizes of its modules.
+/// Rebuilds `dist/` from freshly generated types and pages, and prints the sizes of its modules.
 ///
 /// `wasm-opt -O3` was tried on the library: it took 80 s of one core for 6 % fewer bytes, and 4 % more after
 /// compression.
 pub fn build_dist() -> Outcome {
+    book::write_ignored_files()?;
     let dist = repository_root().join("dist");
     // Files of an earlier build would otherwise be listed for offline use.
     remove_folder(&dist)?;
@@ -130,8 +132,9 @@ fn install_packages() -> Outcome {
 }
 
 /// Runs the tests of the npm package in Node, without a browser. Its module is built in a quick profile, whose results
-/// are bit-identical.
+/// are bit-identical; its types are generated.
 pub fn test_package(python: &Path, node: &mut Command) -> Outcome {
+    book::write_ignored_files()?;
     let dist = repository_root().join("target/web-test");
     remove_folder(&dist)?;
     LIBRARY.write_files(&dist, "web-quick")?;

@@ -4,11 +4,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::book;
 use crate::python::{ensure_python, python_path};
 use xtask::shell::{Outcome, prepare_program, programs_folder, repository_root, run_command};
 
-/// Builds the wheel in a cargo profile, and returns its path.
+/// Generates the types, builds the wheel in a cargo profile, and returns its path.
 pub fn build_wheel(profile: &str) -> Outcome<PathBuf> {
+    book::write_ignored_files()?;
     let wheels = repository_root().join("target/wheels");
     let python = ensure_python()?;
     // Remove old wheels, so that the only one left afterwards is the new one.

@@ -10,11 +10,11 @@ import { test } from "node:test";
 import { NPM, ROOT, folder, thalweg } from "./package.mjs";
 
 const place = folder();
-const TYPES = join(ROOT, "crates/thalweg-web/npm/thalweg.d.ts");
+const TYPES = join(NPM, "thalweg.d.ts");
 
 test("an example passes tsc --strict, and each line that is wrong is seen", () => {
   mkdirSync(join(place, "node_modules/thalweg"), { recursive: true });
-  for (const name of ["package.json", "thalweg.d.ts", "threads.d.ts"]) copyFileSync(join(ROOT, "crates/thalweg-web/npm", name), join(place, "node_modules/thalweg", name));
+  for (const name of ["package.json", "thalweg.d.ts", "threads.d.ts"]) copyFileSync(join(NPM, name), join(place, "node_modules/thalweg", name));
   copyFileSync(join(ROOT, "tests/web/npm/example.ts"), join(place, "example.ts"));
   writeFileSync(join(place, "package.json"), '{ "type": "module" }');
   const tsc = process.env.TSC ?? join(ROOT, "target/npm-web/node_modules/typescript/bin/tsc");

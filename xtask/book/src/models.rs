@@ -3,39 +3,29 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::PathBuf;
 
 use thalweg_models::model::page;
 use thalweg_models::models;
 use thalweg_sim::presets;
 
+use xtask::files;
 use xtask::shell::{Outcome, repository_root};
+
+/// The folder of the pages.
+const FOLDER: &str = "docs/models";
 
 /// Writes every page, and removes those of models that no longer exist.
 pub fn write_pages() -> Outcome {
-    let folder = pages_folder();
-    let problem = |path: PathBuf| move |error| format!("{}: {error}", path.display());
-    fs::create_dir_all(&folder).map_err(problem(folder.clone()))?;
+    let folder = repository_root().join(FOLDER);
+    files::create_folder(&folder)?;
     let pages = build_pages();
-    for name in read_existing_pages()?.into_keys().filter(|name| !pages.contains_key(name)) {
-        fs::remove_file(folder.join(&name)).map_err(problem(folder.join(&name)))?;
+    for file in files::list_files(&folder)? {
+        if file.to_str().is_none_or(|name| !pages.contains_key(name)) {
+            let path = folder.join(file);
+            fs::remove_file(&path).map_err(files::add_path(&path))?;
+        }
     }
-    for (name, text) in pages {
-        fs::write(folder.join(&name), text).map_err(problem(folder.join(&name)))?;
-    }
-    Ok(())
-}
-
-/// Checks that the existing pages are those that [`write_pages()`] would write.
-pub fn check_pages() -> Outcome {
-    let (wanted, present) = (build_pages(), read_existing_pages()?);
-    let names = wanted.keys().chain(present.keys());
-    let stale: Vec<&String> = names.filter(|name| wanted.get(*name) != present.get(*name)).collect();
-    if stale.is_empty() { Ok(()) } else { Err(format!("docs/models is stale ({stale:?}): run `cargo xtask book`")) }
-}
-
-fn pages_folder() -> PathBuf {
-    repository_root().join("docs/models")
+    pages.iter().try_for_each(|(name, text)| files::write_file(&folder.join(name), text))
 }
 
 /// Returns the file names and texts of all pages.
@@ -69,24 +59,4 @@ fn local_forms() -> String {
         }
     }
     page
-}
-
-/// Returns the file names and texts of the existing pages.
-fn read_existing_pages() -> Outcome<BTreeMap<String, String>> {
-    let Ok(entries) = fs::read_dir(pages_folder()) else { return Ok(BTreeMap::new()) };
-    let mut pages = BTreeMap::new();
-    for entry in entries.filter_map(Result::ok).filter(|entry| entry.path().extension().is_some_and(|e| e == "md")) {
-        let text = fs::read_to_string(entry.path()).map_err(|e| format!("{}: {e}", entry.path().display()))?;
-        // Git on Windows may have converted the line endings.
-        pages.insert(entry.file_name().to_string_lossy().into_owned(), text.replace("\r\n", "\n"));
-    }
-    Ok(pages)
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_models_pages_are_current() {
-        super::check_pages().unwrap();
-    }
 }

@@ -4,12 +4,9 @@ use std::fmt::Write as _;
 
 use thalweg_core::declare::operation::{Arity, OptionKind, OptionSpec, WorkForm, options_for};
 use thalweg_export::export_operations;
-use xtask::shell::Outcome;
-
-use crate::generated;
 
 /// Types of keyword arguments, which the package imports for type checkers only.
-const FILE: &str = "crates/thalweg-py/python/thalweg/_options.pyi";
+pub const FILE: &str = "crates/thalweg-py/python/thalweg/_options.pyi";
 
 const HEAD: &str = "\
 # Generated from the declarations of operations by `cargo xtask book`.
@@ -20,16 +17,6 @@ from typing import Literal, TypedDict
 
 /// The operations that the npm package offers.
 const TYPESCRIPT: [&str; 2] = ["drain", "textures"];
-
-/// Writes the Python types.
-pub fn write_python_types() -> Outcome {
-    generated::write_generated(FILE, &build_python_types())
-}
-
-/// Checks that the existing Python types are those that [`write_python_types()`] would write.
-pub fn check_python_types() -> Outcome {
-    generated::check_generated(FILE, &build_python_types())
-}
 
 /// Converts the name of an operation to that of a type, for example `DrainOptions`.
 fn type_name(name: &str) -> String {
@@ -85,7 +72,8 @@ fn typescript_type(option: &OptionSpec) -> String {
     if option.arity == Arity::List { format!("({one})[]") } else { one }
 }
 
-fn build_python_types() -> String {
+/// Returns the Python types.
+pub fn build_python_types() -> String {
     let mut text = HEAD.to_string();
     for operation in export_operations() {
         let name = operation.name();

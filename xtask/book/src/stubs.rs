@@ -6,10 +6,6 @@ use thalweg_core::declare::params::{ParamKind, Value};
 use thalweg_models::model::{Family, Model};
 use thalweg_models::models;
 
-use xtask::shell::Outcome;
-
-use crate::generated;
-
 const HEAD: &str = "\
 # Generated from the models' declarations by `cargo xtask book`.
 
@@ -35,19 +31,11 @@ const COMMON: &str = "    cell_size: float | None = None,
     progress: _Progress = None,
 ";
 
-const FILE: &str = "crates/thalweg-py/python/thalweg/models.pyi";
+/// The file of the stubs.
+pub const FILE: &str = "crates/thalweg-py/python/thalweg/models.pyi";
 
-/// Writes the stubs.
-pub fn write_stubs() -> Outcome {
-    generated::write_generated(FILE, &build_stubs())
-}
-
-/// Checks that the existing stubs are those that [`write_stubs()`] would write.
-pub fn check_stubs() -> Outcome {
-    generated::check_generated(FILE, &build_stubs())
-}
-
-fn build_stubs() -> String {
+/// Returns the stubs.
+pub fn build_stubs() -> String {
     let mut text = HEAD.to_string();
     let names: Vec<&str> = models::all_models().map(|model| model.about().name).collect();
     text.push_str("\n__all__ = [\n");

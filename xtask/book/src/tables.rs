@@ -1,8 +1,8 @@
 //! Generates the tables of docs/knobs.md and docs/export.md from the declarations of rocks, parameters and targets.
 
-use std::fs;
 use std::path::PathBuf;
 
+use xtask::files;
 use xtask::shell::{Outcome, repository_root};
 
 /// A page of the documentation with generated tables.
@@ -25,9 +25,23 @@ const PAGES: [Page; 2] = [
 pub fn write_tables() -> Outcome {
     PAGES.iter().try_for_each(|page| {
         let path = page_path(page);
-        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        fs::write(&path, update_tables(page, &text)?).map_err(|error| format!("{}: {error}", path.display()))
+        files::write_file(&path, update_tables(page, &files::read_text(&path)?)?)
     })
+}
+
+/// Checks that the existing tables are those that [`write_tables()`] would write.
+pub fn check_tables() -> Outcome {
+    PAGES.iter().try_for_each(|page| {
+        let text = read_page(page)?;
+        let is_current = update_tables(page, &text)? == text;
+        if is_current { Ok(()) } else { Err(format!("{} is stale: run `cargo xtask book`", page.path)) }
+    })
+}
+
+/// Returns the text of a page with the line endings of the generated tables.
+fn read_page(page: &Page) -> Outcome<String> {
+    // Git on Windows may have converted the line endings.
+    Ok(files::read_text(&page_path(page))?.replace("\r\n", "\n"))
 }
 
 fn page_path(page: &Page) -> PathBuf {
@@ -51,13 +65,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_are_written_where_they_stand_and_pages_are_current() {
-        for page in &PAGES {
-            let text = fs::read_to_string(page_path(page)).unwrap().replace("\r\n", "\n");
-            assert_eq!(update_tables(page, &text).unwrap(), text, "{} is stale: run `cargo xtask book`", page.path);
-            assert!(update_tables(page, "No table.").is_err());
-        }
-        let knobs = fs::read_to_string(page_path(&PAGES[0])).unwrap().replace("\r\n", "\n");
+    fn tables_are_written_where_they_stand() {
+        assert!(PAGES.iter().all(|page| update_tables(page, "No table.").is_err()));
+        let knobs = read_page(&PAGES[0]).unwrap();
         let stale = knobs.replace("| loess |", "| dust |").replace("| glacier |", "| snow |");
         assert_ne!(stale, knobs);
         assert_eq!(update_tables(&PAGES[0], &stale).unwrap(), knobs);

@@ -9,25 +9,15 @@ use thalweg_models::models;
 use thalweg_render::products::textures::MATERIALS;
 use thalweg_sim::presets::PRESETS;
 
-use xtask::shell::Outcome;
-
-use crate::{generated, operations};
+use crate::operations;
 
 const HEAD: &str = include_str!("../../web/head.d.ts");
 
-const FILE: &str = "crates/thalweg-web/npm/thalweg.d.ts";
+/// The file of the types.
+pub const FILE: &str = "crates/thalweg-web/npm/thalweg.d.ts";
 
-/// Writes the types.
-pub fn write_types() -> Outcome {
-    generated::write_generated(FILE, &build_types())
-}
-
-/// Checks that the existing types are those that [`write_types()`] would write.
-pub fn check_types() -> Outcome {
-    generated::check_generated(FILE, &build_types())
-}
-
-fn build_types() -> String {
+/// Returns the types.
+pub fn build_types() -> String {
     let mut text = format!("// Generated from the declarations by `cargo xtask book`.\n\n{HEAD}");
     text.push_str(&operations::build_interfaces());
     let union = |name: &str, about: &str, words: &[&str]| {

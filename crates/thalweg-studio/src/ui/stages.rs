@@ -160,7 +160,7 @@ impl Panel {
         let position = ui.max_rect().right_top() + vec2(30.0, 0.0);
         let window = egui::Window::new(name).open(&mut open).default_pos(position).default_size([520.0, 420.0]);
         window.vscroll(true).show(ui.ctx(), |ui| {
-            ui.label(RichText::new(format!("docs/models/{name}.md")).weak());
+            ui.label(RichText::new(format!("thalweg models {name}")).weak());
             ui.add_space(6.0);
             ui.label(model.page());
         });

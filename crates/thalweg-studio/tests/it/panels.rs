@@ -196,7 +196,7 @@ fn every_panel_opens_and_shows_what_is_declared() {
         // The model's page opens in a window of its own.
         window.harness.get_by_role_and_label(Role::Button, stage.model.about().name).click();
         window.harness.run_steps(4);
-        window.harness.get_by_label(&format!("docs/models/{}.md", stage.model.about().name));
+        window.harness.get_by_label(&format!("thalweg models {}", stage.model.about().name));
         window.harness.get_by_label(&stage.label).click();
         window.harness.run_steps(12);
     }

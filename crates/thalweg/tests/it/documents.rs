@@ -1,20 +1,59 @@
 //! Tests that the targets of references in the documents exist.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+
+use thalweg_models::model::page::model_page;
+use thalweg_models::models::all_models;
 
 use crate::support::repository_root;
 
 /// Top-level folders of the repository with which a path in backticks may begin.
 const TOPS: [&str; 7] = ["crates/", "docs/", "recipes/", "tests/", "xtask/", ".ci/", ".cargo/"];
 
-/// Returns every document with its text.
+/// The folders of documents. The pages of the models are not among them, because git ignores them.
+const FOLDERS: [&str; 4] = ["", "docs", "docs/python", "crates/thalweg-sim/presets"];
+
+/// Returns every document with its path from the repository's root.
 fn documents() -> Vec<(PathBuf, String)> {
-    let folders = ["", "docs", "docs/models", "docs/python", "crates/thalweg-sim/presets"]
-        .map(|folder| repository_root().join(folder));
-    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
-    let paths = entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "md"));
-    paths.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+    let mut documents: Vec<(PathBuf, String)> =
+        all_models().map(|model| (model_path(model.about().name), model_page(&*model))).collect();
+    for folder in FOLDERS.map(Path::new) {
+        for path in fs::read_dir(repository_root().join(folder)).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.extension().is_some_and(|e| e == "md") {
+                documents.push((folder.join(path.file_name().unwrap()), fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    documents
+}
+
+fn model_path(name: &str) -> PathBuf {
+    PathBuf::from(format!("docs/models/{name}.md"))
+}
+
+/// Returns the paths of the pages that `cargo xtask book` writes: an index, a table, and one for each model.
+fn generated_pages() -> Vec<PathBuf> {
+    ["README", "local_forms"].into_iter().chain(all_models().map(|model| model.about().name)).map(model_path).collect()
+}
+
+/// Returns true if a path from the repository's root exists, or is that of a generated page.
+fn is_there(path: &Path) -> bool {
+    repository_root().join(path).exists() || generated_pages().iter().any(|page| page == path)
+}
+
+/// Returns the path from the repository's root to which a link of a document leads, unless it leads out of the
+/// repository.
+fn resolve_link(document: &Path, link: &str) -> Option<PathBuf> {
+    let mut target = PathBuf::new();
+    for part in document.parent()?.join(link).components() {
+        match part {
+            Component::ParentDir if !target.pop() => return None,
+            Component::Normal(name) => target.push(name),
+            _ => {}
+        }
+    }
+    Some(target)
 }
 
 /// Returns true if text in backticks is a path of the repository, and not a pattern or a command.
@@ -30,7 +69,7 @@ fn paths_in_backticks_exist() {
     let mut seen = 0;
     for (document, text) in documents() {
         for path in text.split('`').skip(1).step_by(2).filter(|text| is_path(text)) {
-            assert!(repository_root().join(path).exists(), "{}: `{path}` does not exist", document.display());
+            assert!(is_there(Path::new(path)), "{}: `{path}` does not exist", document.display());
             seen += 1;
         }
     }
@@ -81,7 +120,8 @@ fn links_between_documents_lead_somewhere() {
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let path = link.split('#').next().unwrap_or_default();
             if !path.is_empty() && !link.contains("://") {
-                assert!(document.parent().unwrap().join(path).exists(), "{}: ({link})", document.display());
+                let target = resolve_link(&document, path);
+                assert!(target.is_some_and(|target| is_there(&target)), "{}: ({link})", document.display());
                 seen += 1;
             }
         }
@@ -96,10 +136,12 @@ fn the_table_of_contents_has_every_page_of_the_book() {
     let contents = fs::read_to_string(book.join("SUMMARY.md")).unwrap();
     let mut files = Vec::new();
     sources(&book, &mut files);
-    let pages =
-        files.iter().filter(|file| file.extension().is_some_and(|e| e == "md") && !file.ends_with("SUMMARY.md"));
+    files.retain(|file| file.extension().is_some_and(|e| e == "md") && !file.ends_with("SUMMARY.md"));
+    // Of the generated pages, which need not exist here, only the current ones count.
+    files.retain(|file| !file.starts_with(book.join("models")));
+    files.extend(generated_pages().iter().map(|page| repository_root().join(page)));
     let mut seen = 0;
-    for page in pages.map(|file| file.strip_prefix(&book).unwrap()) {
+    for page in files.iter().map(|file| file.strip_prefix(&book).unwrap()) {
         let link = format!("]({})", page.to_str().unwrap().replace('\\', "/"));
         assert!(contents.contains(&link), "docs/SUMMARY.md has no link to {}", page.display());
         seen += 1;
