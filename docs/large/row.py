@@ -2,8 +2,8 @@
 
     python docs/large/row.py --thalweg target/release/thalweg --recipe alpine --extent 15360 --cells 98304 --row 40
 
-A process does one tile (`thalweg stage`), as a cluster's queue would have it. What is written lies in a folder for the time being; --folder
-says on which disk.
+A process does one tile (`thalweg job run`), as in the queue of a cluster. The files are written into a temporary folder;
+--folder selects its disk.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ def main() -> None:
             subprocess.run([str(Path(options.thalweg).absolute()), *words, "--quiet"], cwd=place, check=True)
 
         rect = "--rect=" + ",".join(map(repr, edges))
-        thalweg("plan", "build", options.recipe, "--cells", str(options.cells), rect, "-o", "row.json", "--store", "row.zarr")
+        thalweg("job", "plan", "build", options.recipe, "--cells", str(options.cells), rect, "-o", "row.json", "--store", "row.zarr")
         plan = json.loads((Path(place) / "row.json").read_text())
         print(f"{plan['tiles']} tiles")
         for stage in (stage["name"] for stage in plan["stages"]):
             start, before = time.perf_counter(), processor()
             with ThreadPoolExecutor(2) as both:
                 # To ask for all of them raises what failed.
-                list(both.map(lambda tile: thalweg("stage", "row.json", stage, str(tile)), range(plan["tiles"])))
+                list(both.map(lambda tile: thalweg("job", "run", "row.json", stage, str(tile)), range(plan["tiles"])))
             tiles, solved = time.perf_counter() - start, processor() - before
-            thalweg("stage", "row.json", stage, "solve")
+            thalweg("job", "run", "row.json", stage, "solve")
             wall, used = time.perf_counter() - start, processor() - before
             print(f"| {stage} | {tiles:.1f} s, {solved:.1f} s | {wall - tiles:.2f} s, {used - solved:.2f} s |", flush=True)
         store = sum(path.stat().st_size for path in (Path(place) / "row.zarr").rglob("*") if path.is_file())
