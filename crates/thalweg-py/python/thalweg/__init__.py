@@ -18,7 +18,7 @@ Examples
 from __future__ import annotations
 
 import sys as _sys
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from . import _moved, flow, models, noise, slopes
 from ._build import Evolution, build, evolve, presets
@@ -107,7 +107,7 @@ _moved.MOVED.update({f"thalweg.{name}": f"thalweg.models.{name}" for name in set
 if "xarray" in _sys.modules:
     from . import xarray as xarray
 
-if not _TYPE_CHECKING:
+if not _typing.TYPE_CHECKING:
     # A type checker would take every name for one of the module's.
 
     def __getattr__(name: str) -> object:
