@@ -104,7 +104,7 @@ def test_dask_gives_the_bytes_of_one_process_and_the_values_of_drain(tmp_path: P
     # A collection bears the name of its file.
     lines = [(tmp_path / f"{name}.lakes.geojson").read_text() for name in ("dask", "alone")]
     assert lines[0] == lines[1].replace('"alone.lakes"', '"dask.lakes"') and lines[0].count('"Polygon"') > 10
-    assert json.loads((tmp_path / "dask.report.json").read_text())["streams"]["links"] > 0
+    assert json.loads((tmp_path / "dask.report.json").read_text())["streams"]["reaches"] > 0
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")

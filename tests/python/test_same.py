@@ -49,7 +49,7 @@ def test_drain(tmp_path):
 
     assert np.array_equal(found.filled.astype("f4"), read("filled").astype("f4"))
     assert np.array_equal(found.basin, read("basins"))
-    for ours, name in [(found.flow_direction, "directions"), (found.stream_order, "streams")]:
+    for ours, name in [(found.flow_direction, "flow_direction"), (found.stream_order, "streams")]:
         assert np.array_equal(ours, np.nan_to_num(read(name, height=(0, 255)), nan=0.0)), name
     report = json.loads((tmp_path / "out/drain.json").read_text())
     largest = tw.flow.accumulate_flow(found.flow_direction).max() * 90.0**2

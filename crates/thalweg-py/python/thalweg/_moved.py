@@ -9,6 +9,8 @@ MOVED = {
     "thalweg.River": "thalweg.ChannelReach",
     "thalweg.open": "thalweg.read",
     "thalweg.save": "thalweg.write",
+    "thalweg.dask.carry_out": "thalweg.dask.execute_plan",
+    "thalweg.dask.open": "thalweg.dask.read_store",
     "thalweg.flow.Depressions": "thalweg.flow.DepressionHierarchy",
     "thalweg.flow.Hack": "thalweg.flow.HackLaw",
     "thalweg.flow.accumulate": "thalweg.flow.accumulate_flow",

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from distributed import Client, as_completed, get_worker
 
-from . import _core
+from . import _core, _moved
 from ._keywords import named
 from ._operations import declared
 from ._progress import CallProgress, Progress, reporting
@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ._options import DrainStoreOptions
+
+if not TYPE_CHECKING:
+    # A type checker would take every name for one of the module's.
+
+    def __getattr__(name: str) -> object:
+        _moved.refuse(__name__, name)
+
 
 #: Number of retries of a task when its worker is lost or a write to its disk fails.
 RETRIES = 3
@@ -96,7 +103,7 @@ def _client(client: Client | None) -> Iterator[Client]:
 def execute_plan(
     plan: str | os.PathLike[str], client: Client | None = None, *, progress: CallProgress = None
 ) -> dict[str, Any]:
-    """Execute the remaining tasks of a plan that ``thalweg plan``, :func:`drain` or another function has written.
+    """Execute the remaining tasks of a plan that the command or a function of this module has written.
 
     Workers must be able to access the plan, its source and its store at the paths that the plan contains.
 
@@ -226,9 +233,9 @@ def drain(
     Returns
     -------
     xarray.Dataset
-        The layers of the store, read on demand: ``height``, ``filled``, ``flow_direction``, ``drainage_area``, basins,
-        stream orders, lakes and their depths. Streams are written next to the store as FlatGeobuf, depressions as
-        ``X.depressions.csv``.
+        The layers of the store, read on demand: ``height``, ``filled``, ``flow_direction``, ``angle``,
+        ``drainage_area``, ``basin``, ``order``, ``lake``, ``depth``. Streams are written next to the store as
+        FlatGeobuf, depressions as ``X.depressions.csv``.
 
     Raises
     ------

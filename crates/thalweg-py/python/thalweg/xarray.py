@@ -60,7 +60,7 @@ def _computed(da: xr.DataArray, what: str) -> Array:
     if da.chunks is not None:
         warn_caller(
             f"{what} is backed by dask and is computed whole: its {da.size} cells are loaded into memory, because "
-            "water may flow from any cell to any other. If a map does not fit into memory, process it catchment by catchment "
+            "water may flow from any cell to any other. If a map does not fit into memory, process one drainage basin at a time "
             "(.isel), or compute the world by tiles (thalweg.World)"
         )
     return np.asarray(da.data if da.chunks is None else da.compute().data)
