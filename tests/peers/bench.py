@@ -157,8 +157,8 @@ def table(title, rows, found):
 def ours_flow(threads, ground):
     def work():
         tw.set_threads(threads)
-        filled = tw.flow.fill(ground.land)
-        return tw.flow.accumulate(tw.flow.d8(filled, filled=False)) * CELL**2
+        filled = tw.flow.fill_depressions(ground.land)
+        return tw.flow.accumulate_flow(tw.flow.d8(filled, filled=False)) * CELL**2
 
     return work
 
@@ -166,7 +166,7 @@ def ours_flow(threads, ground):
 def ours_drain(ground):
     def work():
         tw.set_threads(CORES)
-        return tw.drain(ground.land, cell_size=CELL).area
+        return tw.drain(ground.land, cell_size=CELL).drainage_area
 
     return work
 
@@ -236,7 +236,7 @@ def largest(areas):
 
 
 FLOW = [
-    Row("thalweg, `flow.fill`, `d8`, `accumulate`", FIXED, partial(ours_flow, CORES), largest),
+    Row("thalweg, `flow.fill_depressions`, `d8`, `accumulate_flow`", FIXED, partial(ours_flow, CORES), largest),
     Row("the same, one thread", FIXED, partial(ours_flow, 1), largest),
     Row("thalweg, `drain`: basins, streams, D∞ as well", FIXED, ours_drain, largest),
     Row("fastscapelib, `PFloodSinkResolver`", "one thread; no flats: fills with ε", partial(fastscapelib_flow, "PFloodSinkResolver"), largest),
@@ -346,7 +346,7 @@ def ours_tiff(threads, ground):
 
     def work():
         tw.set_threads(threads)
-        tw.save(land, path, cell_size=CELL)
+        tw.write(land, path, cell_size=CELL)
         return path
 
     return work

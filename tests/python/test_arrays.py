@@ -25,8 +25,8 @@ def same(a, b):
 @pytest.mark.parametrize("kind", ["f2", "f4", "f8", "g", "i2", "i4", "i8", "u2", "u4", "u8", ">f4", ">f8", ">i2", ">i4", "<i8"])
 def test_every_kind_of_number_gives_the_same(kind):
     given = WHOLE.astype(kind)
-    assert same(tw.flow.fill(given), tw.flow.fill(WHOLE))
-    assert tw.flow.fill(given).dtype == (np.float32 if kind == "f4" else np.float64)
+    assert same(tw.flow.fill_depressions(given), tw.flow.fill_depressions(WHOLE))
+    assert tw.flow.fill_depressions(given).dtype == (np.float32 if kind == "f4" else np.float64)
 
 
 def test_arrays_are_read_as_they_lie():
@@ -36,10 +36,10 @@ def test_arrays_are_read_as_they_lie():
     padded["height"] = LAND
     fixed = LAND.copy()
     fixed.flags.writeable = False
-    wanted = tw.flow.fill(LAND)
-    turned = tw.flow.fill(LAND[::-1, ::-1])
+    wanted = tw.flow.fill_depressions(LAND)
+    turned = tw.flow.fill_depressions(LAND[::-1, ::-1])
     for given in (wide[::2, ::2], np.asfortranarray(LAND), padded["height"], fixed, LAND[::-1][::-1], LAND.tolist()):
-        assert same(tw.flow.fill(given), wanted)
+        assert same(tw.flow.fill_depressions(given), wanted)
     assert not padded["height"].flags.aligned
     assert same(turned[::-1, ::-1], wanted)
     before = LAND.copy()
@@ -50,15 +50,15 @@ def test_arrays_are_read_as_they_lie():
 def test_missing_data_come_back_as_they_were():
     holes = LAND.copy()
     holes[10:20, 30:40] = np.nan
-    filled = tw.flow.fill(holes)
+    filled = tw.flow.fill_depressions(holes)
     assert same(np.isnan(filled), np.isnan(holes))
     stood_in = np.where(np.isnan(holes), -9999.0, holes)
-    assert same(tw.flow.fill(stood_in, nodata=-9999.0), filled)
-    assert same(tw.flow.fill(np.where(np.isnan(holes), -9999, WHOLE).astype("i2"), nodata=-9999), tw.flow.fill(np.where(np.isnan(holes), np.nan, WHOLE)))
+    assert same(tw.flow.fill_depressions(stood_in, nodata=-9999.0), filled)
+    assert same(tw.flow.fill_depressions(np.where(np.isnan(holes), -9999, WHOLE).astype("i2"), nodata=-9999), tw.flow.fill_depressions(np.where(np.isnan(holes), np.nan, WHOLE)))
     drained = tw.drain(holes, cell_size=10.0)
-    assert (drained.direction[10:20, 30:40] == 255).all() and (drained.basins[10:20, 30:40] == 0).all()
+    assert (drained.flow_direction[10:20, 30:40] == 255).all() and (drained.basin[10:20, 30:40] == 0).all()
     with pytest.raises(ValueError, match="at least one height"):
-        tw.flow.fill(np.full((3, 3), np.nan))
+        tw.flow.fill_depressions(np.full((3, 3), np.nan))
 
 
 def test_heights_are_rounded_to_their_unit_and_no_further():
@@ -75,7 +75,7 @@ def test_heights_out_of_range_are_refused_by_their_cell(height):
     wrong = LAND.copy()
     wrong[4, 5] = height
     with pytest.raises(ValueError, match=r"height at row 4, column 5 = .* m: must be -16000 to 16000 m"):
-        tw.flow.fill(wrong)
+        tw.flow.fill_depressions(wrong)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_cell_sizes_that_cannot_be_are_refused(size):
 
 
 def test_an_array_must_be_given_its_cell_size():
-    for function in (tw.droplets, tw.drain, tw.measure, tw.slopes.slope, tw.view, tw.flow.hierarchy):
+    for function in (tw.droplets, tw.drain, tw.measure, tw.slopes.slope, tw.view, tw.flow.depression_hierarchy):
         with pytest.raises(ValueError, match="give cell_size, the side of a cell in metres"):
             function(LAND)
 
@@ -116,7 +116,7 @@ def test_keywords_that_are_misspelt_name_the_nearest():
         (lambda: tw.drain(LAND, cell_sise=5.0), "drain.*did you mean `cell_size`"),
         (lambda: tw.build("hills", cell=3), "build.*did you mean `cells`"),
         (lambda: tw.Recipe("hills", untill="x"), "Recipe.*did you mean `until`"),
-        (lambda: tw.flow.fill(LAND, outlet=[]), "fill.*did you mean `outlets`"),
+        (lambda: tw.flow.fill_depressions(LAND, outlet=[]), "fill_depressions.*did you mean `outlets`"),
     ]:
         with pytest.raises(TypeError, match=words):
             call()
@@ -129,9 +129,9 @@ def test_values_out_of_range_are_refused_in_the_commands_words():
         (lambda: tw.stream_power(LAND, cell_size=5.0, area="d9"), "must be one of multiple, d8"),
         (lambda: tw.thermal(LAND, cell_size=5.0, edges="opne"), 'edges = "opne": must be "open", "closed"'),
         (lambda: tw.Recipe("hils"), "unknown preset `hils`; did you mean `hills`"),
-        (lambda: tw.Recipe("hills").set("rivrs.threshold", 1), "unknown stage `rivrs`; did you mean `rivers`"),
-        (lambda: tw.Recipe("hills").set("rivers", 1), "LABEL.PARAMETER"),
-        (lambda: tw.flow.fill(LAND, outlets=[(100, 2)]), "outlet = row 100, column 2: must be a cell with data"),
+        (lambda: tw.Recipe("hills").with_parameters({"rivrs.threshold": 1}), "unknown stage `rivrs`; did you mean `rivers`"),
+        (lambda: tw.Recipe("hills").with_parameters({"rivers": 1}), "LABEL.PARAMETER"),
+        (lambda: tw.flow.fill_depressions(LAND, outlets=[(100, 2)]), "outlet = row 100, column 2: must be a cell with data"),
         (lambda: tw.set_threads(0), "threads = 0: must be a whole number from 1 to 1024"),
         (lambda: tw.drain(LAND, cell_size=5.0, method="d16"), "must be one of d8, dinf, mfd"),
         (lambda: tw.drain(LAND, cell_size=5.0, outlets=[(1, 2, 3)]), "must be .row, column."),
@@ -151,7 +151,7 @@ def test_declared_options_are_documented_and_taken_in_every_form():
         assert option in inspect.signature(function).parameters
         assert f"\n{option} : " in page and "\nReturns\n" in page and "{" not in page, page
     found = [
-        tw.drain(LAND, cell_size=5.0, **options).area
+        tw.drain(LAND, cell_size=5.0, **options).drainage_area
         for options in [
             {"outlets": [(3, 4)], "threshold": 2000, "breach": (math.inf, 30)},
             {"outlets": np.array([[3, 4]]), "threshold": np.float32(2000), "breach": {"depth": math.inf, "length": 30.0}},
@@ -159,7 +159,7 @@ def test_declared_options_are_documented_and_taken_in_every_form():
         ]
     ]
     assert same(found[0], found[1]) and same(found[0], found[2])
-    plain = [tw.drain(LAND, cell_size=5.0, **options).area for options in [{}, {"breach": None, "outlets": None}, {"breach": False}]]
+    plain = [tw.drain(LAND, cell_size=5.0, **options).drainage_area for options in [{}, {"breach": None, "outlets": None}, {"breach": False}]]
     assert same(plain[0], plain[1]) and same(plain[0], plain[2]) and not same(plain[0], found[0])
     ring = []
     ring.append(ring)
@@ -183,18 +183,18 @@ def test_layers_reach_the_model():
 def test_files(tmp_path):
     terrain = tw.Terrain(LAND, 12.5)
     path = tmp_path / "land.tif"
-    tw.save(terrain, path, type="f64")
-    back = tw.open(path, xarray=False)
+    tw.write(terrain, path, type="f64")
+    back = tw.read(path, xarray=False)
     assert same(back.height, terrain.height) and back.cell_size == 12.5
     with pytest.raises(FileNotFoundError, match="none.tif"):
-        tw.open(tmp_path / "none.tif")
+        tw.read(tmp_path / "none.tif")
     (tmp_path / "text.tif").write_text("no terrain")
     with pytest.raises(ValueError, match="text.tif"):
-        tw.open(tmp_path / "text.tif")
+        tw.read(tmp_path / "text.tif")
     with pytest.raises(ValueError, match="land.doc"):
-        tw.save(terrain, tmp_path / "land.doc")
+        tw.write(terrain, tmp_path / "land.doc")
     with pytest.raises(OSError, match="cannot"):
-        tw.save(terrain, tmp_path / "no" / "folder" / "land.tif")
+        tw.write(terrain, tmp_path / "no" / "folder" / "land.tif")
 
 
 FULL = """
@@ -207,9 +207,9 @@ run.step()
 run.checkpoint("run.checkpoint")
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-for save in (lambda: run.checkpoint("run.checkpoint"), lambda: terrain.save("land.tif"), lambda: tw.view(terrain, "view.png")):
+for write in (lambda: run.checkpoint("run.checkpoint"), lambda: terrain.write("land.tif"), lambda: tw.view(terrain, "view.png")):
     try:
-        save()
+        write()
     except OSError as error:
         print(error.errno)
 assert run.step() is not None
@@ -297,9 +297,9 @@ def test_a_mesh_has_the_shape_of_its_terrain(tmp_path):
 
 def test_accumulation_of_weights_is_exact():
     directions = tw.flow.d8(LAND)
-    cells = tw.flow.accumulate(directions)
+    cells = tw.flow.accumulate_flow(directions)
     weights = RNG.integers(0, 1000, LAND.shape) / 8
-    sums = tw.flow.accumulate(directions, weights)
+    sums = tw.flow.accumulate_flow(directions, weights)
     # Followed by hand, cell by cell.
     steps = {1: (0, 1), 2: (1, 1), 4: (1, 0), 8: (1, -1), 16: (0, -1), 32: (-1, -1), 64: (-1, 0), 128: (-1, 1)}
     counted, added = np.zeros(LAND.shape, int), np.zeros(LAND.shape)
@@ -312,14 +312,14 @@ def test_accumulation_of_weights_is_exact():
                 break
             at = tuple(np.add(at, steps[directions[at]]))
     assert np.array_equal(cells, counted) and np.array_equal(sums, added)
-    for spread in (tw.flow.dinf_accumulate, tw.flow.mfd_accumulate):
+    for spread in (tw.flow.accumulate_flow_dinf, tw.flow.accumulate_flow_mfd):
         ends = tw.flow.d8(LAND) == 0
         total = spread(LAND, weights)
         assert total[ends].sum() == pytest.approx(weights.sum(), rel=1e-12)
     with pytest.raises(ValueError, match="direction at row 0, column 0 = 3"):
-        tw.flow.accumulate(np.full((3, 3), 3, np.uint8))
+        tw.flow.accumulate_flow(np.full((3, 3), 3, np.uint8))
     with pytest.raises(ValueError, match="weight at row 1, column 2"):
-        tw.flow.accumulate(np.zeros((3, 3), np.uint8), np.where(np.arange(9).reshape(3, 3) == 5, np.nan, 1.0))
+        tw.flow.accumulate_flow(np.zeros((3, 3), np.uint8), np.where(np.arange(9).reshape(3, 3) == 5, np.nan, 1.0))
 
 
 def test_chi_of_a_channel():
@@ -335,10 +335,10 @@ def test_chi_of_a_channel():
         tw.flow.chi(directions, cell_size=10.0, theta=3.0)
 
 
-def test_ksn_is_the_slope_down_the_flow_times_a_power_of_the_catchment():
-    directions, filled = tw.flow.d8(LAND), tw.flow.fill(LAND)
+def test_ksn_is_the_slope_down_the_flow_times_a_power_of_the_drainage_area():
+    directions, filled = tw.flow.d8(LAND), tw.flow.fill_depressions(LAND)
     slope = (filled - np.roll(filled, -1, axis=1)) / 10.0
-    areas = tw.flow.accumulate(directions) * 100.0
+    areas = tw.flow.accumulate_flow(directions) * 100.0
     found, east = tw.flow.ksn(LAND, cell_size=10.0, theta=0.4), directions == 1
     assert east.any() and np.allclose(found[east], (slope * areas**0.4)[east], rtol=1e-14)
     assert not found[directions == 0].any()
@@ -348,18 +348,18 @@ def test_the_depressions_of_two_hollows():
     land = np.full((5, 9), 10.0)
     land[2, 2], land[2, 6], land[2, 4] = 4.0, 5.0, 8.0
     land[2, 3], land[2, 5] = 8.0, 8.0
-    found = tw.flow.hierarchy(land, cell_size=2.0)
+    found = tw.flow.depression_hierarchy(land, cell_size=2.0)
     assert found.pit.tolist()[:2] == [[2, 2], [2, 6]] and found.floor.tolist()[:2] == [4.0, 5.0]
     assert found.parent.tolist() == [2, 2, -1] and found.children.tolist()[2] == [0, 1]
-    assert found.level.tolist() == [8.0, 8.0, 10.0]
+    assert found.spill_level.tolist() == [8.0, 8.0, 10.0]
     assert found.volume.tolist()[:2] == [4.0 * 4.0, 3.0 * 4.0]
 
 
 def test_breaching_cuts_where_limits_allow():
-    done = tw.flow.breach(LAND, cell_size=10.0)
+    done = tw.flow.breach_depressions(LAND, cell_size=10.0)
     assert done.kept == 0 and done.breached > 10 and done.volume > 0.0
-    assert same(tw.flow.fill(done.height), done.height), "no depression is left"
-    shallow = tw.flow.breach(LAND, cell_size=10.0, depth=1.0)
+    assert same(tw.flow.fill_depressions(done.height), done.height), "no depression is left"
+    shallow = tw.flow.breach_depressions(LAND, cell_size=10.0, depth=1.0)
     assert shallow.kept > 0 and (LAND - shallow.height).max() <= 1.0
 
 
@@ -369,7 +369,7 @@ def test_orders_of_a_small_network():
     directions[0, 3], directions[1, 3] = 4, 4
     streams = directions != 0
     streams[4, 1] = True
-    strahler, shreve = tw.flow.orders(directions, streams), tw.flow.orders(directions, streams, shreve=True)
+    strahler, shreve = tw.flow.stream_order(directions, streams), tw.flow.stream_order(directions, streams, shreve=True)
     assert strahler[:, 1].tolist() == [0, 0, 2, 2, 2] and shreve[:, 1].tolist() == [0, 0, 2, 2, 3]
     assert strahler[0, 3] == strahler[3, 2] == 1 and not strahler[~streams].any()
     lengths = tw.flow.upstream_length(directions, cell_size=10.0)
@@ -380,16 +380,16 @@ def test_orders_of_a_small_network():
 def test_looped_edges_have_no_seam():
     sides = {"north": "open", "south": "open", "east": "looped", "west": "looped"}
     turned = np.roll(LAND, 30, axis=1)
-    assert same(tw.flow.fill(turned, edges=sides), np.roll(tw.flow.fill(LAND, edges=sides), 30, axis=1))
-    assert not same(tw.flow.fill(turned), np.roll(tw.flow.fill(LAND), 30, axis=1))
+    assert same(tw.flow.fill_depressions(turned, edges=sides), np.roll(tw.flow.fill_depressions(LAND, edges=sides), 30, axis=1))
+    assert not same(tw.flow.fill_depressions(turned), np.roll(tw.flow.fill_depressions(LAND), 30, axis=1))
     codes = tw.flow.d8(LAND, edges=sides)
-    cells = tw.flow.accumulate(codes, edges=sides)
+    cells = tw.flow.accumulate_flow(codes, edges=sides)
     assert cells[codes == 0].sum() == LAND.size, "all water leaves, over the seam too"
-    assert tw.flow.accumulate(codes)[codes == 0].sum() < LAND.size, "what crosses the seam is lost without it"
-    assert np.array_equal(tw.drain(LAND, cell_size=5.0, edges=sides).area, cells * 25.0)
+    assert tw.flow.accumulate_flow(codes)[codes == 0].sum() < LAND.size, "what crosses the seam is lost without it"
+    assert np.array_equal(tw.drain(LAND, cell_size=5.0, edges=sides).drainage_area, cells * 25.0)
     assert np.isfinite(tw.flow.ksn(LAND, cell_size=5.0, edges=sides)).all()
-    assert tw.flow.basins(LAND, edges=sides).max() == (codes == 0).sum()
+    assert tw.flow.label_basins(LAND, edges=sides).max() == (codes == 0).sum()
     with pytest.raises(ValueError, match="needs west looped as well"):
-        tw.flow.fill(LAND, edges={"east": "looped"})
+        tw.flow.fill_depressions(LAND, edges={"east": "looped"})
     world = tw.Terrain(LAND, 5.0, edges=sides)
     assert pickle.loads(pickle.dumps(world))._core.edges == world._core.edges == sides

@@ -25,7 +25,7 @@ import thalweg as tw
 from thalweg import _core
 from thalweg import dask as by_dask
 
-LAYERS = ("height", "filled", "direction", "angle", "area", "basin", "order", "lake", "depth")
+LAYERS = ("height", "filled", "flow_direction", "angle", "drainage_area", "basin", "order", "lake", "depth")
 
 
 def model(path: Path, rows: int, columns: int, seed: int) -> None:
@@ -83,25 +83,28 @@ def test_dask_gives_the_bytes_of_one_process_and_the_values_of_drain(tmp_path: P
     alone(source, tmp_path / "alone.zarr", 128)
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         client.run(count_bytes)
-        found = by_dask.drain(source, tmp_path / "dask.zarr", client, tile=128)
+        reports: list[tw.Progress] = []
+        found = by_dask.drain(source, tmp_path / "dask.zarr", client, tile=128, progress=reports.append)
+        assert [report.done for report in reports] == list(range(1, reports[0].total + 1))
         # What tiles say to one another lies on the disk: with the scheduler workers speak of numbers, with one another not at all.
         counts = list(client.run(counted).values())
         assert sum(map(sum, counts)) < 1000 * 12 * 128 and all(count[:2] > [5000, 5000] for count in counts), counts
         assert all(count[2] == 0 for count in counts), counts
         assert shard_hashes(tmp_path / "dask.zarr") == shard_hashes(tmp_path / "alone.zarr")
         assert found.filled.chunks == ((128, 128, 74), (128, 128, 128, 26))
-        whole = tw.drain(tw.open(source))
+        whole = tw.drain(tw.read(source))
         void = np.isnan(found.height.values)
         assert void.sum() > 1000
         np.testing.assert_array_equal(found.filled.values[~void], np.asarray(whole.filled)[~void])
-        np.testing.assert_array_equal(found.direction.values, np.where(void, found.direction.values, whole.direction))
-        np.testing.assert_array_equal(np.nan_to_num(found.area.values)[~void], np.asarray(whole.area)[~void])
+        directions = found.flow_direction.values
+        np.testing.assert_array_equal(directions, np.where(void, directions, whole.flow_direction))
+        np.testing.assert_array_equal(np.nan_to_num(found.drainage_area.values)[~void], np.asarray(whole.drainage_area)[~void])
     assert (tmp_path / "dask.streams.fgb").exists()
     assert (tmp_path / "dask.lakes.csv").read_bytes() == (tmp_path / "alone.lakes.csv").read_bytes()
     # A collection bears the name of its file.
     lines = [(tmp_path / f"{name}.lakes.geojson").read_text() for name in ("dask", "alone")]
     assert lines[0] == lines[1].replace('"alone.lakes"', '"dask.lakes"') and lines[0].count('"Polygon"') > 10
-    assert json.loads((tmp_path / "dask.report.json").read_text())["streams"]["links"] > 0
+    assert json.loads((tmp_path / "dask.report.json").read_text())["streams"]["reaches"] > 0
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
@@ -216,18 +219,18 @@ def test_a_model_by_tiles_gives_what_it_gives_in_memory_and_what_the_command_giv
     model(source, 200, 240, 6)
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         found = by_dask.apply("thermal", source, tmp_path / "dask.zarr", client, tile=128, steps=6, talus=4.0, rock_talus=4.0)
-        whole = tw.models.thermal(tw.open(source), steps=6, talus=4.0, rock_talus=4.0, full=True)
+        whole = tw.models.thermal(tw.read(source), steps=6, talus=4.0, rock_talus=4.0, full=True)
         void = np.isnan(found.height.values)
         assert void.sum() > 1000
         np.testing.assert_array_equal(found.height.values[~void], np.asarray(whole.height)[~void])
-        assert float(np.nanmax(found.loose.values)) > 0.0
+        assert float(np.nanmax(found.sediment.values)) > 0.0
         with pytest.raises(ValueError, match="a model that can run by tiles"):
             by_dask.apply("glacier", source, tmp_path / "no.zarr", client)
     if "THALWEG" in os.environ:
         words = ["job", "plan", "apply", "thermal", source, "--set", "steps=6", "--set", "talus=4", "--set", "rock_talus=4"]
         plan, store = tmp_path / "alone.json", tmp_path / "alone.zarr"
         thalweg(*words, "--tile", 128, "-o", plan, "--store", store, "--quiet")
-        by_dask.carry_out(plan)
+        by_dask.execute_plan(plan)
         assert shard_hashes(store) == shard_hashes(tmp_path / "dask.zarr")
 
 

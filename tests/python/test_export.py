@@ -22,7 +22,7 @@ def test_heights_in_memory_come_back(tmp_path):
 
 def test_layers_of_a_world_and_what_is_refused(tmp_path):
     world = tw.build("hills", cells=64, seed=3)
-    told = tw.export(world, "gis", tmp_path / "g", layers=["loose"] if "loose" in getattr(world, "layers", world) else [])
+    told = tw.export(world, "gis", tmp_path / "g", layers=["sediment"] if "sediment" in getattr(world, "layers", world) else [])
     assert told["target"] == "gis" and told["samples"] == [64, 64]
     with pytest.raises(ValueError, match="unknown target `unrael`; did you mean `unreal`"):
         tw.export(LAND, "unrael", tmp_path / "n", cell_size=10.0)

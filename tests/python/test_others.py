@@ -35,13 +35,13 @@ def inside(directions):
     """Cells through which no water of the rim comes: other packages let none run from there."""
     rim = np.ones(directions.shape)
     rim[1:-1, 1:-1] = 0.0
-    return (rim == 0.0) & (tw.flow.accumulate(directions, rim) == 0.0)
+    return (rim == 0.0) & (tw.flow.accumulate_flow(directions, rim) == 0.0)
 
 
 def test_fill_is_richdems():
     richdem = pytest.importorskip("richdem")
     theirs = richdem.FillDepressions(richdem.rdarray(LAND.copy(), no_data=-9999.0), epsilon=False)
-    assert np.array_equal(tw.flow.fill(LAND), np.asarray(theirs))
+    assert np.array_equal(tw.flow.fill_depressions(LAND), np.asarray(theirs))
 
 
 def lowest(land):
@@ -59,7 +59,7 @@ def test_areas_along_richdems_directions_are_richdems():
     theirs = richdem.FlowAccumulation(richdem.rdarray(STRICT.copy(), no_data=-9999.0), method="D8")
     directions = lowest(STRICT)
     same = inside(directions)
-    assert same.sum() > 0.9 * STRICT.size and np.array_equal(tw.flow.accumulate(directions)[same], np.asarray(theirs)[same])
+    assert same.sum() > 0.9 * STRICT.size and np.array_equal(tw.flow.accumulate_flow(directions)[same], np.asarray(theirs)[same])
     assert not np.array_equal(directions, tw.flow.d8(STRICT))
 
 
@@ -74,13 +74,13 @@ def test_fill_and_areas_are_pysheds(monkeypatch):
     raster = Raster(LAND.copy(), finder)
     grid = Grid.from_raster(raster)
     pits = grid.fill_pits(raster)
-    assert np.array_equal(tw.flow.fill(LAND), np.asarray(grid.fill_depressions(pits)))
+    assert np.array_equal(tw.flow.fill_depressions(LAND), np.asarray(grid.fill_depressions(pits)))
     raster = Raster(STRICT.copy(), ViewFinder(affine=Affine(), shape=LAND.shape, nodata=np.float64(-9999.0)))
     codes = grid.flowdir(raster, routing="d8")
     theirs = np.asarray(grid.accumulation(codes, routing="d8"))
     directions = tw.flow.d8(STRICT)
     same = inside(directions)
-    assert same.sum() > 0.9 * LAND.size and np.array_equal(tw.flow.accumulate(directions)[same], theirs[same])
+    assert same.sum() > 0.9 * LAND.size and np.array_equal(tw.flow.accumulate_flow(directions)[same], theirs[same])
 
 
 def test_catchments_and_orders_are_pysheds(monkeypatch):
@@ -93,14 +93,14 @@ def test_catchments_and_orders_are_pysheds(monkeypatch):
     grid = Grid.from_raster(raster)
     codes = grid.flowdir(raster, routing="d8")
     directions = tw.flow.d8(STRICT)
-    same, cells = inside(directions), tw.flow.accumulate(directions)
+    same, cells = inside(directions), tw.flow.accumulate_flow(directions)
     row, column = (int(index) for index in np.unravel_index(np.where(same, cells, 0).argmax(), cells.shape))
     drained = tw.drain(STRICT, cell_size=CELL, outlets=[(row, column)])
-    ours = drained.basins == drained.basins[row, column]
+    ours = drained.basin == drained.basin[row, column]
     assert ours.sum() > 300 and np.array_equal(np.asarray(grid.catchment(x=column, y=row, fdir=codes, xytype="index")), ours)
     streams = grid.accumulation(codes, routing="d8") > 20
     orders = np.asarray(grid.stream_order(codes, streams))
-    assert orders.max() >= 3 and np.array_equal(tw.flow.orders(directions, np.asarray(streams))[same], orders[same])
+    assert orders.max() >= 3 and np.array_equal(tw.flow.stream_order(directions, np.asarray(streams))[same], orders[same])
 
 
 def Affine():
@@ -114,7 +114,7 @@ def test_fill_is_topotoolboxs():
     grid = topotoolbox.GridObject()
     grid.z = np.asfortranarray(LAND.astype(np.float32))
     grid.cellsize = CELL
-    assert np.array_equal(tw.flow.fill(LAND.astype(np.float32)), np.asarray(grid.fillsinks().z))
+    assert np.array_equal(tw.flow.fill_depressions(LAND.astype(np.float32)), np.asarray(grid.fillsinks().z))
 
 
 def test_chi_is_topotoolboxs():
@@ -127,7 +127,7 @@ def test_chi_is_topotoolboxs():
     streams = topotoolbox.StreamObject(flow, threshold=30)
     directions = tw.flow.d8(STRICT)
     # The same ways, or chi is of other rivers.
-    assert np.array_equal(tw.flow.accumulate(directions), np.asarray(counted.z))
+    assert np.array_equal(tw.flow.accumulate_flow(directions), np.asarray(counted.z))
     theirs = np.asarray(streams.chitransform(counted, a0=1e6, mn=0.45))
     ours = tw.flow.chi(directions, theta=0.45, reference_area=1e6, cell_size=CELL)
     rows, columns = (np.asarray(index) for index in streams.node_indices)
@@ -142,10 +142,10 @@ def test_accumulation_is_fastscapelibs():
     graph.update_routes(STRICT)
     directions = tw.flow.d8(STRICT)
     same = inside(directions)
-    assert np.array_equal(tw.flow.accumulate(directions)[same] * CELL**2, graph.accumulate(1.0)[same])
+    assert np.array_equal(tw.flow.accumulate_flow(directions)[same] * CELL**2, graph.accumulate(1.0)[same])
     weights = RNG.integers(0, 100, STRICT.shape).astype(float)
     theirs = graph.accumulate(weights)
-    assert np.allclose(tw.flow.accumulate(directions, weights)[same] * CELL**2, theirs[same], rtol=1e-12)
+    assert np.allclose(tw.flow.accumulate_flow(directions, weights)[same] * CELL**2, theirs[same], rtol=1e-12)
 
 
 # Stream power to its steady state: S = (U/K)^(1/n)·A^(−m/n), whoever solves it.

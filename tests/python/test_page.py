@@ -16,7 +16,7 @@ PAGES = {
     "python.md": ([], ["hills.png", "map.png"]),
     "python/erode_your_dem.md": ([], ["eroded.tif", "eroded_exact.tif", "eroded.png", "eroded_map.png"]),
     "python/from_landlab.md": (["landlab"], []),
-    "python/from_richdem_pysheds.md": (["richdem"], ["rivers.gpkg"]),
+    "python/from_richdem_pysheds.md": (["richdem"], ["reaches.gpkg"]),
     "python/sensitivity.md": (["matplotlib"], ["sensitivity.png"]),
 }
 

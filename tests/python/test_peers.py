@@ -37,7 +37,7 @@ def test_what_is_not_installed_has_its_row(bench, monkeypatch, capfd):
     assert "failed" not in said
     for name in ("fastscapelib, `SPLEroder`, `MSTSinkResolver`", "pysheds", "RichDEM (py-richdem)", "`gdaldem hillshade -of PNG`", "libnoise"):
         assert "not here: " in rows[name]
-    for name in ("thalweg, `flow.fill`, `d8`, `accumulate`", "thalweg, `stream_power`, rivers alone", "thalweg, `hillslope`"):
+    for name in ("thalweg, `flow.fill_depressions`, `d8`, `accumulate_flow`", "thalweg, `stream_power`, rivers alone", "thalweg, `hillslope`"):
         assert re.search(r"\| \d+\.\d{3} s, \d+\.\d{3} s \| 1, 1 \|", rows[name])
 
 

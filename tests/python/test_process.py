@@ -27,12 +27,12 @@ def test_a_panic_is_a_runtime_error(capfd):
         with pytest.raises(RuntimeError, match=rf"because of a bug; please report it: panicked at .*\n{words}"):
             _core._panic(words)
     assert capfd.readouterr() == ("", ""), "nothing is printed"
-    assert tw.flow.fill(np.zeros((5, 5))).shape == (5, 5)
+    assert tw.flow.fill_depressions(np.zeros((5, 5))).shape == (5, 5)
 
 
 def test_a_panic_in_a_thread_hangs_nothing():
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        all_ = [pool.submit(_core._panic, "ouch") for _ in range(8)] + [pool.submit(tw.flow.fill, np.zeros((9, 9))) for _ in range(8)]
+        all_ = [pool.submit(_core._panic, "ouch") for _ in range(8)] + [pool.submit(tw.flow.fill_depressions, np.zeros((9, 9))) for _ in range(8)]
         failed = [future.exception(timeout=60) for future in all_]
     assert all(isinstance(error, RuntimeError) for error in failed[:8]) and failed[8:] == [None] * 8
 
@@ -52,7 +52,7 @@ def test_worlds_are_built_in_threads():
 def test_worlds_are_built_after_a_fork():
     alone = [seeded(seed) for seed in range(3)]
     world = tw.World(SMALL, tile=64)
-    height = world.height_at(500.0, 500.0, 1)
+    height = world.height_at(1, 500.0, 500.0)
     global WORLD
     WORLD = world
     with concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as pool:
@@ -61,11 +61,11 @@ def test_worlds_are_built_after_a_fork():
 
 
 def asked():
-    return WORLD.height_at(500.0, 500.0, 1)
+    return WORLD.height_at(1, 500.0, 500.0)
 
 
 def test_worlds_are_built_in_spawned_processes():
-    recipe = tw.Recipe(SMALL).set("rain.density", 80.0)
+    recipe = tw.Recipe(SMALL).with_parameters({"rain.density": 80.0})
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         far = pool.submit(printed, recipe).result(timeout=120)
     assert far == printed(recipe)

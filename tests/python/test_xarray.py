@@ -15,7 +15,7 @@ import thalweg as tw  # noqa: E402
 
 @pytest.fixture
 def dem():
-    return tw.open(JACKSBORO)
+    return tw.read(JACKSBORO)
 
 
 def test_what_is_opened_lies_where_rioxarray_says(dem):
@@ -32,7 +32,7 @@ def test_what_is_given_comes_back_in_kind(dem):
     assert all(np.array_equal(out.coords[name], dem.coords[name]) for name in dem.coords)
     assert out.spatial_ref.attrs == dem.spatial_ref.attrs
     whole = tw.thermal(dem, full=True)
-    assert isinstance(whole, xr.Dataset) and "loose" in whole and np.array_equal(whole.height, out)
+    assert isinstance(whole, xr.Dataset) and "sediment" in whole and np.array_equal(whole.height, out)
     assert isinstance(tw.thermal(whole), xr.Dataset)
     narrow = tw.thermal(dem.astype("f4"))
     assert narrow.dtype == np.float32 and np.array_equal(narrow, tw.thermal(dem.astype("f4").astype("f8")).astype("f4"))
@@ -40,9 +40,9 @@ def test_what_is_given_comes_back_in_kind(dem):
 
 def test_a_raster_of_one_band_is_a_map(dem):
     banded = dem.expand_dims(band=[1])
-    assert np.array_equal(tw.flow.fill(banded), tw.flow.fill(dem))
+    assert np.array_equal(tw.flow.fill_depressions(banded), tw.flow.fill_depressions(dem))
     with pytest.raises(ValueError, match=r"select one map with .isel\(time=0\)"):
-        tw.flow.fill(xr.concat([dem, dem], dim="time"))
+        tw.flow.fill_depressions(xr.concat([dem, dem], dim="time"))
 
 
 @pytest.mark.parametrize("turn", [{"y": slice(None, None, -1)}, {"x": slice(None, None, -1)}, {"y": slice(None, None, -1), "x": slice(None, None, -1)}])
@@ -52,19 +52,19 @@ def test_rows_and_columns_may_run_either_way(dem, turn):
     for name in wanted.data_vars:
         assert np.array_equal(turned[name].isel(turn), wanted[name], equal_nan=True), name
     assert np.array_equal(turned.y, dem.isel(turn).y)
-    assert np.array_equal(tw.flow.fill(dem.transpose("x", "y")), tw.flow.fill(dem))
+    assert np.array_equal(tw.flow.fill_depressions(dem.transpose("x", "y")), tw.flow.fill_depressions(dem))
     codes = tw.flow.d8(dem.isel(turn))
-    assert np.array_equal(tw.flow.accumulate(codes).isel(turn), tw.flow.accumulate(tw.flow.d8(dem)))
+    assert np.array_equal(tw.flow.accumulate_flow(codes).isel(turn), tw.flow.accumulate_flow(tw.flow.d8(dem)))
     if pytest.importorskip("geopandas"):
-        assert turned.rivers.geometry.geom_equals_exact(wanted.rivers.geometry, 1e-6).all()
+        assert turned.reaches.geometry.geom_equals_exact(wanted.reaches.geometry, 1e-6).all()
 
 
 def test_fill_values_are_missing_data(dem):
     holes = dem.where(~((dem > 400) & (dem < 420)))
     stood_in = holes.fillna(-32768).round().astype("i2").assign_attrs(_FillValue=-32768)
-    filled = tw.flow.fill(stood_in)
+    filled = tw.flow.fill_depressions(stood_in)
     assert np.array_equal(np.isnan(filled), np.isnan(holes)) and "_FillValue" not in filled.attrs
-    assert np.array_equal(tw.flow.fill(holes.round()), filled, equal_nan=True)
+    assert np.array_equal(tw.flow.fill_depressions(holes.round()), filled, equal_nan=True)
 
 
 def grid(y, x, dims=("y", "x"), **attrs):
@@ -96,7 +96,7 @@ DEGREES = [45.0, 45.001, 45.002, 45.003]
 )
 def test_maps_that_cannot_be_are_refused_with_advice(given, words):
     with pytest.raises(ValueError, match=words):
-        tw.flow.fill(given)
+        tw.flow.fill_depressions(given)
 
 
 def test_a_reference_system_in_degrees_or_feet_is_refused():
@@ -114,26 +114,26 @@ def test_a_reference_system_in_degrees_or_feet_is_refused():
 def test_a_map_without_coordinates_takes_a_cell_size():
     da = xr.DataArray(np.random.default_rng(1).normal(0, 50, (30, 40)), dims=("y", "x"))
     found = tw.drain(da, cell_size=10.0)
-    assert np.array_equal(found.area, tw.drain(da.values, cell_size=10.0).area)
+    assert np.array_equal(found.drainage_area, tw.drain(da.values, cell_size=10.0).drainage_area)
 
 
 def test_dask_is_computed_with_a_warning(dem):
     pytest.importorskip("dask")
     with pytest.warns(UserWarning, match="computed whole: its 112125 cells") as said:
-        filled = tw.flow.fill(dem.chunk(100))
-    assert np.array_equal(filled, tw.flow.fill(dem)) and filled.chunks is None
+        filled = tw.flow.fill_depressions(dem.chunk(100))
+    assert np.array_equal(filled, tw.flow.fill_depressions(dem)) and filled.chunks is None
     assert said[0].filename == __file__, "the warning points at who called"
 
 
-def test_drain_gives_a_dataset_with_rivers_as_lines(dem):
+def test_drain_gives_a_dataset_with_reaches_as_lines(dem):
     geopandas = pytest.importorskip("geopandas")
     found = tw.drain(dem, method="dinf")
-    assert isinstance(found.rivers, geopandas.GeoDataFrame) and str(found.rivers.crs) == "EPSG:32616"
-    river = found.rivers.iloc[found.rivers["length"].argmax()]
-    x, y = river.geometry.coords[0]
-    assert found.orders.sel(x=x, y=y, method="nearest") == river.order
-    assert river.geometry.length == pytest.approx(river["length"], rel=1e-9)
-    assert found.area.attrs["units"] == "m2" and found.filled.attrs["units"] == "m"
+    assert isinstance(found.reaches, geopandas.GeoDataFrame) and str(found.reaches.crs) == "EPSG:32616"
+    reach = found.reaches.iloc[found.reaches["length"].argmax()]
+    x, y = reach.geometry.coords[0]
+    assert found.stream_order.sel(x=x, y=y, method="nearest") == reach.order
+    assert reach.geometry.length == pytest.approx(reach["length"], rel=1e-9)
+    assert found.drainage_area.attrs["units"] == "m2" and found.filled.attrs["units"] == "m"
 
 
 def test_build_gives_a_dataset_that_is_kept_and_read_again(tmp_path):
@@ -151,14 +151,14 @@ def test_build_gives_a_dataset_that_is_kept_and_read_again(tmp_path):
 
 
 def test_the_accessor_has_the_functions(dem, tmp_path):
-    assert np.array_equal(dem.tw.fill(), tw.flow.fill(dem)) and np.array_equal(dem.tw.slope(), tw.slopes.slope(dem))
+    assert np.array_equal(dem.tw.fill_depressions(), tw.flow.fill_depressions(dem)) and np.array_equal(dem.tw.slope(), tw.slopes.slope(dem))
     assert np.array_equal(dem.tw.droplets(density=50), tw.droplets(dem, density=50))
     assert dem.tw.measure()["relief"] == tw.measure(dem)["relief"] and "droplets" in dir(dem.tw)
     world = tw.build("hills", cells=64)
     assert world.tw.shade().shape == (64, 64, 3) and not np.array_equal(world.tw.shade(), world.height.tw.shade())
     world.tw.view(tmp_path / "view.png", size=(64, 96))
-    dem.tw.save(tmp_path / "dem.tif", type="f64")
-    again = tw.open(tmp_path / "dem.tif")
+    dem.tw.write(tmp_path / "dem.tif", type="f64")
+    again = tw.read(tmp_path / "dem.tif")
     assert np.array_equal(again, dem) and again.spatial_ref.attrs["crs_wkt"] == dem.spatial_ref.attrs["crs_wkt"]
     with pytest.raises(AttributeError):
         dem.tw.nothing
@@ -178,15 +178,15 @@ def test_evolve_gives_maps_by_time(dem, tmp_path):
     assert kept.elevation.dims == ("time", "y", "x") and kept.time.values.tolist() == [0.0, 60_000.0, 100_000.0]
     assert np.array_equal(kept.elevation[0], dem) and kept.time.attrs["units"] == "a"
     files = tw.evolve(dem, recipe, save_every=50_000, folder=tmp_path)
-    assert np.array_equal(tw.open(str(files.files[-1].item())), kept.elevation[-1])
+    assert np.array_equal(tw.read(str(files.files[-1].item())), kept.elevation[-1])
 
 
 def test_layers_and_weights_lie_as_their_map(dem):
     turned = dem.isel(y=slice(None, None, -1))
     rain = xr.ones_like(dem) * np.linspace(0, 1, dem.sizes["x"])
     codes = tw.flow.d8(dem)
-    wanted = tw.flow.accumulate(codes, rain)
-    assert np.array_equal(tw.flow.accumulate(tw.flow.d8(turned), rain).isel(y=slice(None, None, -1)), wanted)
+    wanted = tw.flow.accumulate_flow(codes, rain)
+    assert np.array_equal(tw.flow.accumulate_flow(tw.flow.d8(turned), rain).isel(y=slice(None, None, -1)), wanted)
     hard = xr.zeros_like(dem) + (dem > 500)
     assert np.array_equal(
         tw.droplets(turned, density=50, layers={"hardness": hard}).isel(y=slice(None, None, -1)), tw.droplets(dem, density=50, layers={"hardness": hard})
@@ -195,4 +195,4 @@ def test_layers_and_weights_lie_as_their_map(dem):
 
 def test_a_tile_is_a_dataset():
     tile = tw.World("hills", cells=64, tile=32).tile(1, 500.0, 700.0)
-    assert isinstance(tile, xr.Dataset) and {"height", "discharge", "rec", "area"} <= set(tile)
+    assert isinstance(tile, xr.Dataset) and {"height", "discharge", "flow_direction", "drainage_area"} <= set(tile)

@@ -7,29 +7,33 @@ import thalweg as tw
 
 
 def erode(dem: NDArray[np.float64]) -> NDArray[np.float64]:
-    return tw.droplets(dem, cell_size=30.0, density=200.0, seed=1, progress=print)
+    return tw.droplets(dem, cell_size=30.0, density=200.0, seed=1, progress=show)
+
+
+def show(step: tw.Step) -> None:
+    print(step.label, step.fraction, step.mass_balance["eroded"])
 
 
 def ground() -> float:
     made = tw.gradient_noise(shape=(64, 64), cell_size=30.0, amplitude=500.0)
-    whole = tw.thermal(made, cell_size=30.0, full=True)
+    whole = tw.models.planation(made, cell_size=30.0, full=True)
     return float(whole.height.max())
 
 
 def drained(dem: NDArray[np.float64]) -> list[float]:
     found = tw.drain(dem, cell_size=30.0, method="dinf")
-    return [river.length for river in found.rivers]
+    return [reach.length for reach in found.reaches]
 
 
 def filled(dem: NDArray[np.float64]) -> NDArray[np.float64]:
     direction = tw.flow.d8(dem)
-    cells = tw.flow.accumulate(direction)
+    cells = tw.flow.accumulate_flow(direction)
     assert cells.shape == dem.shape
-    return tw.flow.fill(dem, outlets=[(0, 0)])
+    return tw.flow.fill_depressions(dem, outlets=[(0, 0)])
 
 
 def stepped() -> dict[str, float]:
-    recipe = tw.Recipe("hills", cells=64).set("uplift.uplift", 1e-3)
+    recipe = tw.Recipe("hills", cells=64).with_parameters({"uplift.uplift": 1e-3})
     run = tw.Run(recipe)
     for step in run:
         if step.years is not None and step.fraction > 0.5:
@@ -41,4 +45,4 @@ def stepped() -> dict[str, float]:
 
 def tiles() -> str | None:
     world = tw.World("endless")
-    return world.follow(2, 1000.0, 1000.0).end
+    return world.trace_flow_path(2, 1000.0, 1000.0).end

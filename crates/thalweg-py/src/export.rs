@@ -33,14 +33,17 @@ pub enum TerrainSource<'py> {
     Path(PathBuf),
 }
 
-/// Writes a terrain for a program; returns the manifest as JSON, and warnings.
+/// Writes a terrain for a program; returns the manifest as JSON, and warnings. `receiver` is called with the phase, the
+/// number of finished steps and their total number.
 #[pyfunction]
+#[pyo3(signature = (source, target, folder, options, receiver=None))]
 pub fn export(
     py: Python<'_>,
     source: TerrainSource<'_>,
     target: &str,
     folder: PathBuf,
     options: &Bound<'_, PyDict>,
+    receiver: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(String, Vec<String>)> {
     let target = ExportTarget::find(target).map_err(to_python_error)?;
     let options: ExportOptions = parse_operation(options)?;
@@ -63,8 +66,10 @@ pub fn export(
         })?;
         export = back;
         py.check_signals()?;
-        if progress.is_none() {
-            break;
+        let Some(progress) = progress else { break };
+        if let Some(receiver) = receiver {
+            let [done, total] = progress.tiles;
+            receiver.call1((progress.doing, done, total))?;
         }
     }
     let done = run_on_pool(py, || export.finish())?;

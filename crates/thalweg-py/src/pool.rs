@@ -106,21 +106,31 @@ pub fn run_on_pool<T: Send>(
 
 /// Executes work that may take long on the pool, without the interpreter lock. After a signal, the progress that `what`
 /// receives stops the work at its next report.
+///
+/// `receiver` is a function of Python. At each check for signals it is called with the latest report: the name of the
+/// task, the number of finished steps and their total number. The work stops if the function raises an exception.
 pub fn work_watched<T: Send>(
     py: Python<'_>,
+    receiver: Option<&Py<PyAny>>,
     what: impl FnOnce(&mut dyn Progress) -> thalweg_core::base::error::Result<T> + Send,
 ) -> PyResult<T> {
     let pool = ensure_pool()?;
     let stop = AtomicBool::new(false);
+    let latest: Mutex<Option<(String, u64, u64)>> = Mutex::new(None);
     let (done, signal) = py.detach(|| {
         let (told, hears) = channel();
         // The work runs on the pool while this thread waits and looks for signals, because Python handles them in its
         // main thread only.
         pool.in_place_scope(|scope| {
-            let mut progress = |_: &ProgressReport<'_>| match stop.load(Ordering::Relaxed) {
-                // Relaxed order is enough: the flag carries no other data, and a report more or less does no harm.
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+            let mut progress = |report: &ProgressReport<'_>| {
+                if receiver.is_some() {
+                    *lock_despite_poison(&latest) = Some((report.task.to_string(), report.done, report.total));
+                }
+                match stop.load(Ordering::Relaxed) {
+                    // Relaxed order is enough: the flag carries no other data, and a report more or less does no harm.
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
             };
             scope.spawn(move |_| drop(told.send(catch_unwind(AssertUnwindSafe(|| what(&mut progress))))));
             // After a signal the loop goes on until the work has stopped, because the scope borrows its data.
@@ -130,7 +140,16 @@ pub fn work_watched<T: Send>(
                     Ok(done) => break (Some(done), signal),
                     Err(RecvTimeoutError::Disconnected) => break (None, signal),
                     Err(RecvTimeoutError::Timeout) => {
-                        if let Err(raised) = Python::attach(|py| py.check_signals()) {
+                        // The mutex is released before the function is called, because the work waits for it.
+                        let report = lock_despite_poison(&latest).take().filter(|_| signal.is_none());
+                        let answer: PyResult<()> = Python::attach(|py| {
+                            py.check_signals()?;
+                            if let (Some(receiver), Some(report)) = (receiver, report) {
+                                receiver.call1(py, report)?;
+                            }
+                            Ok(())
+                        });
+                        if let Err(raised) = answer {
                             signal = Some(raised);
                             stop.store(true, Ordering::Relaxed);
                         }

@@ -30,16 +30,18 @@ type Drained<'py> = (
     String,
 );
 
-/// Computes the drainage of a terrain; `options` are those of the operation `drain`.
+/// Computes the drainage of a terrain; `options` are those of the operation `drain`. `receiver` receives the progress.
 #[pyfunction]
+#[pyo3(signature = (terrain, options, narrow, receiver=None))]
 pub fn drain<'py>(
     py: Python<'py>,
     terrain: &Terrain,
     options: &Bound<'py, PyDict>,
     narrow: bool,
+    receiver: Option<Py<PyAny>>,
 ) -> PyResult<Drained<'py>> {
     let (ground, options) = (&terrain.0, parse_operation::<DrainOptions>(options)?);
-    let (survey, summary) = work_watched(py, |progress| {
+    let (survey, summary) = work_watched(py, receiver.as_ref(), |progress| {
         let survey = Survey::from_terrain(ground, &options, progress)?;
         let summary = serde_json::to_string(&survey.summarize(&ground.grid)).unwrap_or_default();
         Ok((survey, summary))

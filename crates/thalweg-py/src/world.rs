@@ -55,11 +55,12 @@ impl World {
         &self,
         py: Python<'_>,
         level: u32,
+        receiver: Option<Py<PyAny>>,
         of: impl Fn(&thalweg_sim::world::World) -> thalweg_core::base::error::Result<CellRect<i64>>,
     ) -> PyResult<Terrain> {
         let world = self.clone_world()?;
         let rect = of(&world).map_err(to_python_error)?;
-        let made = work_watched(py, |progress| {
+        let made = work_watched(py, receiver.as_ref(), |progress| {
             // Level 0 is solved first, because this step reports progress and can be stopped.
             world.solve(level, rect, progress)?;
             let window = world.window(level, rect)?;
@@ -111,16 +112,27 @@ impl World {
         Ok((rect.start.into(), rect.end.into()))
     }
 
-    /// Computes the tile of a level that contains a point in world metres, eastward and southward.
-    fn tile(&self, py: Python<'_>, level: u32, x: f64, y: f64) -> PyResult<Terrain> {
-        self.compute_rect(py, level, |world| {
+    /// Computes the tile of a level that contains a point in world metres, eastward and southward. `receiver` receives
+    /// the progress.
+    #[pyo3(signature = (level, x, y, receiver=None))]
+    fn tile(&self, py: Python<'_>, level: u32, x: f64, y: f64, receiver: Option<Py<PyAny>>) -> PyResult<Terrain> {
+        self.compute_rect(py, level, receiver, |world| {
             Ok(world.tile_rect(level, world.containing_tile(world.cell_at(level, x, y)?)))
         })
     }
 
-    /// Computes a rectangle of a level, from its first row and column and its numbers of rows and columns.
-    fn window(&self, py: Python<'_>, level: u32, start: [i64; 2], size: [usize; 2]) -> PyResult<Terrain> {
-        self.compute_rect(py, level, |_| Ok(CellRect::new(start, size)))
+    /// Computes a rectangle of a level, from its first row and column and its numbers of rows and columns. `receiver`
+    /// receives the progress.
+    #[pyo3(signature = (level, start, size, receiver=None))]
+    fn window(
+        &self,
+        py: Python<'_>,
+        level: u32,
+        start: [i64; 2],
+        size: [usize; 2],
+        receiver: Option<Py<PyAny>>,
+    ) -> PyResult<Terrain> {
+        self.compute_rect(py, level, receiver, |_| Ok(CellRect::new(start, size)))
     }
 
     /// Returns the elevation at a point in metres.

@@ -9,15 +9,13 @@ use thalweg_models::models;
 const HEAD: &str = "\
 # Generated from the models' declarations by `cargo xtask book`.
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, overload
 
 from numpy.typing import NDArray
 
-from ._run import Step
+from ._progress import RunProgress
 from ._terrain import Dem
-
-_Progress = bool | Callable[[Step], object] | None
 ";
 
 /// The arguments that every function has in addition to its model's parameters: `COMMON` of models.py, with types.
@@ -28,7 +26,7 @@ const COMMON: &str = "    cell_size: float | None = None,
     edges: str | Mapping[str, str] = \"open\",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: _Progress = None,
+    progress: RunProgress = None,
 ";
 
 /// The file of the stubs.

@@ -1,9 +1,12 @@
 """thalweg: generation, erosion, drainage and analysis of terrain, with NumPy and xarray.
 
-Every model of the library is a function (``help(thalweg.droplets)``). ``build`` creates a world from a preset or a
-recipe, ``drain`` computes the drainage of a terrain, and ``measure`` computes its geomorphological measures. Heights
-are returned as the type that was passed: an array for an array, a DataArray with its coordinates for a DataArray.
-Heights are metres within ±16 000, stored in units of 1/65 536 m.
+:func:`build` creates a world from a preset or a recipe, :func:`drain` computes the drainage of a terrain, and
+:func:`measure` computes its geomorphological measures. :mod:`thalweg.models` has every model as a function; one model
+of each process and the usual noise are here as well (``help(thalweg.droplets)``). :mod:`thalweg.flow`,
+:mod:`thalweg.slopes` and :mod:`thalweg.noise` have single functions.
+
+Heights are returned as the type that was passed: an array for an array, a DataArray with its coordinates for a
+DataArray. They are metres within ±16 000, stored in units of 1/65 536 m.
 
 Examples
 --------
@@ -15,62 +18,97 @@ Examples
 from __future__ import annotations
 
 import sys as _sys
+import typing as _typing
 
-from . import flow, models, noise, slopes
-from ._build import build, evolve, presets
+from . import _moved, flow, models, noise, slopes
+from ._build import Evolution, build, evolve, presets
 from ._core import __version__, rocks, set_threads, threads
-from ._drain import Drainage, River, drain
+from ._drain import ChannelReach, Drainage, drain
 from ._export import export
 from ._measure import Measure, Measures, measure
 from ._mesh import mesh
 from ._methods import METHODS as _METHODS
-from ._open import open
 from ._pictures import shade, view
+from ._progress import Progress, Step
+from ._read import read
 from ._recipe import Preset, Recipe
-from ._run import Run, Step
-from ._save import save
+from ._run import Run
 from ._terrain import Terrain
 from ._textures import Textures, textures
-from ._world import World
-from .models import *
+from ._world import FlowPath, World, WorldRiver
+from ._write import write
+from .models import (
+    coast,
+    droplets,
+    dunes,
+    glacier,
+    gradient_noise,
+    hillslope,
+    hydrology,
+    pipes,
+    stream_power,
+    thermal,
+)
 
 __all__ = [
+    "ChannelReach",
     "Drainage",
+    "Evolution",
+    "FlowPath",
     "Measure",
     "Measures",
     "Preset",
+    "Progress",
     "Recipe",
-    "River",
     "Run",
     "Step",
     "Terrain",
     "Textures",
     "World",
+    "WorldRiver",
     "__version__",
     "build",
+    "coast",
     "drain",
+    "droplets",
+    "dunes",
     "evolve",
     "export",
     "flow",
+    "glacier",
+    "gradient_noise",
+    "hillslope",
+    "hydrology",
     "measure",
     "mesh",
     "models",
     "noise",
-    "open",
+    "pipes",
     "presets",
+    "read",
     "rocks",
-    "save",
     "set_threads",
     "shade",
     "slopes",
+    "stream_power",
     "textures",
+    "thermal",
     "threads",
     "view",
+    "write",
 ]
-__all__ += models.__all__
 
-_METHODS.update({name: getattr(module, name) for module in (slopes, flow, models) for name in module.__all__})
-_METHODS.update(drain=drain, measure=measure, mesh=mesh, save=save, shade=shade, view=view)
+_functions = {name: getattr(module, name) for module in (slopes, flow, models) for name in module.__all__}
+_METHODS.update({name: function for name, function in _functions.items() if not name[0].isupper()})
+_METHODS.update(drain=drain, measure=measure, mesh=mesh, shade=shade, view=view, write=write)
+
+_moved.MOVED.update({f"thalweg.{name}": f"thalweg.models.{name}" for name in set(models.__all__) - set(__all__)})
 
 if "xarray" in _sys.modules:
     from . import xarray as xarray
+
+if not _typing.TYPE_CHECKING:
+    # A type checker would take every name for one of the module's.
+
+    def __getattr__(name: str) -> object:
+        _moved.refuse(__name__, name)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,10 @@ from numpy.typing import NDArray
 from . import _core
 from ._arrays import NUMPY
 from ._keywords import named
+from ._progress import RunProgress
 from ._recipe import Preset, Recipe
 from ._results import new_terrain, wants_xarray
-from ._run import Progress, Run, drive
+from ._run import Run, drive
 from ._states import States
 
 
@@ -42,7 +44,7 @@ def build(
     *,
     cells: int | None = None,
     seed: int | None = None,
-    set: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, Any] | None = None,
     from_file: str | PathLike[str] | None = None,
     until: str | None = None,
     preview: bool = False,
@@ -52,7 +54,7 @@ def build(
     size: float | None = None,
     sea: float | None = None,
     rock: str | None = None,
-    progress: Progress = None,
+    progress: RunProgress = None,
     between: Callable[[Run], object] | None = None,
     xarray: bool | None = None,
 ) -> Any:
@@ -64,7 +66,7 @@ def build(
         The recipe, or any source that :class:`Recipe` accepts: the name of a preset, a TOML file, a dict.
     cells, seed, from_file, until, preview, age, rain, relief, size, sea, rock : optional
         Changes to the recipe; see :class:`Recipe`.
-    set : dict, optional
+    parameters : dict, optional
         Values of parameters, by ``"label.parameter"``, where ``label`` names a stage of the recipe.
     progress : bool or callable, optional
         If True, show a tqdm progress bar. A callable is called with each :class:`Step`.
@@ -81,8 +83,14 @@ def build(
 
     Raises
     ------
+    ValueError
+        If the recipe is not valid, or a value is out of range.
     KeyboardInterrupt
         On Ctrl-C, after the current step. The exception's ``run`` can be continued.
+
+    Examples
+    --------
+    >>> world = tw.build("hills", cells=128, seed=3, parameters={"uplift.uplift": 4e-4})
     """
     requested = wants_xarray(xarray)
     recipe = Recipe(
@@ -99,7 +107,7 @@ def build(
         sea=sea,
         rock=rock,
     )
-    recipe = recipe.set(set or {})
+    recipe = recipe.with_parameters(parameters or {})
     if until is not None:
         recipe = Recipe(recipe, until=until)
     run = Run(recipe)
@@ -107,16 +115,25 @@ def build(
     return new_terrain(run._core.terrain(), requested, run.report())
 
 
-class Evolution(NamedTuple):
-    """A terrain through time, without xarray."""
+@dataclass(frozen=True, eq=False)
+class Evolution:
+    """A terrain through time: the result of :func:`thalweg.evolve` without xarray.
 
-    #: Simulated years of each map.
+    Attributes
+    ----------
+    time : array of float64, (maps,), years
+        Simulated time of each map.
+    elevation : array, (maps, rows, columns), metres, or None
+        Heights; None if they were written to files.
+    files : list of str
+        Paths of the files, if heights were written to files.
+    cell_size : float, metres
+        Side of a cell.
+    """
+
     time: NDArray[np.float64]
-    #: Heights (time, rows, columns) in metres; None if they were written to files.
     elevation: NDArray[Any] | None
-    #: Paths of the files, if heights were written to files.
     files: list[str]
-    #: Side of a cell in metres.
     cell_size: float
 
 
@@ -133,7 +150,7 @@ def evolve(
     sea_level: float | None = None,
     edges: str | Mapping[str, str] | None = None,
     layers: Mapping[str, Any] | None = None,
-    progress: Progress = None,
+    progress: RunProgress = None,
     between: Callable[[Run], object] | None = None,
 ) -> Any:
     """Run a recipe over a terrain and record maps of the heights at intervals of simulated time.
@@ -170,6 +187,15 @@ def evolve(
     ValueError
         If ``save_every`` is not above 0, both ``folder`` and ``store`` are given, the store exists already, or no
         stage simulates time.
+    ImportError
+        If ``store`` is given and a package that it requires is not installed.
+    KeyboardInterrupt
+        On Ctrl-C, after the current step. The exception's ``run`` can be continued.
+
+    Examples
+    --------
+    >>> plain = {"stage": [{"model": "stream_power", "years": 200_000.0, "step": 20_000.0}]}
+    >>> through_time = tw.evolve(dem, plain, save_every=50_000)
     """
     if not save_every > 0.0:
         raise ValueError(f"save_every = {save_every}: must be a number of years above 0")
@@ -231,7 +257,7 @@ def evolve(
 
             return states_dataset(time, maps, files, terrain, layout)
         elevation = np.stack(maps) if maps else None
-        return Evolution(np.asarray(time), elevation, files, terrain.cell_size)
+        return Evolution(time=np.asarray(time), elevation=elevation, files=files, cell_size=terrain.cell_size)
 
 
 __all__ = ["Evolution", "build", "evolve", "presets"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from . import _core
 from ._arrays import HEIGHT, Label
 from ._inputs import read_terrain
 from ._operations import declared
+from ._progress import CallProgress, core_reporting
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -22,66 +24,96 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
-class River(NamedTuple):
-    """A channel reach: the part of a stream between two junctions."""
+@dataclass(frozen=True, eq=False)
+class ChannelReach:
+    """A channel reach: the part of a stream between two junctions.
 
-    #: Number of the reach, from 0.
+    Attributes
+    ----------
+    id : int
+        Number of the reach, from 0.
+    order : int
+        Strahler order.
+    magnitude : int
+        Shreve magnitude: the number of sources upstream.
+    cells : array of int64, (cells, 2)
+        Row and column of each cell, downstream, as far as the next junction or the outlet.
+    length : float, metres
+        Length along the centres of the cells.
+    drop : float, metres
+        Height of the first cell above the last.
+    slope : float
+        Drop divided by length.
+    drainage_area : float, m²
+        Drainage area at the lower end.
+    downstream : int or None
+        Number of the reach downstream; None at an outlet.
+    """
+
     id: int
-    #: Strahler's order.
     order: int
-    #: Shreve's magnitude: the number of sources upstream.
     magnitude: int
-    #: Row and column of each cell, downstream, as far as the next junction or the outlet.
     cells: NDArray[np.int64]
-    #: Length along the centres of the cells, in metres.
     length: float
-    #: Height of the first cell above the last, in metres.
     drop: float
-    #: Drop divided by length.
     slope: float
-    #: Drainage area at the lower end, in square metres.
-    catchment: float
-    #: Number of the reach downstream; None at an outlet.
+    drainage_area: float
     downstream: int | None
 
 
-class Drainage(NamedTuple):
-    """The drainage of an array: the result of :func:`thalweg.drain`."""
+@dataclass(frozen=True, eq=False)
+class Drainage:
+    """The drainage of an array or a Terrain: the result of :func:`thalweg.drain`.
 
-    #: Heights with depressions filled, in metres.
+    Attributes
+    ----------
+    filled : array, metres
+        Heights with depressions filled.
+    lake_depth : array, metres
+        Depth of the filled depressions.
+    flow_direction : array of uint8
+        D8 flow direction as ESRI code: 1 east, 2 south-east, 4 south … 128 north-east; 0 where water leaves, 255 in
+        no-data cells.
+    flow_angle : array of float32, radians
+        D∞ flow direction, counter-clockwise from east; −1 where water flows to no neighbour.
+    drainage_area : array of float64, m²
+        Drainage area of each cell, by the chosen method.
+    basin : array of uint32
+        Number of the drainage basin, from 1; 0 in the sea and in no-data cells.
+    stream_order : array of uint32
+        Strahler order of the stream; 0 where there is none.
+    reaches : list of ChannelReach
+        The reaches of the streams.
+    summary : dict
+        Summary figures, as in ``drain.json``.
+    cell_size : float, metres
+        Side of a cell.
+    cut : array, metres, or None
+        Depth of the carved channels; None without ``breach``.
+    """
+
     filled: Array
-    #: Depth of the filled depressions, in metres.
     lake_depth: Array
-    #: D8 flow direction as ESRI's code: 1 east, 2 south-east, 4 south … 128 north-east; 0 where water leaves, 255 in
-    #: cells without data.
-    direction: Array
-    #: D∞ direction in radians counter-clockwise from the east; −1 where water flows to no neighbour.
-    angle: Array
-    #: Drainage area of each cell in square metres, by the chosen method.
-    area: Array
-    #: Number of the basin, from 1; 0 in the sea.
-    basins: Array
-    #: Strahler's order of the stream; 0 where there is none.
-    orders: Array
-    #: The streams.
-    rivers: list[River]
-    #: Summary figures, as in ``drain.json``.
+    flow_direction: NDArray[np.uint8]
+    flow_angle: NDArray[np.float32]
+    drainage_area: NDArray[np.float64]
+    basin: NDArray[np.uint32]
+    stream_order: NDArray[np.uint32]
+    reaches: list[ChannelReach]
     summary: Mapping[str, Any]
-    #: Side of a cell in metres.
     cell_size: float
-    #: Depth of carved channels, in metres; None without ``breach``.
     cut: Array | None
 
 
 LABELS = {
     "filled": HEIGHT._replace(name="filled", long_name="Elevation with depressions filled."),
     "lake_depth": Label("lake_depth", "m", "Depth of the filled depressions."),
-    "direction": Label("direction", "1", "D8 flow direction as ESRI's code; 0 where water leaves, 255 no data."),
-    "angle": Label("angle", "rad", "Direction of steepest descent, counter-clockwise from the east; -1 where water flows to no neighbour."),
-    "area": Label("area", "m2", "Drainage area of the cell."),
-    "basins": Label("basins", "1", "Number of the basin; 0 in the sea and without data."),
-    "orders": Label("orders", "1", "Strahler's order of the stream; 0 where there is none."),
-    "cut": Label("cut", "m", "Depth of carved channels."),
+    "flow_direction": Label("flow_direction", "1", "D8 flow direction as ESRI code; 0 where water leaves, 255 no data."),
+    "flow_angle": Label("flow_angle", "rad", "D∞ flow direction, counter-clockwise from east; -1 where water flows to no neighbour."),
+    "drainage_area": Label("drainage_area", "m2", "Drainage area of the cell."),
+    "basin": Label("basin", "1", "Number of the drainage basin; 0 in the sea and without data."),
+    "stream_order": Label("stream_order", "1", "Strahler order of the stream; 0 where there is none."),
+    "cut": Label("cut", "m", "Depth of the carved channels."),
 }
 
 
@@ -94,6 +126,7 @@ def drain(
     unit: str | None = None,
     sea_level: float | None = None,
     edges: str | Mapping[str, str] | None = None,
+    progress: CallProgress = None,
     **options: Unpack[DrainOptions],
 ) -> Any:
     """{page}
@@ -104,23 +137,56 @@ def drain(
     ----------
     dem : array, DataArray, Dataset or Terrain
         Heights in metres within ±16 000; they are rounded to 1/65 536 m.
-    cell_size, nodata, unit, sea_level, edges
-        Properties of the map. An array needs a cell size.
+    cell_size : float, metres, optional
+        Side of a cell; required for an array.
+    nodata : float, optional
+        A value besides NaN that means no data.
+    unit : "metre", optional
+        Treat coordinates as metres, even if the map declares another unit.
+    sea_level : float, metres, optional
+        Elevation of the sea surface.
+    edges : str or dict, optional
+        ``"open"``, ``"closed"`` or ``"looped"``, for all sides or by side.
+    progress : bool or callable, optional
+        If True, show a tqdm progress bar. A callable is called with a :class:`Progress` for each task.
     {options}
 
     Returns
     -------
     xarray.Dataset or Drainage
-        ``filled``, ``lake_depth``, ``direction``, ``angle``, ``area``, ``basins``, ``orders``, and ``rivers``: for a
-        Dataset a GeoDataFrame among its attributes if geopandas is installed, otherwise a list of :class:`River`.
+        A Dataset for a DataArray or a Dataset, otherwise a :class:`Drainage`. The variables of the Dataset are the
+        arrays of :class:`Drainage`. Its attribute ``reaches`` is a GeoDataFrame if geopandas is installed and the map
+        has coordinates, otherwise a list of :class:`ChannelReach`.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of range, an outlet is not a cell with data, or options exclude one another.
+    KeyboardInterrupt
+        On Ctrl-C, before the next task.
+
+    Examples
+    --------
+    >>> found = tw.drain(dem, threshold=1e6)
+    >>> streams = found.drainage_area > 1e6
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata, unit=unit, sea_level=sea_level, edges=edges)
-    filled, lakes, cut, direction, angle, area, basins, orders, reaches, summary = _core.drain(
-        given.core, dict(options), given.narrow
-    )
-    rivers = [River(*reach) for reach in reaches]
+    with core_reporting(progress, "drain") as receiver:
+        filled, lakes, cut, direction, angle, area, basins, orders, reaches, summary = _core.drain(
+            given.core, dict(options), given.narrow, receiver
+        )
     found = Drainage(
-        filled, lakes, direction, angle, area, basins, orders, rivers, json.loads(summary), given.core.cell_size, cut
+        filled=filled,
+        lake_depth=lakes,
+        flow_direction=direction,
+        flow_angle=angle,
+        drainage_area=area,
+        basin=basins,
+        stream_order=orders,
+        reaches=[ChannelReach(*reach) for reach in reaches],
+        summary=json.loads(summary),
+        cell_size=given.core.cell_size,
+        cut=cut,
     )
     if given.layout.is_xarray:
         from .xarray import drainage_dataset

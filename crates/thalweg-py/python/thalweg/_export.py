@@ -10,6 +10,7 @@ from . import _core
 from ._arrays import warn_caller
 from ._inputs import read_terrain
 from ._operations import declared
+from ._progress import CallProgress, core_reporting
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -25,6 +26,7 @@ def export(
     *,
     cell_size: float | None = None,
     nodata: float | None = None,
+    progress: CallProgress = None,
     **options: Unpack[ExportOptions],
 ) -> dict[str, Any]:
     """{page}
@@ -37,8 +39,12 @@ def export(
         The program, for example "unreal", "unity" or "gis"; ``thalweg export --help`` lists all.
     path : path
         The folder to write into.
-    cell_size, nodata
-        Properties of an array.
+    cell_size : float, metres, optional
+        Side of a cell; required for an array.
+    nodata : float, optional
+        A value besides NaN that means no data.
+    progress : bool or callable, optional
+        If True, show a tqdm progress bar. A callable is called with each :class:`Progress`.
     {options}
 
     Returns
@@ -52,10 +58,15 @@ def export(
         If the program does not accept a size, tiles, a name or a layer, or if the folder contains another export.
     OSError
         If a file cannot be read or written. Finished files stay, and the same call continues the export.
+
+    Examples
+    --------
+    >>> manifest = tw.export(world, "unity", "unity", size=(129, 129))
     """
     is_path = isinstance(source, (str, PathLike))
     given = fspath(source) if is_path else read_terrain(source, cell_size=cell_size, nodata=nodata).core
-    manifest, warnings = _core.export(given, target, fspath(path), dict(options))
+    with core_reporting(progress, "export") as receiver:
+        manifest, warnings = _core.export(given, target, fspath(path), dict(options), receiver)
     for message in warnings:
         warn_caller(message)
     content: dict[str, Any] = json.loads(manifest)

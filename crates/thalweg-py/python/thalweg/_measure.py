@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._inputs import read_terrain
@@ -18,38 +19,63 @@ if TYPE_CHECKING:
     from ._options import MeasureOptions
 
 
-class Measure(NamedTuple):
-    """A measure of a terrain."""
+@dataclass(frozen=True)
+class Measure:
+    """A measure of a terrain.
+
+    Attributes
+    ----------
+    name, title : str
+        Name of the measure, and its name in words.
+    value : float or None
+        The value in ``unit``; None if it cannot be computed.
+    unit : str
+        The unit; "1" for dimensionless numbers.
+    usual : (float, float) or None
+        The usual range in nature, in ``unit``; None if it is not known.
+    within : bool or None
+        True if the value is within the usual range; None if either is not known.
+    missing : str or None
+        The reason why there is no value; None if there is one.
+    nature : str
+        The usual values in nature and their reasons, in words.
+    source : str
+        Author and year of the source.
+    """
 
     name: str
     title: str
-    #: The value in `unit`; None if it cannot be computed.
     value: float | None
-    #: The unit; "1" for pure numbers.
     unit: str
-    #: The usual range in nature, in `unit`; None if it is not known.
     usual: tuple[float, float] | None
-    #: True if the value is within the usual range; None if either is not known.
     within: bool | None
-    #: The reason why there is no value; None if there is one.
     missing: str | None
-    #: The usual values in nature and their reasons, in words.
     nature: str
-    #: Author and year of the source.
     source: str
 
 
+def _measure_of(found: Mapping[str, Any]) -> Measure:
+    values = {field.name: found[field.name] for field in fields(Measure)}
+    usual = values["usual"]
+    return Measure(**values | {"usual": None if usual is None else (usual[0], usual[1])})
+
+
 class Measures(Mapping[str, float]):
-    """Measures by name: ``m["relief"]`` is a number or NaN; ``m.all`` has units, usual ranges and sources."""
+    """The measures of a terrain: a mapping from their names to their values, which are NaN if they cannot be computed.
+
+    Attributes
+    ----------
+    all : dict of Measure
+        The measures by name, with units, usual ranges and sources.
+    curves : dict
+        The curves from which measures are derived, by name: axes, points and fitted law.
+    cell_size : float, metres
+        Side of a cell.
+    """
 
     def __init__(self, found: Mapping[str, Any]) -> None:
-        keys = Measure._fields
-        measures = (Measure(**{key: one[key] for key in keys}) for one in found["measures"])
-        #: The measures, in order.
-        self.all = {one.name: one._replace(usual=(one.usual[0], one.usual[1]) if one.usual else None) for one in measures}
-        #: The curves from which measures are derived, by name: axes, points and fitted law.
+        self.all = {one["name"]: _measure_of(one) for one in found["measures"]}
         self.curves: dict[str, Mapping[str, Any]] = {curve["name"]: curve for curve in found["curves"]}
-        #: Side of a cell in metres.
         self.cell_size: float = found["cell_size_m"]
 
     def __getitem__(self, name: str) -> float:
@@ -64,11 +90,16 @@ class Measures(Mapping[str, float]):
 
     @property
     def units(self) -> dict[str, str]:
-        """Unit of each measure, by name; "1" for pure numbers."""
+        """Unit of each measure, by name; "1" for dimensionless numbers."""
         return {name: one.unit for name, one in self.all.items()}
 
     def compare(self, other: Measures) -> dict[str, tuple[float, float, float]]:
         """Compare each measure with that of another terrain.
+
+        Parameters
+        ----------
+        other : Measures
+            The measures of the other terrain.
 
         Returns
         -------
@@ -86,7 +117,13 @@ class Measures(Mapping[str, float]):
         }
 
     def to_series(self) -> pandas.Series[float]:
-        """Return the measures as a pandas Series, with their units in ``attrs``."""
+        """Return the measures as a pandas Series, with their units in ``attrs``.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
         try:
             import pandas
         except ImportError as missing:
@@ -123,14 +160,30 @@ def measure(
     ----------
     dem : array, DataArray, Dataset or Terrain
         Heights in metres.
-    cell_size, nodata, unit, sea_level
-        Properties of the map. An array needs a cell size.
+    cell_size : float, metres, optional
+        Side of a cell; required for an array.
+    nodata : float, optional
+        A value besides NaN that means no data.
+    unit : "metre", optional
+        Treat coordinates as metres, even if the map declares another unit.
+    sea_level : float, metres, optional
+        Elevation of the sea surface.
     {options}
 
     Returns
     -------
     Measures
         The measures by name.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of range.
+
+    Examples
+    --------
+    >>> found = tw.measure(dem)
+    >>> found["relief"], found.units["relief"]
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata, unit=unit, sea_level=sea_level)
     return Measures(json.loads(_core.measure(given.core, dict(options))))

@@ -45,6 +45,17 @@ def mesh(
     -------
     list of str
         The files that were written, the mesh first.
+
+    Raises
+    ------
+    ValueError
+        If the format cannot store what is requested, or a value is out of range.
+    OSError
+        If a file cannot be written.
+
+    Examples
+    --------
+    >>> files = tw.mesh(dem, "land.glb", error=1.0)
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata)
     files, said = _core.mesh(given.core, fspath(path), dict(options))

@@ -47,6 +47,17 @@ def view(
     -------
     array of uint8, (rows, columns, 3)
         Red, green and blue of each pixel.
+
+    Raises
+    ------
+    ValueError
+        If an option is out of range, or options exclude one another.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> pixels = tw.view(dem, "view.png", size=(360, 540))
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata)
     return _core.view(given.core, None if path is None else fspath(path), dict(options))
@@ -79,6 +90,17 @@ def shade(
     -------
     array of uint8, (rows, columns, 3)
         Red, green and blue of each pixel.
+
+    Raises
+    ------
+    ValueError
+        If an option is out of range, or options exclude one another.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> pixels = tw.shade(dem, "map.png", scale_bar=True)
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata)
     return _core.shade(given.core, None if path is None else fspath(path), dict(options))

@@ -12,12 +12,29 @@ from ._keywords import named
 
 
 class Preset(NamedTuple):
-    """A recipe that comes with the library."""
+    """A recipe that comes with the library.
+
+    Attributes
+    ----------
+    name : str
+        Name of the recipe.
+    about : str
+        Description of the landform, in one paragraph.
+    extent : (float, float), metres, or None
+        Extent from west to east and from north to south; None if the recipe starts from an elevation model.
+    """
 
     name: str
     about: str
-    #: Extent in metres, from west to east and from north to south; None if the recipe starts from an elevation model.
     extent: tuple[float, float] | None
+
+
+def split_key(key: str) -> tuple[str, str]:
+    """Split ``"label.parameter"`` into the label of a stage and the name of a parameter."""
+    label, dot, parameter = key.partition(".")
+    if not dot:
+        raise ValueError(f"{key!r} is not the name of a parameter; give LABEL.PARAMETER, such as rivers.uplift")
+    return label, parameter
 
 
 class Recipe:
@@ -48,6 +65,18 @@ class Recipe:
         Rise of the sea level; if the recipe has no sea, the sea level itself.
     rock : str, optional
         The rock of the terrain (:func:`thalweg.rocks`).
+
+    Raises
+    ------
+    ValueError
+        If the recipe is not valid, or a value is out of range.
+    OSError
+        If a file cannot be read.
+
+    Examples
+    --------
+    >>> recipe = tw.Recipe("hills", cells=64, seed=3)
+    >>> recipe.stages
     """
 
     _core: Core
@@ -102,36 +131,42 @@ class Recipe:
         """Return the recipe that a TOML text describes."""
         return cls._of(_core.Recipe.parse(text))
 
-    def set(self, key: str | Mapping[str, Any], value: Any = None) -> Recipe:
+    def with_parameters(self, values: Mapping[str, Any]) -> Recipe:
         """Return the same recipe with other values of parameters.
 
         Parameters
         ----------
-        key : str or dict
-            A parameter, as ``"label.parameter"``; or a dict of several values by such names.
-        value : optional
-            The value, if ``key`` is a str.
+        values : dict
+            Values by ``"label.parameter"``, where ``label`` names a stage of the recipe.
 
         Raises
         ------
         ValueError
-            If the stage or the parameter does not exist, or the value is out of range.
+            If a stage or a parameter does not exist, or a value is out of range.
+
+        Examples
+        --------
+        >>> recipe = tw.Recipe("hills").with_parameters({"uplift.uplift": 1e-3})
         """
         core = self._core
-        for name, given in (key if isinstance(key, Mapping) else {key: value}).items():
-            label, dot, parameter = name.partition(".")
-            if not dot:
-                raise ValueError(f"{name!r} is not the name of a parameter; give LABEL.PARAMETER, such as rivers.uplift")
-            core = core.set(label, parameter, given)
+        for name, value in values.items():
+            core = core.set(*split_key(name), value)
         return Recipe._of(core)
 
     def get(self, key: str) -> Any:
-        """Return the value of the parameter ``"label.parameter"``; for a label, all parameters of that stage."""
+        """Return the value of the parameter ``"label.parameter"``; for a label, all parameters of that stage.
+
+        Raises
+        ------
+        ValueError
+            If the stage or the parameter does not exist.
+        """
         label, dot, parameter = key.partition(".")
         values = dict(self._core.parameters(label))
         if not dot:
             return values
         if parameter not in values:
+            # Raises the error that names the most similar parameter.
             self._core.set(label, parameter, 0)
         return values[parameter]
 
@@ -175,8 +210,8 @@ class Recipe:
         """Return the recipe as TOML with the values of all parameters; :meth:`from_toml` reads it back."""
         return self._core.to_toml()
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the recipe to a file."""
+    def write(self, path: str | PathLike[str]) -> None:
+        """Write the recipe to a TOML file."""
         self._core.save(fspath(path))
 
     def __eq__(self, other: object) -> bool:
@@ -196,8 +231,3 @@ class Recipe:
 
 def _restored(text: str, folder: str, own_model: bool) -> Recipe:
     return Recipe._of(_core.Recipe.parse(text, folder, own_model))
-
-
-def recipe_of(source: Any, **keywords: Any) -> Recipe:
-    """Return a recipe from any source that :class:`Recipe` accepts."""
-    return Recipe(source, **keywords)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike, fspath
-from typing import Any, NamedTuple
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -17,40 +17,11 @@ from . import _core
 from ._arrays import Input, as_numbers, warn_caller
 from ._inputs import read_terrain
 from ._keywords import named
-from ._recipe import Recipe
+from ._progress import RunProgress, Step, reporting
+from ._recipe import Recipe, split_key
 from ._terrain import Terrain
 
 Array = NDArray[Any]
-
-
-class Step(NamedTuple):
-    """The progress of a run after a step."""
-
-    #: Label of the stage.
-    label: str
-    #: Index of the stage in the recipe; None while the terrain is refined to the next level.
-    stage: int | None
-    #: The current level, where 0 is the coarsest, and the number of levels.
-    level: int
-    levels: int
-    #: Steps of this stage on this level: steps done, and their total number.
-    step: int
-    steps: int
-    #: Steps of the run: steps done, and their total number.
-    done: int
-    all: int
-    #: Simulated years so far; None before the first stage that simulates time.
-    years: float | None
-    #: Mass balance of the step by name: solids in units of 1/65 536 m over one cell, water in m³.
-    budget: Mapping[str, float]
-
-    @property
-    def fraction(self) -> float:
-        """Fraction of the run's steps that are done, 0 to 1."""
-        return self.done / self.all if self.all else 1.0
-
-
-Progress = bool | Callable[[Step], object] | None
 
 
 class Run:
@@ -72,6 +43,13 @@ class Run:
         ``"open"``, ``"closed"`` or ``"looped"``, for all sides or by side; by default those of the recipe.
     layers : dict of arrays, optional
         Initial layers by name.
+
+    Raises
+    ------
+    ValueError
+        If the recipe or the terrain is not valid, or a layer that a stage requires is missing.
+    MemoryError
+        If the run does not fit into memory.
 
     Examples
     --------
@@ -114,7 +92,15 @@ class Run:
 
     @classmethod
     def resume(cls, path: str | PathLike[str]) -> Run:
-        """Return a run that continues from a checkpoint, which Python or the command has written."""
+        """Return a run that continues from a checkpoint, which :meth:`checkpoint` or the command has written.
+
+        Raises
+        ------
+        ValueError
+            If the file is not a checkpoint, or is damaged.
+        OSError
+            If the file cannot be read.
+        """
         return cls._of(_core.Run.resume(fspath(path)))
 
     def step(self) -> Step | None:
@@ -125,19 +111,30 @@ class Run:
         Returns
         -------
         Step or None
-            The progress after the step; None if all steps are done.
+            The progress after the step; None if all steps were done already.
         """
         taken = self._core.step()
         if taken is None:
             return None
-        label, stage, (level, levels), (step, steps), (done, all_), years, budget = taken
-        return Step(label, stage, level, levels, step, steps, done, all_, years, json.loads(budget))
+        label, stage, (level, levels), (step, steps), (done, total), years, mass_balance = taken
+        return Step(
+            label=label,
+            done=done,
+            total=total,
+            stage=stage,
+            level=level,
+            levels=levels,
+            step=step,
+            steps=steps,
+            years=years,
+            mass_balance=json.loads(mass_balance),
+        )
 
     def __iter__(self) -> Iterator[Step]:
         while (step := self.step()) is not None:
             yield step
 
-    def finish(self, progress: Progress = None, between: Callable[[Run], object] | None = None) -> Terrain:
+    def finish(self, progress: RunProgress = None, between: Callable[[Run], object] | None = None) -> Terrain:
         """Take all remaining steps and return the terrain.
 
         Parameters
@@ -145,7 +142,12 @@ class Run:
         progress : bool or callable, optional
             If True, show a tqdm progress bar. A callable is called with each :class:`Step`.
         between : callable, optional
-            A function that is called with the run after each step.
+            A function that is called with the run after each step, and that may read and replace heights and layers.
+
+        Returns
+        -------
+        Terrain
+            Heights, layers, tables and the report.
 
         Raises
         ------
@@ -155,12 +157,15 @@ class Run:
         drive(self, progress, between)
         return self.terrain
 
-    def set(self, key: str, value: Any) -> None:
-        """Set the parameter ``"label.parameter"`` of a stage that is not done; it takes effect at the next step."""
-        label, dot, parameter = key.partition(".")
-        if not dot:
-            raise ValueError(f"{key!r} is not the name of a parameter; give LABEL.PARAMETER, such as rivers.uplift")
-        self._core.set(label, parameter, value)
+    def set_parameter(self, key: str, value: Any) -> None:
+        """Set the parameter ``"label.parameter"`` of a stage that is not done; it takes effect at the next step.
+
+        Raises
+        ------
+        ValueError
+            If the stage is done, the stage or the parameter does not exist, or the value is out of range.
+        """
+        self._core.set(*split_key(key), value)
 
     def checkpoint(self, path: str | PathLike[str]) -> None:
         """Save the run to a file; :meth:`resume` and ``thalweg resume`` continue it with bit-identical results."""
@@ -185,15 +190,15 @@ class Run:
         return self._core.shape
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         """True if all steps are done."""
         return self._core.is_done
 
     @property
     def steps(self) -> tuple[int, int]:
         """Number of steps done, and total number of steps."""
-        done, all_ = self._core.steps
-        return done, all_
+        done, total = self._core.steps
+        return done, total
 
     @property
     def years(self) -> float | None:
@@ -222,8 +227,8 @@ class Run:
         return report
 
     def __repr__(self) -> str:
-        done, all_ = self.steps
-        return f"<thalweg.Run of {self._core.recipe.name!r}: {done} of {all_} steps>"
+        done, total = self.steps
+        return f"<thalweg.Run of {self._core.recipe.name!r}: {done} of {total} steps>"
 
     def __reduce__(self) -> Any:
         return (_resumed, (self._core.to_bytes(),))
@@ -233,40 +238,17 @@ def _resumed(data: bytes) -> Run:
     return Run._of(_core.Run.from_bytes(data))
 
 
-def shown(progress: Progress) -> tuple[Callable[[Step], object], Callable[[], object]]:
-    """Return the function to call with each step, and the function to call at the end."""
-    if not progress:
-        return (lambda step: None), (lambda: None)
-    if callable(progress):
-        return progress, (lambda: None)
-    try:
-        from tqdm.auto import tqdm
-    except ImportError as missing:
-        raise ImportError("progress=True needs tqdm; install it with pip install 'thalweg[progress]', or pass a callable") from missing
-    bar = tqdm(unit="step")
-
-    def tell(step: Step) -> None:
-        bar.total = step.all
-        bar.set_description(step.label, refresh=False)
-        bar.update(step.done - bar.n)
-
-    return tell, bar.close
-
-
-def drive(run: Run, progress: Progress = None, between: Callable[[Run], object] | None = None) -> None:
+def drive(run: Run, progress: RunProgress = None, between: Callable[[Run], object] | None = None) -> None:
     """Take all remaining steps. A KeyboardInterrupt has the run as its attribute ``run``, which can be continued."""
-    tell, close = shown(progress)
     try:
-        for step in run:
-            if between is not None:
-                between(run)
-            tell(step)
+        with reporting(progress) as report:
+            for step in run:
+                if between is not None:
+                    between(run)
+                if report is not None:
+                    report(step)
     except KeyboardInterrupt as stop:
-        done, all_ = run.steps
+        done, total = run.steps
         stop.run = run  # type: ignore[attr-defined]
-        stop.add_note(f"thalweg stopped after {done} of {all_} steps; continue with `run.finish()` of this exception")
+        stop.add_note(f"thalweg stopped after {done} of {total} steps; continue with `run.finish()` of this exception")
         raise
-    finally:
-        close()
-
-

@@ -13,7 +13,7 @@ from . import _core
 from ._inputs import CoreHolder, read_terrain
 from ._pictures import shade, view
 from ._place import column_coordinates, row_coordinates, transform_of
-from ._save import save
+from ._write import write
 
 if TYPE_CHECKING:
     import xarray
@@ -69,6 +69,22 @@ class Terrain(CoreHolder):
         ``"open"``, ``"closed"`` or ``"looped"``, for all sides or by side (north, east, south, west).
     layers : dict of arrays, optional
         Further layers, by the names under which models declare them.
+
+    Attributes
+    ----------
+    layers : mapping of arrays
+        Layers by name; a layer is converted to an array when it is first read.
+    report : dict or None
+        Report of the run, as the command writes it; None if the terrain is not the result of a run.
+
+    Raises
+    ------
+    ValueError
+        If a height is out of range, a layer is not known, or sizes differ.
+
+    Examples
+    --------
+    >>> terrain = tw.Terrain(np.zeros((40, 50)), 30.0, layers={"hardness": np.ones((40, 50))})
     """
 
     def __init__(
@@ -87,9 +103,7 @@ class Terrain(CoreHolder):
     def _take(self, core: _core.Terrain, report: Mapping[str, Any] | None) -> None:
         self._core = core
         self._height: Array | None = None
-        #: Layers by name.
         self.layers = Layers(core)
-        #: Report of the run, as the command writes it; None if the terrain is not the result of a run.
         self.report = report
 
     @classmethod
@@ -174,9 +188,9 @@ class Terrain(CoreHolder):
         """Draw the terrain as a shaded map; see :func:`thalweg.shade`."""
         return shade(self, path, **options)
 
-    def save(self, path: str | PathLike[str], **options: Any) -> None:
-        """Write the heights or a layer to a file; see :func:`thalweg.save`."""
-        save(self, path, **options)
+    def write(self, path: str | PathLike[str], **options: Any) -> None:
+        """Write the heights or a layer to a file; see :func:`thalweg.write`."""
+        write(self, path, **options)
 
     def fingerprints(self) -> dict[str, str]:
         """Return fingerprints of the elevation and of each layer and table.

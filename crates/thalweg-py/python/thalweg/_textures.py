@@ -75,12 +75,18 @@ class Textures:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The numbers of rows and columns."""
+        """Numbers of rows and columns."""
         rows, columns = self.roughness.shape
         return (rows, columns)
 
     def weight(self, material: str) -> Array:
-        """The weights of one material."""
+        """Return the weights of one material.
+
+        Raises
+        ------
+        ValueError
+            If there is no such material.
+        """
         if material not in self.materials:
             raise ValueError(f"unknown material `{material}`; the known names are {', '.join(self.materials)}")
         weights: Array = self.weights[..., self.materials.index(material)]
@@ -89,7 +95,13 @@ class Textures:
     def to_xarray(self) -> xarray.Dataset:
         """Return a Dataset with the terrain's coordinates.
 
-        The dimensions are ``y`` and ``x``; weights also have ``material``, the albedo ``colour``, the flow ``component``.
+        The dimensions are ``y`` and ``x``; the weights also have ``material``, the albedo ``colour``, the flow
+        ``component``.
+
+        Raises
+        ------
+        ImportError
+            If xarray is not installed.
         """
         try:
             import xarray
@@ -146,8 +158,10 @@ def textures(
         default rules and rock.
     sea_level : float, metres, optional
         Elevation of the sea surface. Only for heights in memory; the recipe of a folder specifies its own.
-    cell_size, nodata
-        Properties of an array.
+    cell_size : float, metres, optional
+        Side of a cell; required for an array.
+    nodata : float, optional
+        A value besides NaN that means no data.
     {options}
 
     Returns
@@ -161,6 +175,11 @@ def textures(
         If an option is out of range, if ``start`` has another size, or if the folder contains other files.
     OSError
         If a file cannot be read or written.
+
+    Examples
+    --------
+    >>> cover = tw.textures(world, recipe="hills")
+    >>> snow = cover.weight("snow")
     """
     is_path = isinstance(source, (str, PathLike))
     if is_path and (sea_level, cell_size, nodata) != (None, None, None):

@@ -9,29 +9,43 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._keywords import named
+from ._progress import CallProgress, core_reporting
 from ._recipe import Recipe
 from ._results import new_terrain
 
 
-class Course(NamedTuple):
-    """A flow path."""
+class FlowPath(NamedTuple):
+    """A flow path.
 
-    #: The cells, downstream. Columns: world coordinates eastward and southward, and height, in metres.
+    Attributes
+    ----------
+    points : array of float64, (cells, 3), metres
+        The cells, downstream: world coordinates eastward and southward, and height.
+    end : "sea", "rim", "inland" or None
+        The place at which the path ends: the sea, the open edge of the world, or an inland outlet; None if the path
+        was cut off before it ended.
+    """
+
     points: NDArray[np.float64]
-    #: Where the path ends: "sea", "rim" (the open edge of the world) or "inland" (an inland outlet); None if it was cut
-    #: off before it ended.
     end: str | None
 
 
 class WorldRiver(NamedTuple):
-    """The part of a river inside a rectangle."""
+    """The part of a river inside a rectangle.
 
-    #: Number of the river: the same in all tiles, and on all levels on which it is a river.
+    Attributes
+    ----------
+    id : int
+        Number of the river: the same in all tiles, and on all levels on which it is a river.
+    downstream : int or None
+        Number of the larger river that it joins; None if it joins none inside the rectangle.
+    vertices : array of float64, (vertices, 5)
+        The vertices, downstream: world coordinates eastward and southward and height in metres, drainage area in m²,
+        discharge in m³/s.
+    """
+
     id: int
-    #: Number of the larger river that it joins; None if it joins none inside the rectangle.
-    into: int | None
-    #: The vertices, downstream. Columns: world coordinates eastward and southward and height in metres, drainage area
-    #: in m², discharge in m³/s.
+    downstream: int | None
     vertices: NDArray[np.float64]
 
 
@@ -48,6 +62,16 @@ class World:
         Side of a tile in cells, 16 to 4096.
     cells, seed : int, optional
         See :class:`Recipe`.
+
+    Raises
+    ------
+    ValueError
+        If the recipe is not valid or cannot be refined tile by tile, or a value is out of range.
+
+    Examples
+    --------
+    >>> world = tw.World("endless")
+    >>> tile = world.tile(2, 1000.0, 1000.0)
     """
 
     @named
@@ -55,7 +79,9 @@ class World:
         self._core = _core.World(Recipe(recipe, cells=cells, seed=seed)._core, tile)
 
     @named
-    def tile(self, level: int, x: float, y: float, *, xarray: bool | None = None) -> Any:
+    def tile(
+        self, level: int, x: float, y: float, *, xarray: bool | None = None, progress: CallProgress = None
+    ) -> Any:
         """Compute the tile of a level that contains a point.
 
         Parameters
@@ -67,20 +93,38 @@ class World:
         xarray : bool, optional
             If True, return a Dataset; if False, a :class:`Terrain`. By default, return a Dataset if xarray is
             installed.
+        progress : bool or callable, optional
+            If True, show a tqdm progress bar. A callable is called with a :class:`Progress` while level 0 is solved.
 
         Returns
         -------
         xarray.Dataset or Terrain
-            ``height``; ``discharge``; ``rec``, the receiver: the neighbour to which a cell drains; ``area``, the
-            drainage area.
+            ``height``, ``discharge``, ``flow_direction`` (ESRI codes), ``drainage_area`` and further layers.
             Coordinates are world metres; as on all maps, y increases northward and is therefore the negative of the
             metres southward.
+
+        Raises
+        ------
+        ValueError
+            If the world has no such level, or the point is outside the world.
+        KeyboardInterrupt
+            On Ctrl-C.
         """
-        return new_terrain(self._core.tile(level, x, y), xarray)
+        with core_reporting(progress, "level 0") as receiver:
+            made = self._core.tile(level, x, y, receiver)
+        return new_terrain(made, xarray)
 
     @named
     def window(
-        self, level: int, row: int, column: int, rows: int, columns: int, *, xarray: bool | None = None
+        self,
+        level: int,
+        row: int,
+        column: int,
+        rows: int,
+        columns: int,
+        *,
+        xarray: bool | None = None,
+        progress: CallProgress = None,
     ) -> Any:
         """Compute a rectangle of a level's cells, with the same content as :meth:`tile`.
 
@@ -92,13 +136,20 @@ class World:
             The first cell of the rectangle.
         rows, columns : int
             Size of the rectangle in cells.
-        xarray : bool, optional
+        xarray, progress : optional
+            As for :meth:`tile`.
+
+        Returns
+        -------
+        xarray.Dataset or Terrain
             As for :meth:`tile`.
         """
-        return new_terrain(self._core.window(level, (row, column), (rows, columns)), xarray)
+        with core_reporting(progress, "level 0") as receiver:
+            made = self._core.window(level, (row, column), (rows, columns), receiver)
+        return new_terrain(made, xarray)
 
-    def width(self, level: int) -> float:
-        """Return the width of a level's cells in metres."""
+    def cell_size(self, level: int) -> float:
+        """Return the side of a level's cells in metres."""
         return self._core.width(level)
 
     def bounds(self, level: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -106,11 +157,12 @@ class World:
         (top, left), (bottom, right) = self._core.bounds(level)
         return (top, left), (bottom, right)
 
-    def height_at(self, x: float, y: float, level: int) -> float:
+    def height_at(self, level: int, x: float, y: float) -> float:
         """Return the elevation in metres at a point on a level; ``x`` and ``y`` as for :meth:`tile`."""
         return self._core.height_at(x, y, level)
 
-    def follow(self, level: int, x: float, y: float, most: int = 1_000_000) -> Course:
+    @named
+    def trace_flow_path(self, level: int, x: float, y: float, *, max_cells: int = 1_000_000) -> FlowPath:
         """Compute the flow path from a point to its end.
 
         Parameters
@@ -119,27 +171,36 @@ class World:
             The level; 0 is the coarsest.
         x, y : float, metres
             World coordinates of the point, eastward and southward.
-        most : int, default 1_000_000
-            Maximum number of cells of the path; a longer path is cut off.
-        """
-        return Course(*self._core.follow(level, x, y, most))
+        max_cells : int, default 1_000_000
+            Greatest number of cells of the path; a longer path is cut off.
 
-    def rivers(self, level: int, row: int, column: int, rows: int, columns: int, *, least: float) -> list[WorldRiver]:
+        Returns
+        -------
+        FlowPath
+            The cells of the path, and the place at which it ends.
+        """
+        return FlowPath(*self._core.follow(level, x, y, max_cells))
+
+    @named
+    def rivers(
+        self, level: int, row: int, column: int, rows: int, columns: int, *, min_drainage_area: float
+    ) -> list[WorldRiver]:
         """Compute the rivers in a rectangle of a level's cells, clipped to the rectangle.
 
         Parameters
         ----------
         level, row, column, rows, columns : int
             The rectangle, as for :meth:`window`.
-        least : float, m²
+        min_drainage_area : float, m²
             Smallest drainage area of a river.
 
         Returns
         -------
         list of WorldRiver
+            The rivers, each with its vertices inside the rectangle.
         """
-        found = self._core.rivers(level, (row, column), (rows, columns), least)
-        return [WorldRiver(id, into, np.asarray(vertices, dtype=np.float64)) for id, into, vertices in found]
+        found = self._core.rivers(level, (row, column), (rows, columns), min_drainage_area)
+        return [WorldRiver(id, downstream, np.asarray(vertices, dtype=np.float64)) for id, downstream, vertices in found]
 
     @property
     def recipe(self) -> Recipe:

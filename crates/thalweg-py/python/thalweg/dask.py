@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 from distributed import Client, as_completed, get_worker
 
-from . import _core
+from . import _core, _moved
 from ._keywords import named
 from ._operations import declared
+from ._progress import CallProgress, Progress, reporting
 from ._recipe import Recipe
 
 if TYPE_CHECKING:
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ._options import DrainStoreOptions
+
+if not TYPE_CHECKING:
+    # A type checker would take every name for one of the module's.
+
+    def __getattr__(name: str) -> object:
+        _moved.refuse(__name__, name)
+
 
 #: Number of retries of a task when its worker is lost or a write to its disk fails.
 RETRIES = 3
@@ -92,8 +100,10 @@ def _client(client: Client | None) -> Iterator[Client]:
         yield own
 
 
-def carry_out(plan: str | os.PathLike[str], client: Client | None = None) -> dict[str, Any]:
-    """Execute the remaining tasks of a plan that ``thalweg plan``, :func:`drain` or :func:`build` has written.
+def execute_plan(
+    plan: str | os.PathLike[str], client: Client | None = None, *, progress: CallProgress = None
+) -> dict[str, Any]:
+    """Execute the remaining tasks of a plan that the command or a function of this module has written.
 
     Workers must be able to access the plan, its source and its store at the paths that the plan contains.
 
@@ -103,28 +113,45 @@ def carry_out(plan: str | os.PathLike[str], client: Client | None = None) -> dic
         The plan's file.
     client : distributed.Client, optional
         The client of the workers; by default a new one, with workers on this machine.
+    progress : bool or callable, optional
+        If True, show a tqdm progress bar. A callable is called with a :class:`thalweg.Progress` after each task.
 
     Returns
     -------
     dict
         The report.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a valid plan.
+    OSError
+        If a file cannot be read or written.
     """
     path = str(Path(plan).absolute())
     work = _core.Work(path)
-    with _client(client) as at:
-        for stage in range(len(work.stages)):
-            futures = [
-                at.submit(_tile, path, stage, tile, pure=False, retries=RETRIES) for tile in range(work.tiles)
-            ]
-            for future in as_completed(futures):
-                future.result()
-            at.submit(_solve, path, stage, pure=False, retries=RETRIES).result()
-    report: dict[str, Any] = json.loads(work.report())
-    return report
+    # A stage has a task for each tile, and one that solves it.
+    total = len(work.stages) * (work.tiles + 1)
+    with _client(client) as at, reporting(progress) as report:
+        for done, (stage, task) in enumerate(_tasks(at, path, work), start=1):
+            task.result()
+            if report is not None:
+                report(Progress(stage, done, total))
+    found: dict[str, Any] = json.loads(work.report())
+    return found
 
 
-def open(store: str | os.PathLike[str]) -> xr.Dataset:
-    """Open a store as a Dataset of dask arrays.
+def _tasks(client: Client, path: str, work: _core.Work) -> Iterator[tuple[str, Any]]:
+    """Yield the name of the stage and the future of each task as it completes; submit a stage after the one before."""
+    for stage, name in enumerate(work.stages):
+        tiles = [client.submit(_tile, path, stage, tile, pure=False, retries=RETRIES) for tile in range(work.tiles)]
+        for task in as_completed(tiles):
+            yield name, task
+        yield name, client.submit(_solve, path, stage, pure=False, retries=RETRIES)
+
+
+def read_store(store: str | os.PathLike[str]) -> xr.Dataset:
+    """Open a store as a Dataset of dask arrays, which are read on demand.
 
     Each dask chunk is one shard, the unit in which stores are read and decoded.
 
@@ -136,6 +163,12 @@ def open(store: str | os.PathLike[str]) -> xr.Dataset:
     Returns
     -------
     xarray.Dataset
+        The layers of the store.
+
+    Raises
+    ------
+    OSError
+        If there is no such store.
     """
     # Imported here only, because a worker does not need it and would take as long to import it as for two tiles.
     import xarray as xr
@@ -151,9 +184,11 @@ def _beside(store: str | os.PathLike[str], name: str) -> Path:
     return path.with_name(f"{path.stem}.{name}")
 
 
-def _done(store: str | os.PathLike[str], plan: Path, client: Client | None) -> xr.Dataset:
-    report = carry_out(plan, client)
-    dataset = open(store)
+def _execute(
+    store: str | os.PathLike[str], plan: Path, client: Client | None, progress: CallProgress
+) -> xr.Dataset:
+    report = execute_plan(plan, client, progress=progress)
+    dataset = read_store(store)
     dataset.attrs.update({name: value for name, value in report.items() if isinstance(value, (int, float, str))})
     return dataset
 
@@ -169,6 +204,7 @@ def drain(
     unit: str | None = None,
     sea_level: float | None = None,
     edges: str = "open",
+    progress: CallProgress = None,
     **options: Unpack[DrainStoreOptions],
 ) -> xr.Dataset:
     """{page}
@@ -188,15 +224,30 @@ def drain(
         Side of a tile in cells.
     cell_size, unit, sea_level
         As in :func:`thalweg.drain`.
-    edges : "open" or "closed"
+    edges : "open" or "closed", default "open"
         Boundary condition of the four sides.
+    progress : bool or callable, optional
+        If True, show a tqdm progress bar. A callable is called with a :class:`thalweg.Progress` after each task.
     {options}
 
     Returns
     -------
     xarray.Dataset
-        ``height``, ``filled``, ``direction``, ``angle``, ``area``, ``basin``, ``order``, ``lake``, ``depth``, which are
-        read on demand. Streams are written next to the store as FlatGeobuf, depressions as ``X.depressions.csv``.
+        The layers of the store, read on demand: ``height``, ``filled``, ``flow_direction``, ``angle``,
+        ``drainage_area``, ``basin``, ``order``, ``lake``, ``depth``. Streams are written next to the store as
+        FlatGeobuf, depressions as ``X.depressions.csv``.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of range, or the store contains other work.
+    OSError
+        If a file cannot be read or written.
+
+    Examples
+    --------
+    >>> from thalweg import dask as by_dask
+    >>> found = by_dask.drain("big.tif", "big.zarr", progress=True)
     """
     if edges not in ("open", "closed"):
         raise ValueError(f"edges = {edges!r}: must be one of open, closed")
@@ -211,7 +262,7 @@ def drain(
         closed=edges == "closed",
         sea_level=sea_level,
     )
-    return _done(store, plan, client)
+    return _execute(store, plan, client, progress)
 
 
 def apply(
@@ -227,6 +278,7 @@ def apply(
     unit: str | None = None,
     sea_level: float | None = None,
     edges: str = "open",
+    progress: CallProgress = None,
     **parameters: Any,
 ) -> xr.Dataset:
     """Run a model of finite reach over an elevation model of any size, and write the result to a store.
@@ -244,7 +296,7 @@ def apply(
         Seed of the model's random numbers.
     layers : dict of paths, optional
         Files of the layers that the model requires or uses, by name; they must have the size of the map.
-    cell_size, unit, sea_level, edges : optional
+    cell_size, unit, sea_level, edges, progress : optional
         See :func:`drain`.
     **parameters
         Parameters of the model.
@@ -272,7 +324,7 @@ def apply(
         {"cell_size": cell_size, "unit": unit},
         layers={name: Path(path).absolute() for name, path in (layers or {}).items()},
     )
-    return _done(store, plan, client)
+    return _execute(store, plan, client, progress)
 
 
 @named
@@ -286,6 +338,7 @@ def build(
     seed: int | None = None,
     level: int | None = None,
     rect: tuple[float, float, float, float] | None = None,
+    progress: CallProgress = None,
 ) -> xr.Dataset:
     """Build a world of any size from a recipe, or a rectangle of it, and write it to a store.
 
@@ -307,13 +360,22 @@ def build(
     rect : (west, north, east, south), metres, optional
         Build only this rectangle of the level, in world coordinates eastward and southward. An endless world requires
         it.
+    progress : bool or callable, optional
+        See :func:`drain`.
 
     Returns
     -------
     xarray.Dataset
-        ``height``, ``direction``, ``area`` and ``lake``, read on demand.
+        ``height``, ``flow_direction``, ``drainage_area`` and ``lake``, read on demand.
+
+    Raises
+    ------
+    ValueError
+        If the recipe has no refinement levels, a value is out of range, or the store contains other work.
+    OSError
+        If a file cannot be read or written.
     """
     plan = _beside(store, "plan.json")
     made = Recipe(recipe, cells=cells, seed=seed)
     _core.plan_build(made._core, Path(store).absolute(), plan, tile, level=level, rect=rect)
-    return _done(store, plan, client)
+    return _execute(store, plan, client, progress)

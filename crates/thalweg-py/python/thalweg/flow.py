@@ -1,19 +1,27 @@
 """Single functions for the flow of water.
 
-Each function is exact, and its result is bit-identical for any number of threads. Flow directions are ESRI codes:
-1 east, 2 south-east, 4 south … 128 north-east; 0 where water leaves or stays, 255 in no-data cells.
-:func:`thalweg.drain` computes the whole drainage at once.
+A function that computes one map has the name of the quantity or of the method; the others begin with a verb. The
+results are bit-identical for any number of threads. Flow directions are ESRI codes: 1 east, 2 south-east, 4 south … 128
+north-east; 0 where water leaves or stays, 255 in no-data cells. :func:`thalweg.drain` computes the whole drainage at
+once.
+
+Examples
+--------
+>>> direction = tw.flow.d8(dem)
+>>> cells = tw.flow.accumulate_flow(direction)
+>>> order = tw.flow.stream_order(direction, cells >= 500)
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core
+from . import _core, _moved
 from ._arrays import HEIGHT, Label, Outlets
 from ._inputs import CoreHolder, read_map, read_map_like, read_terrain, xarray_kind
 from ._keywords import named
@@ -27,24 +35,30 @@ Array = NDArray[Any]
 
 __all__ = [
     "Breached",
-    "Depressions",
-    "Hack",
-    "accumulate",
-    "basins",
-    "breach",
+    "DepressionHierarchy",
+    "HackLaw",
+    "accumulate_flow",
+    "accumulate_flow_dinf",
+    "accumulate_flow_mfd",
+    "breach_depressions",
     "chi",
     "d8",
+    "depression_hierarchy",
     "dinf",
-    "dinf_accumulate",
-    "fill",
-    "hack",
-    "hierarchy",
+    "fill_depressions",
+    "fit_hack_law",
     "ksn",
-    "mfd_accumulate",
-    "orders",
+    "label_basins",
     "outlet_distance",
+    "stream_order",
     "upstream_length",
 ]
+
+if not TYPE_CHECKING:
+    # A type checker would take every name for one of the module's.
+
+    def __getattr__(name: str) -> object:
+        _moved.refuse(__name__, name)
 
 
 def _cells(outlets: Outlets) -> list[tuple[int, int]]:
@@ -52,7 +66,7 @@ def _cells(outlets: Outlets) -> list[tuple[int, int]]:
 
 
 @named
-def fill(
+def fill_depressions(
     dem: Dem,
     *,
     outlets: Outlets = (),
@@ -102,21 +116,30 @@ def _looped(edges: Edges | None) -> list[bool]:
     return [False, False] if edges is None else _core.looped(edges)
 
 
-class Breached(NamedTuple):
-    """Heights with breached depressions, the numbers of pits, and the incised volume."""
+@dataclass(frozen=True, eq=False)
+class Breached:
+    """A terrain with breached depressions: the result of :func:`breach_depressions`.
 
-    #: Heights in metres: an array, or a DataArray for a DataArray or a Dataset.
+    Attributes
+    ----------
+    height : array or DataArray, metres
+        Heights; a DataArray for a DataArray or a Dataset.
+    breached : int
+        Number of pits that were breached.
+    kept : int
+        Number of pits that the limits left unbreached.
+    volume : float, m³
+        Incised volume.
+    """
+
     height: Any
-    #: Number of pits that were breached.
     breached: int
-    #: Number of pits that the limits left unbreached.
     kept: int
-    #: Incised volume in m³.
     volume: float
 
 
 @named
-def breach(
+def breach_depressions(
     dem: Any,
     *,
     depth: float = float("inf"),
@@ -140,7 +163,7 @@ def breach(
     length : float, metres, default inf
         Greatest straight-line distance of a channel from its pit.
     outlets, nodata, sea_level, edges : optional
-        See :func:`fill`.
+        See :func:`fill_depressions`.
     cell_size : float, metres, optional
         Side of a cell; required for an array.
 
@@ -151,7 +174,7 @@ def breach(
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges)
     height, breached, kept, volume = _core.breach(given.core, _cells(outlets), depth, length, given.narrow)
-    return Breached(given.wrap(height, HEIGHT), breached, kept, volume)
+    return Breached(height=given.wrap(height, HEIGHT), breached=breached, kept=kept, volume=volume)
 
 
 @named
@@ -177,7 +200,7 @@ def d8(
         If True, route water over the filled surface and its flats; if False, over the unfilled elevation, where water
         stays in pits.
     outlets, cell_size, nodata, sea_level, edges : optional
-        See :func:`fill`.
+        See :func:`fill_depressions`.
 
     Returns
     -------
@@ -185,7 +208,7 @@ def d8(
         ESRI codes; 0 where water leaves or stays, 255 in no-data cells.
     """
     given = read_terrain(dem, cell_size=_size(dem, cell_size), nodata=nodata, sea_level=sea_level, edges=edges)
-    label = Label("direction", "1", "Neighbour to which the cell drains, as ESRI code; 0 at outlets, 255 for no data.")
+    label = Label("flow_direction", "1", "D8 flow direction as ESRI code; 0 where water leaves or stays, 255 no data.")
     return given.wrap(_core.d8(given.core, _cells(outlets), filled), label)
 
 
@@ -206,7 +229,7 @@ def dinf(
     dem : array, DataArray, Dataset or Terrain
         Heights in metres.
     outlets, cell_size, nodata, sea_level, edges : optional
-        See :func:`fill`.
+        See :func:`fill_depressions`.
 
     Returns
     -------
@@ -214,17 +237,17 @@ def dinf(
         Radians counter-clockwise from east; -1 where water flows to no neighbour.
     """
     given = read_terrain(dem, cell_size=_size(dem, cell_size), nodata=nodata, sea_level=sea_level, edges=edges)
-    label = Label("angle", "rad", "Direction of steepest descent, counter-clockwise from east; -1 for no neighbour.")
+    label = Label("flow_angle", "rad", "D∞ flow direction, counter-clockwise from east; -1 where water flows to no neighbour.")
     return given.wrap(_core.dinf(given.core, _cells(outlets)), label)
 
 
 @named
-def accumulate(direction: Sheet, weights: Any = None, *, edges: Edges | None = None) -> Sheet:
+def accumulate_flow(flow_direction: Sheet, weights: Any = None, *, edges: Edges | None = None) -> Sheet:
     """Accumulate cells or weights along flow directions; the sum of a cell includes the cell itself.
 
     Parameters
     ----------
-    direction : array or DataArray of uint8
+    flow_direction : array or DataArray of uint8
         Flow directions as ESRI codes, as :func:`d8` returns them.
     weights : array or DataArray, optional
         Amount that each cell contributes, in any unit. By default, cells are counted.
@@ -237,7 +260,7 @@ def accumulate(direction: Sheet, weights: Any = None, *, edges: Edges | None = N
         Number of cells or sum of weights that drain through each cell. Sums of weights are f64 and exact to 2⁻⁶¹ of
         the total, independent of the order of summation.
     """
-    codes, layout = read_map(direction, "direction")
+    codes, layout = read_map(flow_direction, "flow_direction")
     given = None if weights is None else read_map_like(weights, layout, "weights")
     label = Label("accumulation", "1", "Upstream cells or weights that drain through the cell.")
     return layout.wrap(_core.accumulate(_codes(codes), _looped(edges), given), label)  # type: ignore[no-any-return]
@@ -247,13 +270,13 @@ def _codes(array: Array) -> Array:
     if array.dtype != np.uint8:
         whole = array.astype(np.uint8)
         if not np.array_equal(whole, array):
-            raise ValueError("direction contains values that are not ESRI codes; they must be 0, 1, 2, 4, 8, 16, 32, 64, 128 or 255")
+            raise ValueError("flow_direction contains values that are not ESRI codes; they must be 0, 1, 2, 4, 8, 16, 32, 64, 128 or 255")
         return whole
     return array
 
 
 @named
-def dinf_accumulate(
+def accumulate_flow_dinf(
     dem: Any,
     weights: Any = None,
     *,
@@ -272,18 +295,18 @@ def dinf_accumulate(
     weights : array or DataArray, optional
         Amount that each cell contributes, in any unit. By default, cells are counted.
     outlets, cell_size, nodata, sea_level, edges : optional
-        See :func:`fill`.
+        See :func:`fill_depressions`.
 
     Returns
     -------
     array or DataArray of float64
-        Number of cells or sum of weights that drain through each cell; see :func:`accumulate`.
+        Number of cells or sum of weights that drain through each cell; see :func:`accumulate_flow`.
     """
     return _spread(dem, weights, None, outlets, cell_size, nodata, sea_level, edges)
 
 
 @named
-def mfd_accumulate(
+def accumulate_flow_mfd(
     dem: Any,
     weights: Any = None,
     *,
@@ -308,12 +331,12 @@ def mfd_accumulate(
     exponent : float, default 1.1
         Exponent of the slope.
     outlets, cell_size, nodata, sea_level, edges : optional
-        See :func:`fill`.
+        See :func:`fill_depressions`.
 
     Returns
     -------
     array or DataArray of float64
-        Number of cells or sum of weights that drain through each cell; see :func:`accumulate`.
+        Number of cells or sum of weights that drain through each cell; see :func:`accumulate_flow`.
     """
     return _spread(dem, weights, exponent, outlets, cell_size, nodata, sea_level, edges)
 
@@ -328,9 +351,9 @@ def _spread(
 
 
 @named
-def basins(
+def label_basins(
     dem: Any,
-    direction: Any = None,
+    flow_direction: Any = None,
     *,
     cell_size: float | None = None,
     nodata: float | None = None,
@@ -343,10 +366,10 @@ def basins(
     ----------
     dem : array, DataArray, Dataset or Terrain
         Heights in metres.
-    direction : array or DataArray of uint8, optional
+    flow_direction : array or DataArray of uint8, optional
         Flow directions as ESRI codes; by default those of :func:`d8`.
     cell_size, nodata, sea_level, edges : optional
-        See :func:`fill`.
+        See :func:`fill_depressions`.
 
     Returns
     -------
@@ -354,20 +377,23 @@ def basins(
         Number of the basin, from 1; 0 in the sea and in no-data cells.
     """
     given = read_terrain(dem, cell_size=_size(dem, cell_size), nodata=nodata, sea_level=sea_level, edges=edges)
-    codes = _core.d8(given.core, [], True) if direction is None else _codes(read_map_like(direction, given.layout, "direction"))
-    return given.wrap(_core.basins(given.core, codes), Label("basins", "1", "Number of the drainage basin; 0 outside."))
+    if flow_direction is None:
+        codes = _core.d8(given.core, [], True)
+    else:
+        codes = _codes(read_map_like(flow_direction, given.layout, "flow_direction"))
+    return given.wrap(_core.basins(given.core, codes), Label("basin", "1", "Number of the drainage basin; 0 in the sea and without data."))
 
 
 @named
-def orders(direction: Sheet, streams: Any, *, shreve: bool = False, edges: Edges | None = None) -> Sheet:
+def stream_order(flow_direction: Sheet, streams: Any, *, shreve: bool = False, edges: Edges | None = None) -> Sheet:
     """Compute stream orders by Strahler (1957), or stream magnitudes by Shreve (1966).
 
     Parameters
     ----------
-    direction : array or DataArray of uint8
+    flow_direction : array or DataArray of uint8
         Flow directions as ESRI codes, as :func:`d8` returns them.
     streams : array or DataArray of bool
-        Mask of the stream cells, for example ``accumulate(direction) >= 500``.
+        Mask of the stream cells, for example ``accumulate_flow(flow_direction) >= 500``.
     shreve : bool, default False
         If True, return Shreve magnitudes instead of Strahler orders.
     edges : str or dict, optional
@@ -378,9 +404,9 @@ def orders(direction: Sheet, streams: Any, *, shreve: bool = False, edges: Edges
     array or DataArray of uint32
         Order or magnitude; 0 where there is no stream.
     """
-    codes, layout = read_map(direction, "direction")
+    codes, layout = read_map(flow_direction, "flow_direction")
     mask = read_map_like(streams, layout, "streams")
-    label = Label("orders", "1", "Order of the stream; 0 where there is none.")
+    label = Label("stream_order", "1", "Order or magnitude of the stream; 0 where there is none.")
     return layout.wrap(_core.orders(_codes(codes), _looped(edges), (mask != 0).astype(np.uint8), shreve), label)  # type: ignore[no-any-return]
 
 
@@ -391,16 +417,16 @@ def _cell_of(values: Any, cell_size: float | None) -> float:
         from .xarray import cell_of
 
         return cell_of(values)
-    raise ValueError("direction is an array, which has no cell size; give cell_size, the side of a cell in metres")
+    raise ValueError("flow_direction is an array, which has no cell size; give cell_size, the side of a cell in metres")
 
 
 @named
-def upstream_length(direction: Sheet, *, cell_size: float | None = None, edges: Edges | None = None) -> Sheet:
+def upstream_length(flow_direction: Sheet, *, cell_size: float | None = None, edges: Edges | None = None) -> Sheet:
     """Compute the length of the longest flow path from a divide down to each cell.
 
     Parameters
     ----------
-    direction : array or DataArray of uint8
+    flow_direction : array or DataArray of uint8
         Flow directions as ESRI codes, as :func:`d8` returns them.
     cell_size : float, metres, optional
         Side of a cell; required for an array.
@@ -412,18 +438,18 @@ def upstream_length(direction: Sheet, *, cell_size: float | None = None, edges: 
     array or DataArray of float64
         Lengths in metres.
     """
-    codes, layout = read_map(direction, "direction")
-    lengths = _core.upstream_length(_codes(codes), _looped(edges), _cell_of(direction, cell_size))
+    codes, layout = read_map(flow_direction, "flow_direction")
+    lengths = _core.upstream_length(_codes(codes), _looped(edges), _cell_of(flow_direction, cell_size))
     return layout.wrap(lengths, Label("upstream_length", "m", "Length of the longest flow path from a divide."))  # type: ignore[no-any-return]
 
 
 @named
-def outlet_distance(direction: Sheet, *, cell_size: float | None = None, edges: Edges | None = None) -> Sheet:
+def outlet_distance(flow_direction: Sheet, *, cell_size: float | None = None, edges: Edges | None = None) -> Sheet:
     """Compute the length of the flow path from each cell down to its outlet.
 
     Parameters
     ----------
-    direction : array or DataArray of uint8
+    flow_direction : array or DataArray of uint8
         Flow directions as ESRI codes, as :func:`d8` returns them.
     cell_size : float, metres, optional
         Side of a cell; required for an array.
@@ -435,15 +461,15 @@ def outlet_distance(direction: Sheet, *, cell_size: float | None = None, edges: 
     array or DataArray of float64
         Lengths in metres.
     """
-    codes, layout = read_map(direction, "direction")
-    lengths = _core.outlet_distance(_codes(codes), _looped(edges), _cell_of(direction, cell_size))
+    codes, layout = read_map(flow_direction, "flow_direction")
+    lengths = _core.outlet_distance(_codes(codes), _looped(edges), _cell_of(flow_direction, cell_size))
     return layout.wrap(lengths, Label("outlet_distance", "m", "Length of the flow path to the outlet."))  # type: ignore[no-any-return]
 
 
 @named
 def chi(
-    direction: Sheet,
-    area: Any = None,
+    flow_direction: Sheet,
+    drainage_area: Any = None,
     *,
     theta: float = 0.45,
     reference_area: float = 1.0,
@@ -456,10 +482,10 @@ def chi(
 
     Parameters
     ----------
-    direction : array or DataArray of uint8
+    flow_direction : array or DataArray of uint8
         Flow directions as ESRI codes, as :func:`d8` returns them.
-    area : array or DataArray, m², optional
-        Drainage area A; by default the D8 drainage area along ``direction``.
+    drainage_area : array or DataArray, m², optional
+        Drainage area A; by default that of the flow directions.
     theta : float, default 0.45
         Reference concavity θ, 0 to 2.
     reference_area : float, m², default 1.0
@@ -474,11 +500,14 @@ def chi(
     array or DataArray of float64
         χ in metres.
     """
-    codes, layout = read_map(direction, "direction")
+    codes, layout = read_map(flow_direction, "flow_direction")
     codes = _codes(codes)
-    size = _cell_of(direction, cell_size)
+    size = _cell_of(flow_direction, cell_size)
     around = _looped(edges)
-    laid = _core.accumulate(codes, around) * (size * size) if area is None else read_map_like(area, layout, "area")
+    if drainage_area is None:
+        laid = _core.accumulate(codes, around) * (size * size)
+    else:
+        laid = read_map_like(drainage_area, layout, "drainage_area")
     values = _core.chi(codes, around, np.asarray(laid, dtype=np.float64), size, theta, reference_area)
     return layout.wrap(values, Label("chi", "m", "Integral of (A0/A)^theta upstream of the outlet."))  # type: ignore[no-any-return]
 
@@ -521,25 +550,34 @@ def ksn(
     return given.wrap(_core.ksn(given.core, theta), Label("ksn", f"m^{2 * theta:g}", "Steepness of the channel."))
 
 
-class Hack(NamedTuple):
-    """Hack's law: L = factor · A^exponent, with A in km² and L in km."""
+class HackLaw(NamedTuple):
+    """Hack's law: L = factor · A^exponent, with A in km² and L in km.
+
+    Attributes
+    ----------
+    exponent, factor : float
+        The parameters of the law; NaN if the drainage basins do not differ enough in size.
+    points : array of float64, (bins, 2)
+        Drainage areas in km² and lengths of main stems in km, as means of bins.
+    """
 
     exponent: float
     factor: float
-    #: Drainage areas in km² and lengths of main stems in km, as means of bins.
     points: NDArray[np.float64]
 
 
 @named
-def hack(
+def fit_hack_law(
     dem: Any,
     *,
     channel_area: float | None = None,
     cell_size: float | None = None,
     nodata: float | None = None,
     sea_level: float | None = None,
-) -> Hack:
-    """Fit Hack's law (1957) to the main stems of complete catchments, as :func:`thalweg.measure` does.
+) -> HackLaw:
+    """Fit Hack's law (1957) to the main stems of drainage basins, as :func:`thalweg.measure` does.
+
+    Only basins that lie completely on the map are used.
 
     Parameters
     ----------
@@ -556,45 +594,59 @@ def hack(
 
     Returns
     -------
-    Hack
-        Exponent and factor, NaN if the sizes of the catchments span too small a range.
+    HackLaw
+        Exponent, factor and the points to which they were fitted.
     """
     found = measure(dem, channel_area=channel_area, cell_size=cell_size, nodata=nodata, sea_level=sea_level)
     curve: Mapping[str, Any] = found.curves.get("hack", {"points": []})
     points = np.asarray(curve["points"], dtype=np.float64).reshape(-1, 2)
-    return Hack(found["hack_exponent"], found["hack_factor"], points)
+    return HackLaw(found["hack_exponent"], found["hack_factor"], points)
 
 
-class Depressions(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class DepressionHierarchy:
     """All depressions of a terrain, as a forest of binary trees.
 
-    Depressions are numbered from 0: leaves come first, and a parent comes after its children. -1 means none.
+    Depressions are numbered from 0: leaves come first, and a parent comes after its children. −1 means none.
+
+    Attributes
+    ----------
+    leaf : array or DataArray of int64, (rows, columns)
+        For each cell, the leaf to whose pit its water flows.
+    pit : array of int64, (depressions, 2)
+        Row and column of the lowest cell.
+    floor : array of float64, (depressions,), metres
+        Height of the lowest cell.
+    parent : array of int64, (depressions,)
+        The depression into which it merges.
+    children : array of int64, (depressions, 2)
+        The two depressions that merged into it, the one with the deeper floor first.
+    spill_cell : array of int64, (depressions, 2)
+        Row and column of the sill, the cell over which it spills; those of its pit if it never spills.
+    spill_level : array of float64, (depressions,), metres
+        Height of the sill; NaN if it never spills.
+    spills_into : array of int64, (depressions,)
+        The leaf into which it spills.
+    cells : array of int64, (depressions,)
+        Number of cells below the spill level.
+    volume : array of float64, (depressions,), m³
+        Capacity up to the spill level; infinite if it never spills.
     """
 
-    #: For each cell, the leaf to whose pit its water flows.
     leaf: Any
-    #: Row and column of the lowest cell of each depression.
     pit: NDArray[np.int64]
-    #: Height of that cell in metres.
     floor: NDArray[np.float64]
-    #: The depression into which it merges.
     parent: NDArray[np.int64]
-    #: The two depressions that merged into it, the one with the deeper floor first.
     children: NDArray[np.int64]
-    #: Row and column of the sill, the cell over which it spills; those of its pit if it never spills.
-    spill: NDArray[np.int64]
-    #: Height of the sill in metres; NaN if it never spills.
-    level: NDArray[np.float64]
-    #: The leaf into which it spills.
-    to: NDArray[np.int64]
-    #: Number of cells below the spill level.
+    spill_cell: NDArray[np.int64]
+    spill_level: NDArray[np.float64]
+    spills_into: NDArray[np.int64]
     cells: NDArray[np.int64]
-    #: Capacity up to the spill level in m³; infinite if it never spills.
     volume: NDArray[np.float64]
 
 
 @named
-def hierarchy(
+def depression_hierarchy(
     dem: Any,
     *,
     outlets: Outlets = (),
@@ -602,7 +654,7 @@ def hierarchy(
     nodata: float | None = None,
     sea_level: float | None = None,
     edges: Edges | None = None,
-) -> Depressions:
+) -> DepressionHierarchy:
     """Compute the hierarchy of nested depressions, their sills and their volumes (Barnes, Callaghan & Wickert 2020).
 
     Parameters
@@ -610,16 +662,27 @@ def hierarchy(
     dem : array, DataArray, Dataset or Terrain
         Heights in metres.
     outlets, nodata, sea_level, edges : optional
-        See :func:`fill`.
+        See :func:`fill_depressions`.
     cell_size : float, metres, optional
         Side of a cell; required for an array.
 
     Returns
     -------
-    Depressions
+    DepressionHierarchy
+        The depressions with their sills and volumes, and the leaf of each cell.
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges)
     leaf, pit, floor, parent, children, spill, level, to, cells, volume = _core.hierarchy(given.core, _cells(outlets))
     pairs = np.asarray([(-1, -1) if two is None else two for two in children], dtype=np.int64).reshape(-1, 2)
-    laid = given.wrap(leaf, Label("leaf", "1", "Number of the depression to which the cell drains; -1 outside."))
-    return Depressions(laid, pit, floor, parent, pairs, spill, level, to, cells, volume)
+    return DepressionHierarchy(
+        leaf=given.wrap(leaf, Label("leaf", "1", "Number of the depression to which the cell drains; -1 outside.")),
+        pit=pit,
+        floor=floor,
+        parent=parent,
+        children=pairs,
+        spill_cell=spill,
+        spill_level=level,
+        spills_into=to,
+        cells=cells,
+        volume=volume,
+    )

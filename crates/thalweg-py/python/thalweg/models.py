@@ -1,6 +1,8 @@
 """Every model of the library as a function.
 
-The functions and their docstrings are made from the library's declarations when this module is imported.
+``thalweg.models.volcano(shape=(256, 256), cell_size=30.0)`` creates terrain, ``thalweg.models.droplets(dem)`` changes
+it, and ``thalweg.models.drainage(dem)`` computes layers of it. The functions and their docstrings are made from the
+library's declarations when this module is imported.
 """
 
 from __future__ import annotations
@@ -19,13 +21,13 @@ from ._run import Run, drive
 COMMON: dict[str, tuple[Any, str, str]] = {
     "cell_size": (None, "float, metres", "Side of a cell; required for an array."),
     "nodata": (None, "float", "A value besides NaN that means no data."),
-    "unit": (None, '"metre"', "Treats coordinates as metres, even if the map declares another unit; degrees are refused in any case."),
+    "unit": (None, '"metre"', "Treat coordinates as metres, even if the map declares another unit; degrees are refused in any case."),
     "sea_level": (None, "float, metres", "Elevation of the sea surface."),
-    "edges": ("open", '"open", "closed", or a dict of sides', "Boundary conditions of the four sides of the map: where water and sediment leave."),
+    "edges": ("open", '"open", "closed", "looped", or a dict of sides', "Boundary conditions of the four sides of the map."),
     "layers": (None, "dict of arrays", "Layers that the model requires or uses, by name."),
     "seed": (1, "int", "Seed of the random numbers."),
-    "progress": (None, "bool or callable", "True shows a tqdm progress bar; a callable is called with each Step."),
-    "full": (False, "bool", "True returns all results of the run: heights, layers, tables, report."),
+    "progress": (None, "bool or callable", "If True, show a tqdm progress bar. A callable is called with each Step."),
+    "full": (False, "bool", "If True, return all results of the run: heights, layers, tables, report."),
 }
 
 #: A further parameter of the functions of base models, which create terrain.

@@ -56,11 +56,17 @@ def fractal(
     Returns
     -------
     array of float32, (rows, columns)
+        The noise of each cell.
 
     Raises
     ------
     ValueError
         If a value is out of range.
+
+    Examples
+    --------
+    >>> whole = tw.noise.fractal((40, 50), 10.0, wavelength=300.0, seed=3)
+    >>> part = tw.noise.fractal((10, 20), 10.0, wavelength=300.0, seed=3, origin=(5, 7))  # whole[5:15, 7:27]
     """
     rows, columns = shape
     values: Any = _core.fractal((rows, columns), cell_size, kind, octaves, wavelength, gain, lacunarity, seed, origin)

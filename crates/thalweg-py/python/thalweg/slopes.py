@@ -1,6 +1,10 @@
-"""Slopes of the terrain, by central differences.
+"""Slopes of a terrain, by central differences.
 
 Differences are one-sided at the edges of the map and next to no-data cells. Results are NaN in no-data cells.
+
+Examples
+--------
+>>> steep = tw.slopes.slope(dem, degrees=True) > 30.0
 """
 
 from __future__ import annotations
@@ -34,7 +38,8 @@ def slope(dem: Any, *, degrees: bool = False, cell_size: float | None = None, no
 
     Returns
     -------
-    array or DataArray
+    array or DataArray of float64
+        Slopes of 0 or more; angles are below 90°.
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata)
     values = _core.slope_of(given.core)
@@ -58,7 +63,7 @@ def gradient(dem: Any, *, cell_size: float | None = None, nodata: float | None =
 
     Returns
     -------
-    east, north : array or DataArray
+    east, north : array or DataArray of float64
         Metres of rise per metre eastward and northward.
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata)
@@ -84,7 +89,7 @@ def aspect(dem: Any, *, cell_size: float | None = None, nodata: float | None = N
 
     Returns
     -------
-    array or DataArray
+    array or DataArray of float64
         Degrees clockwise from north, 0 to 360; NaN where the terrain is level.
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata)

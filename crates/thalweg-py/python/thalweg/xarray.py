@@ -60,7 +60,7 @@ def _computed(da: xr.DataArray, what: str) -> Array:
     if da.chunks is not None:
         warn_caller(
             f"{what} is backed by dask and is computed whole: its {da.size} cells are loaded into memory, because "
-            "water may flow from any cell to any other. If a map does not fit into memory, process it catchment by catchment "
+            "water may flow from any cell to any other. If a map does not fit into memory, process one drainage basin at a time "
             "(.isel), or compute the world by tiles (thalweg.World)"
         )
     return np.asarray(da.data if da.chunks is None else da.compute().data)
@@ -200,7 +200,7 @@ def read_terrain(
 
 def _known_layers() -> set[str]:
     """Return the names of the layers that models read and write."""
-    return {name for page in _core.models() for spec in ("needs", "uses", "writes") for name, _, _ in page[spec]} | {"loose"}
+    return {name for page in _core.models() for spec in ("needs", "uses", "writes") for name, _, _ in page[spec]} | {"sediment"}
 
 
 def read_map(values: xr.DataArray, what: str) -> tuple[Array, Layout]:
@@ -216,10 +216,10 @@ def read_map(values: xr.DataArray, what: str) -> tuple[Array, Layout]:
 
 def cell_of(values: xr.DataArray) -> float:
     """Return the side of a map's cells in metres."""
-    flat, y, x = _flat(values, "direction")
-    transform, *_ = _laid(flat, y, x, "direction")
+    flat, y, x = _flat(values, "flow_direction")
+    transform, *_ = _laid(flat, y, x, "flow_direction")
     place = {"transform": transform, **_system(flat, (y, x))}
-    return _core.cell_of("direction", place, None, None, None)[0]
+    return _core.cell_of("flow_direction", place, None, None, None)[0]
 
 
 def _reference(epsg: int | None, transform: Sequence[float]) -> xr.DataArray:
@@ -275,34 +275,34 @@ def as_dataset(core: _core.Terrain, report: Mapping[str, Any] | None, layout: La
 
 
 def drainage_dataset(found: Any, layout: Layout, labels: Mapping[str, Label]) -> xr.Dataset:
-    """Return a Dataset of a drainage, with its rivers in the attributes."""
+    """Return a Dataset of a drainage, with its reaches in the attributes."""
     maps = {name: layout.wrap(getattr(found, name), label) for name, label in labels.items() if getattr(found, name) is not None}
     made = xr.Dataset(maps)
     made.attrs["threshold_m2"] = found.summary["threshold_m2"]
-    made.attrs["rivers"] = _lines(found.rivers, maps["filled"], layout)
+    made.attrs["reaches"] = _lines(found.reaches, maps["filled"])
     return made
 
 
-def _lines(rivers: Sequence[Any], like: xr.DataArray, layout: Layout) -> Any:
-    """Return rivers as a GeoDataFrame in the coordinates of the map.
+def _lines(reaches: Sequence[Any], like: xr.DataArray) -> Any:
+    """Return reaches as a GeoDataFrame in the coordinates of the map.
 
-    If geopandas is not installed or the map has no coordinates, return the rivers as a list.
+    If geopandas is not installed or the map has no coordinates, return the reaches as a list.
     """
     y, x = (str(name) for name in like.dims)
     if y not in like.coords or x not in like.coords:
-        return list(rivers)
+        return list(reaches)
     try:
         import geopandas
         from shapely import LineString
     except ImportError:
-        return list(rivers)
+        return list(reaches)
     rows = np.asarray(like.coords[y].values, dtype=np.float64)
     columns = np.asarray(like.coords[x].values, dtype=np.float64)
     rows = np.sort(rows)[::-1]
     columns = np.sort(columns)
-    lines = [LineString(np.column_stack([columns[river.cells[:, 1]], rows[river.cells[:, 0]]])) for river in rivers]
-    names = ("id", "order", "magnitude", "length", "drop", "slope", "catchment", "downstream")
-    table = {name: [getattr(river, name) for river in rivers] for name in names}
+    lines = [LineString(np.column_stack([columns[reach.cells[:, 1]], rows[reach.cells[:, 0]]])) for reach in reaches]
+    names = ("id", "order", "magnitude", "length", "drop", "slope", "drainage_area", "downstream")
+    table = {name: [getattr(reach, name) for reach in reaches] for name in names}
     system = _system(like, (y, x))["epsg"]
     return geopandas.GeoDataFrame(table, geometry=lines, crs=None if system is None else f"EPSG:{system}")
 

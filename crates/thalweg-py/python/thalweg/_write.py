@@ -11,7 +11,7 @@ from ._keywords import named
 
 
 @named
-def save(
+def write(
     dem: Any,
     path: str | PathLike[str],
     *,
@@ -20,7 +20,7 @@ def save(
     cell_size: float | None = None,
     nodata: float | None = None,
 ) -> None:
-    """Write the heights or a layer of a terrain to a file. The file is written atomically.
+    """Write the heights or a layer of a terrain to a file, which appears under its name only when it is complete.
 
     Parameters
     ----------
@@ -38,10 +38,21 @@ def save(
     nodata : float, optional
         A value besides NaN that means no data.
 
+    Raises
+    ------
+    ValueError
+        If the format is not known, it cannot store the values, or the terrain has no such layer.
+    OSError
+        If the file cannot be written.
+
     Warns
     -----
     UserWarning
         If information is lost or changed in the file.
+
+    Examples
+    --------
+    >>> tw.write(dem, "dem.tif", type="f64")
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata)
     if layer is not None:

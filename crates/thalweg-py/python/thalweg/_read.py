@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @declared("open")
-def open(
+def read(
     path: str | PathLike[str],
     *,
     edges: str | Mapping[str, str] | None = None,
@@ -26,9 +26,9 @@ def open(
     xarray: bool | None = None,
     **options: Unpack[OpenOptions],
 ) -> Any:
-    """Open an elevation model, or the folder of a world that ``thalweg build`` has written.
+    """Read an elevation model, or the folder of a world that ``thalweg build`` has written.
 
-    The formats are GeoTIFF, PNG, NPY, ESRI ASCII, R16, R32 and SRTM.
+    The formats of elevation models are GeoTIFF, PNG, NPY, ESRI ASCII, R16, R32 and SRTM.
 
     Parameters
     ----------
@@ -54,6 +54,15 @@ def open(
         If the file is not a terrain, is in degrees or feet, or has cells that are not square.
     OSError
         If the file cannot be read.
+
+    Warns
+    -----
+    UserWarning
+        If values of the file were changed or ignored.
+
+    Examples
+    --------
+    >>> dem = tw.read("dem.tif")
     """
     core, said = _core.load(fspath(path), dict(options), edges=edges, sea_level=sea_level)
     for message in said:
