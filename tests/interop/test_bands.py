@@ -46,8 +46,8 @@ def test_bands_have_names_units_and_types(folders):
 def test_a_world_reads_its_own_layers(folders):
     """What is written as whole numbers, and with units, is read again."""
     for name, layer in [("world", "discharge"), ("world", "loose")]:
-        thalweg("shade", name, "-o", "layer.png", "--layer", layer, cwd=folders)
-    thalweg("view", "world", "-o", "view.png", "--size", "200x150", cwd=folders)
+        thalweg("render", "map", name, "-o", "layer.png", "--layer", layer, cwd=folders)
+    thalweg("render", "perspective", "world", "-o", "view.png", "--size", "200x150", cwd=folders)
     thalweg("textures", "world", "-o", "cover", cwd=folders)
 
 

@@ -195,7 +195,7 @@ def test_plans(tmp_path):
         ("part", ["hills", "--cells", "2048", "--rect", "0,0,3000,2000"]),
         ("model", ["apply", "thermal", "dem.tif", "--set", "steps=20"]),
     ]:
-        thalweg("plan", *words, "-o", f"{name}.json", cwd=tmp_path)
+        thalweg("job", "plan", *words, "-o", f"{name}.json", cwd=tmp_path)
         plan = json.loads((tmp_path / f"{name}.json").read_text())
         assert fits(plan), [error.message for error in jsonschema.Draft202012Validator(schema).iter_errors(plan)]
         for edited, words in [
@@ -208,11 +208,11 @@ def test_plans(tmp_path):
         ]:
             assert not fits(edited)
             (tmp_path / "edited.json").write_text(json.dumps(edited))
-            err = refused("stage", "edited.json", plan["stages"][0]["name"], "0", cwd=tmp_path)
+            err = refused("job", "run", "edited.json", plan["stages"][0]["name"], "0", cwd=tmp_path)
             assert words in err and "edited.json" in err, err
         # What keeps to the form may still be no plan: its hash tells.
         (tmp_path / "edited.json").write_text(json.dumps(plan | {"side": 32}))
-        err = refused("stage", "edited.json", plan["stages"][0]["name"], "0", cwd=tmp_path)
+        err = refused("job", "run", "edited.json", plan["stages"][0]["name"], "0", cwd=tmp_path)
         assert "was changed after it was written" in err, err
 
 

@@ -122,10 +122,10 @@ def same(text, table):
 
 
 def by_tiles(folder, side):
-    thalweg("plan", "a.tif", "-o", "p.json", "--store", f"s{side}.zarr", "--tile", side, "--depressions", "--quiet", cwd=folder)
+    thalweg("job", "plan", "a.tif", "-o", "p.json", "--store", f"s{side}.zarr", "--tile", side, "--depressions", "--quiet", cwd=folder)
     for stage in plan_stages(folder):
         for part in [*range(stage[1]), "solve"]:
-            thalweg("stage", "p.json", stage[0], part, "--quiet", cwd=folder)
+            thalweg("job", "run", "p.json", stage[0], part, "--quiet", cwd=folder)
     return (folder / f"s{side}.depressions.csv").read_bytes()
 
 

@@ -16,11 +16,11 @@ WEST, NORTH, CELL = 432_000.5, 5_678_000.25, 12.5
 
 def by_tiles(folder, name, side):
     """Drains `a.tif` into a store of that name, part by part."""
-    thalweg("plan", "a.tif", "-o", f"{name}.json", "--store", f"{name}.zarr", "--tile", side, "--quiet", cwd=folder)
+    thalweg("job", "plan", "a.tif", "-o", f"{name}.json", "--store", f"{name}.zarr", "--tile", side, "--quiet", cwd=folder)
     plan = json.loads((folder / f"{name}.json").read_text())
     for stage in plan["stages"]:
         for part in [*range(plan["tiles"]), "solve"]:
-            thalweg("stage", f"{name}.json", stage["name"], part, "--quiet", cwd=folder)
+            thalweg("job", "run", f"{name}.json", stage["name"], part, "--quiet", cwd=folder)
 
 
 def save(path, heights):

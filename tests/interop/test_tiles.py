@@ -1,4 +1,4 @@
-"""What `tile`, `build --tile-dir` and `serve` give, read by rasterio, NumPy and urllib."""
+"""What `tile` and `serve` give, read by rasterio, NumPy and urllib."""
 
 import concurrent.futures
 import contextlib
@@ -230,7 +230,7 @@ def test_a_folder_of_tiles_is_whole_goes_on_and_is_of_one_world(place):
     recipe = RECIPE.replace("continents", "# continents").replace("cells = 48", "cells = 48\nedges = \"open\"")
     (place / "one.toml").write_text(recipe)
     level = long_or(4, 5)
-    build = ("build", "one.toml", "--tile-dir", "dir", "--tile-level", level, "-q")
+    build = ("tile", "one.toml", "-o", "dir", "--level", level, "-q")
     thalweg(*build, cwd=place)
     folder = place / "dir"
     manifest = json.loads((folder / "manifest.json").read_text())
@@ -262,9 +262,9 @@ def test_a_folder_of_tiles_is_whole_goes_on_and_is_of_one_world(place):
     assert "another folder" in other and other.count("\n") == 1
     assert tiles(folder) == after
     # A part of an endless world; all of it is refused.
-    thalweg("build", "isles.toml", "--tile-dir", "part", "--tile-within", "-4000,-4000,4000,4000", "--tile-level", 2, "-q", cwd=place)
+    thalweg("tile", "isles.toml", "-o", "part", "--within", "-4000,-4000,4000,4000", "--level", 2, "-q", cwd=place)
     assert len(tiles(place / "part")) == 3 * 4 * 3
-    assert "at most 16777216" in refused("build", "isles.toml", "--tile-dir", "all", cwd=place)
+    assert "at most 16777216" in refused("tile", "isles.toml", "-o", "all", cwd=place)
 
 
 def test_what_cannot_be_is_refused_in_a_line(place):
@@ -411,7 +411,7 @@ def test_many_may_ask_at_once(server):
 
 
 def test_a_folder_of_tiles_is_served_as_the_world_it_is_of(place, server):
-    thalweg("build", "isles.toml", "--tile-dir", "kept", "--tile-within", "-2000,-2000,2000,2000", "--tile-level", 1, "-q", cwd=place)
+    thalweg("tile", "isles.toml", "-o", "kept", "--within", "-2000,-2000,2000,2000", "--level", 1, "-q", cwd=place)
     before = tiles(place / "kept")
     zoom = json.loads(get(server, "/tiles.json")[1])["minzoom"] + 2
     middle = 2**zoom // 2

@@ -40,7 +40,7 @@ def work(plan, number):
     for stage in (stage["name"] for stage in told["stages"]):
         for part in [*map(str, tiles), "solve"]:
             # Both may do a part at once: they write the same bytes.
-            while (code := subprocess.run([THALWEG, "stage", plan, stage, part, "--memory", "500M", "--quiet"]).returncode) == 3:
+            while (code := subprocess.run([THALWEG, "job", "run", plan, stage, part, "--memory", "500M", "--quiet"]).returncode) == 3:
                 time.sleep(0.05)
             assert code == 0, (stage, part, code)
             done += 1
@@ -54,7 +54,7 @@ def test_two_workers_of_500_mib_finish_a_store(tmp_path):
     cells, tile = long_or((700, 512), (23_040, 1024))
     model(tmp_path / "a.tif", cells)
     plan = str(tmp_path / "two.json")
-    subprocess.run([THALWEG, "plan", "a.tif", "-o", plan, "--memory", "500M", "--tile", str(tile), *STREAMS, "--quiet"], cwd=tmp_path, check=True)
+    subprocess.run([THALWEG, "job", "plan", "a.tif", "-o", plan, "--memory", "500M", "--tile", str(tile), *STREAMS, "--quiet"], cwd=tmp_path, check=True)
 
     def lower():
         # Of address space, as `ulimit -v` has it: what a worker starts has no more.
@@ -71,7 +71,7 @@ def test_two_workers_of_500_mib_finish_a_store(tmp_path):
     assert 0 < used * 1024 < LIMIT
     side = json.loads(pathlib.Path(plan).read_text())["side"]
     alone = str(tmp_path / "one.json")
-    subprocess.run([THALWEG, "plan", "a.tif", "-o", alone, "--tile", str(side), *STREAMS, "--quiet"], cwd=tmp_path, check=True)
+    subprocess.run([THALWEG, "job", "plan", "a.tif", "-o", alone, "--tile", str(side), *STREAMS, "--quiet"], cwd=tmp_path, check=True)
     subprocess.run([sys.executable, __file__, alone, "0"], check=True, stdout=subprocess.DEVNULL)
     assert shard_hashes(store) == shard_hashes(tmp_path / "one.zarr") != {}
 

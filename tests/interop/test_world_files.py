@@ -36,15 +36,15 @@ def test_shaded_maps(land, name, most):
     if most:
         size = np.maximum(np.floor(size * most / size.max() + 0.5).astype(int), 1)
     options = ["--max-size", most] if most else []
-    thalweg("shade", name, "-o", "plain.png", *options, cwd=land)
+    thalweg("render", "map", name, "-o", "plain.png", *options, cwd=land)
     lies_over(land / "plain.png", land / name, size)
     # A legend stands below the map, and moves nothing.
-    thalweg("shade", name, "-o", "legend.png", "--legend", "--scale", *options, cwd=land)
+    thalweg("render", "map", name, "-o", "legend.png", "--legend", "--scale", *options, cwd=land)
     assert (land / "legend.pgw").read_text() == (land / "plain.pgw").read_text()
     thalweg("crop", name, "-o", "store.zarr", "--window", "0,0,100,80", cwd=land)
     thalweg("crop", name, "-o", "part.tif", "--window", "0,0,100,80", cwd=land)
-    thalweg("shade", "store.zarr", "-o", "rows.png", *options, cwd=land)
-    thalweg("shade", "part.tif", "-o", "part.png", *options, cwd=land)
+    thalweg("render", "map", "store.zarr", "-o", "rows.png", *options, cwd=land)
+    thalweg("render", "map", "part.tif", "-o", "part.png", *options, cwd=land)
     assert (land / "rows.pgw").read_text() == (land / "part.pgw").read_text()
     shutil.rmtree(land / "store.zarr")
 

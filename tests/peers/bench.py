@@ -327,7 +327,7 @@ def drains(thalweg):
 def shades(thalweg):
     gdaldem = ["gdaldem", "hillshade", "-q", "-of", "PNG", "FILE", "OUT"]
     return [
-        Row("`thalweg shade`", "", partial(command, [], [thalweg, "shade", "FILE", "-o", "OUT"], "shaded.png"), written),
+        Row("`thalweg render map`", "", partial(command, [], [thalweg, "render", "map", "FILE", "-o", "OUT"], "shaded.png"), written),
         Row("`gdaldem hillshade -of PNG`", "one thread; grey, one light, no colours by height", partial(command, [], gdaldem, "hill.png"), written),
         Row(
             "the same, `-multidirectional`",

@@ -224,7 +224,7 @@ def test_a_model_by_tiles_gives_what_it_gives_in_memory_and_what_the_command_giv
         with pytest.raises(ValueError, match="a model that can run by tiles"):
             by_dask.apply("glacier", source, tmp_path / "no.zarr", client)
     if "THALWEG" in os.environ:
-        words = ["plan", "apply", "thermal", source, "--set", "steps=6", "--set", "talus=4", "--set", "rock_talus=4"]
+        words = ["job", "plan", "apply", "thermal", source, "--set", "steps=6", "--set", "talus=4", "--set", "rock_talus=4"]
         plan, store = tmp_path / "alone.json", tmp_path / "alone.zarr"
         thalweg(*words, "--tile", 128, "-o", plan, "--store", store, "--quiet")
         by_dask.carry_out(plan)

@@ -18,7 +18,7 @@ use xtask::shell::{Outcome, cargo_command, prepare_program, programs_folder, rep
 /// The pictures in addition to those of presets and models: a preset, and a line that draws another picture of its
 /// world.
 const PICTURES: &[(&str, &str)] = &[
-    ("alpine", "view worlds/alpine --size 920x440 --elevation 28 --zoom 1.12 -o wide.png"),
+    ("alpine", "render perspective worlds/alpine --size 920x440 --elevation 28 --zoom 1.12 -o wide.png"),
     // The effects of the knobs, shown in docs/knobs.md.
     ("alpine", "vary alpine --age 0.3,1,3 --rain 0.3,1,3 --pixels 140 -o knobs_alpine_age_rain.png"),
     (
@@ -34,14 +34,14 @@ const PICTURES: &[(&str, &str)] = &[
     ("canyon", "vary canyon --size 0.5,1,2 --sea 100,300 --pixels 148 -o knobs_canyon_size_sea.png"),
     // A tile of dunes, shown in docs/endless.md.
     ("desert", "tile desert --level 1 --size 1024 --at 4000,4000 -o worlds/desert_1"),
-    ("desert", "view worlds/desert_1/height.tif --ramp sand --size 760x480 -o desert_1.png"),
+    ("desert", "render perspective worlds/desert_1/height.tif --ramp sand --size 760x480 -o desert_1.png"),
     // From a whole continent into a valley, shown in docs/endless.md.
     ("endless", "tile endless --level 3 --at 40000,20000 -o worlds/endless_3"),
-    ("endless", "shade worlds/endless_3/height.tif --sea-level 0 --scale --max-size 448 -o endless_3.png"),
+    ("endless", "render map worlds/endless_3/height.tif --sea-level 0 --scale --max-size 448 -o endless_3.png"),
     ("endless", "tile endless --level 6 --at 40000,20000 -o worlds/endless_6"),
-    ("endless", "view worlds/endless_6/height.tif --size 760x480 -o endless_6.png"),
+    ("endless", "render perspective worlds/endless_6/height.tif --size 760x480 -o endless_6.png"),
     ("endless", "tile endless --level 8 --at 40000,20000 -o worlds/endless_8"),
-    ("endless", "view worlds/endless_8/height.tif --size 760x480 -o endless_8.png"),
+    ("endless", "render perspective worlds/endless_8/height.tif --size 760x480 -o endless_8.png"),
     // The explorer's zoom, from the whole world into a valley.
     ("endless", "explore endless --at 33000,61000 --distance 1600000 --size 680x420 -o endless_zoom_1.png"),
     ("endless", "explore endless --at 33000,61000 --distance 150000 --size 680x420 -o endless_zoom_2.png"),
@@ -49,12 +49,12 @@ const PICTURES: &[(&str, &str)] = &[
     ("endless", "explore endless --at 33000,61000 --distance 2500 --size 680x420 -o endless_zoom_4.png"),
     (
         "fjords",
-        "view worlds/fjords --natural --exaggeration 1.3 --sun 215,22 --haze 34 --size 960x460 --stand 800,10800,1000 --towards 88,-4.5 --lens 40 -o natural.png",
+        "render perspective worlds/fjords --natural --exaggeration 1.3 --sun 215,22 --haze 34 --size 960x460 --stand 800,10800,1000 --towards 88,-4.5 --lens 40 -o natural.png",
     ),
     ("hills", "vary hills --age 0.5,1,2 --rain 0.5,1,2 --pixels 142 -o knobs_hills_age_rain.png"),
     ("hills", "vary hills --rock granite,sandstone,shale --relief 0.5,1,2 --pixels 148 -o knobs_hills_rock_relief.png"),
     ("hills", "vary hills --size 0.5,1,2 --sea 100,250 --pixels 148 -o knobs_hills_size_sea.png"),
-    ("lakes", "picture worlds/lakes --size 760x480 -o lakes_picture.png"),
+    ("lakes", "render studio worlds/lakes --size 760x480 -o lakes_picture.png"),
 ];
 
 /// The longer side in pixels of the thumbnails of presets in the studio, which are made from their views.
@@ -163,8 +163,8 @@ fn preset_entry(name: &str) -> Outcome<GalleryEntry> {
     };
     let mut lines = vec![
         format!("build {name}{cells} -o worlds/{name}"),
-        format!("shade worlds/{name} --scale --max-size {side} -o {name}.png"),
-        format!("view worlds/{name} --size 760x480 -o {name}_view.png"),
+        format!("render map worlds/{name} --scale --max-size {side} -o {name}.png"),
+        format!("render perspective worlds/{name} --size 760x480 -o {name}_view.png"),
     ];
     if in_levels {
         // Shores make a picture grainy, which compresses badly.
@@ -184,13 +184,16 @@ fn model_entry(name: &str, family: Family) -> Outcome<GalleryEntry> {
     let before = recipe.stages.iter().take_while(|stage| stage.model.about().name != name).last();
     let lines = match before.filter(|_| family != Family::Base) {
         None => {
-            vec![format!("build {path} -o worlds/{name}"), format!("view worlds/{name} --size 760x480 -o {name}.png")]
+            vec![
+                format!("build {path} -o worlds/{name}"),
+                format!("render perspective worlds/{name} --size 760x480 -o {name}.png"),
+            ]
         }
         Some(before) => {
             vec![
                 format!("build {path} --until {} -o worlds/{name}_before", before.label),
                 format!("build {path} -o worlds/{name}"),
-                format!("compare worlds/{name}_before worlds/{name} --size 680x420 -o {name}.png"),
+                format!("render pair worlds/{name}_before worlds/{name} --size 680x420 -o {name}.png"),
             ]
         }
     };

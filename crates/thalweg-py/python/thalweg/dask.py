@@ -93,7 +93,7 @@ def _client(client: Client | None) -> Iterator[Client]:
 
 
 def carry_out(plan: str | os.PathLike[str], client: Client | None = None) -> dict[str, Any]:
-    """Execute the remaining tasks of a plan that ``thalweg plan``, :func:`drain` or :func:`build` has written.
+    """Execute the remaining tasks of a plan that ``thalweg job plan``, :func:`drain` or :func:`build` has written.
 
     Workers must be able to access the plan, its source and its store at the paths that the plan contains.
 
