@@ -164,7 +164,7 @@ def test_local_builds_and_tiles_drain(tmp_path, name):
     assert pits == 0
     # One tile, of another size, in the middle: what comes to its rim leaves it.
     middle = float(json.loads((tmp_path / "w/report.json").read_text())["cell_size"]) * cells / 2 + 1
-    thalweg("tile", "local.toml", "--level", level + 1, "--at", f"{middle},{middle}", "--size", 200, "-o", "t", "-q", cwd=tmp_path)
+    thalweg("tile", "local.toml", "--level", level + 1, "--at", f"{middle},{middle}", "--side", 200, "-o", "t", "-q", cwd=tmp_path)
     report = json.loads((tmp_path / "t/report.json").read_text())
     z, rec = [drains.band(tmp_path / f"t/{layer}.tif") for layer in ("height", "rec")]
     assert z.shape == (report["rows"], report["columns"]) == (200, 200) and report["level"] == level + 1

@@ -61,7 +61,7 @@ def receivers(rec):
 
 def test_a_tile_says_where_it_lies_and_where_its_water_goes(place):
     for level, size in [(0, 40), (3, 96), (6, 64)]:
-        thalweg("tile", "isles.toml", "--level", level, "--at", "-3000,2000", "--size", size, "-o", f"t{level}", "-q", cwd=place)
+        thalweg("tile", "isles.toml", "--level", level, "--at", "-3000,2000", "--side", size, "-o", f"t{level}", "-q", cwd=place)
         folder = place / f"t{level}"
         report = json.loads((folder / "report.json").read_text())
         width = 1000.0 / 2**level
@@ -101,10 +101,10 @@ def quarters(place):
     """A folder with a tile, `whole`, and with the four tiles that it consists of, `part00` to `part11`."""
     args = ("tile", "isles.toml", "--level", 4, "-q")
     # Tiles of 80 cells of 62.5 m are 5 km wide, and four of them one of 160.
-    thalweg(*args, "--at", "500,500", "--size", 160, "-o", "whole", cwd=place)
+    thalweg(*args, "--at", "500,500", "--side", 160, "-o", "whole", cwd=place)
     for i in range(2):
         for j in range(2):
-            thalweg(*args, "--at", f"{500 + 5000 * j},{500 + 5000 * i}", "--size", 80, "-o", f"part{i}{j}", cwd=place)
+            thalweg(*args, "--at", f"{500 + 5000 * j},{500 + 5000 * i}", "--side", 80, "-o", f"part{i}{j}", cwd=place)
     return place
 
 
@@ -133,16 +133,16 @@ def test_the_ledger_of_a_tile_is_that_of_its_file(quarters):
     for key in ["before", "added", "eroded", "deposited", "carried_out", "after"]:
         assert books["whole"][key] == sum(book[key] for name, book in books.items() if name != "whole"), key
     # The level before, 80 cells of 125 m, lies under the whole.
-    thalweg("tile", "isles.toml", "--level", 3, "--at", "500,500", "--size", 80, "-o", "coarse", "-q", cwd=quarters)
+    thalweg("tile", "isles.toml", "--level", 3, "--at", "500,500", "--side", 80, "-o", "coarse", "-q", cwd=quarters)
     assert 4 * units(quarters / "coarse" / "height.tif").sum() == books["whole"]["before"]
-    thalweg("tile", "isles.toml", "--level", 0, "--at", "500,500", "--size", 32, "-o", "first", "-q", cwd=quarters)
+    thalweg("tile", "isles.toml", "--level", 0, "--at", "500,500", "--side", 32, "-o", "first", "-q", cwd=quarters)
     assert json.loads((quarters / "first" / "report.json").read_text())["ledger"] is None
 
 
 @pytest.mark.parametrize("preset, place_at", [("lakes", "10036,2065"), ("desert", "2500,2500")])
 def test_all_water_of_a_tile_arrives_under_lakes_and_through_dry_hollows(place, preset, place_at):
     """By the written files alone: surfaces fall along receivers, and no cell but of a lake, or of the rim, lies under all beside it."""
-    thalweg("tile", preset, "--level", 1, "--at", place_at, "--size", 512, "-o", preset, "-q", cwd=place)
+    thalweg("tile", preset, "--level", 1, "--at", place_at, "--side", 512, "-o", preset, "-q", cwd=place)
     folder = place / preset
     z, rec = read_band(folder / "height.tif"), read_band(folder / "rec.tif")
     assert (folder / "pool.tif").exists() == (folder / "lake.tif").exists() == (preset == "lakes")
@@ -200,11 +200,11 @@ def plants(folder):
 def test_a_place_has_the_same_plants_in_all_tiles(place):
     (place / "wood.toml").write_text(WOOD)
     tile = ("tile", "wood.toml", "-q", "--level")
-    thalweg(*tile, 3, "--at", "700,700", "--size", 128, "-o", "wood", cwd=place)
+    thalweg(*tile, 3, "--at", "700,700", "--side", 128, "-o", "wood", cwd=place)
     joined = {}
     for i in range(2):
         for j in range(2):
-            thalweg(*tile, 3, "--at", f"{650 + 320 * j},{650 + 320 * i}", "--size", 64, "-o", f"wood{i}{j}", cwd=place)
+            thalweg(*tile, 3, "--at", f"{650 + 320 * j},{650 + 320 * i}", "--side", 64, "-o", f"wood{i}{j}", cwd=place)
             own = plants(place / f"wood{i}{j}")
             assert own and not own.keys() & joined.keys(), "none stands twice"
             joined |= own
@@ -217,7 +217,7 @@ def test_a_place_has_the_same_plants_in_all_tiles(place):
     for x, y, _ in whole.values():
         assert area[int((y - transform.f) / transform.e), int((x - transform.c) / transform.a)] < 3.95e5
     # Nine in ten stand where they stand on cells half as wide.
-    thalweg(*tile, 4, "--at", "700,700", "--size", 256, "-o", "wood4", cwd=place)
+    thalweg(*tile, 4, "--at", "700,700", "--side", 256, "-o", "wood4", cwd=place)
     finer = plants(place / "wood4")
     assert len(whole.keys() & finer.keys()) > 0.8 * len(whole)
 
@@ -272,8 +272,8 @@ def test_what_cannot_be_is_refused_in_a_line(place):
         (["--level", 40, "--at", "0,0"], "level"),
         (["--level", 2, "--at", "1e15,0"], "place"),
         (["--level", 2, "--at", "nan,0"], ""),
-        (["--level", 2, "--at", "0,0", "--size", 0], "16 to 4096"),
-        (["--level", 2, "--at", "0,0", "--size", 1000000], "16 to 4096"),
+        (["--level", 2, "--at", "0,0", "--side", 0], "16 to 4096"),
+        (["--level", 2, "--at", "0,0", "--side", 1000000], "16 to 4096"),
     ]:
         run = run_thalweg("tile", "isles.toml", *words, "-o", "bad", "-q", cwd=place)
         assert run.returncode in (1, 2) and said in run.stderr, run.stderr
@@ -285,7 +285,7 @@ def test_what_cannot_be_is_refused_in_a_line(place):
     assert "recipe.toml" in refused("serve", "empty", "--port", 0, cwd=place)
     # A world's own report is no tile's.
     (empty / "report.json").write_text("{}")
-    assert "another folder" in refused("tile", "isles.toml", "--at", "0,0", "--size", 16, "-o", "empty", cwd=place)
+    assert "another folder" in refused("tile", "isles.toml", "--at", "0,0", "--side", 16, "-o", "empty", cwd=place)
     assert [path.name for path in empty.iterdir()] == ["report.json"]
     assert "--bind" in refused("serve", "isles.toml", "--bind", "not an address", cwd=place)
 
@@ -344,7 +344,7 @@ def test_served_tiles_are_the_worlds_heights(server, place):
     width = 1000 / 2**level
     size = int(np.ceil(256 * pixel / width)) + 8
     for name, x, y in [("nw", -1, -1), ("ne", 1, -1), ("sw", -1, 1), ("se", 1, 1)]:
-        thalweg("tile", "isles.toml", "--level", level, "--at", f"{x},{y}", "--size", size, "-o", name, "-q", cwd=place)
+        thalweg("tile", "isles.toml", "--level", level, "--at", f"{x},{y}", "--side", size, "-o", name, "-q", cwd=place)
     z = np.block([[read_band(place / name / "height.tif") for name in row] for row in (("nw", "ne"), ("sw", "se"))])
     west, north = -size * width, size * width
     parts = int(np.ceil(pixel / width))

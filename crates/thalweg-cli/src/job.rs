@@ -216,7 +216,7 @@ pub fn as_typed(error: Error) -> Error {
         ("states", "--save-every"),
         ("exponent", "--exponent"),
         ("rect", "--rect"),
-        ("within", "--tile-within"),
+        ("within", "--within"),
     ];
     rename_options(error, &options)
 }

@@ -16,14 +16,14 @@ pub struct Need {
     pub pixel: u64,
 }
 
-/// `shade`: one pixel per cell, for which it computes light, shadow and colour.
+/// `render map`: one pixel per cell, for which it computes light, shadow and colour.
 pub const SHADE: Need = Need { cell: 24, pixel: 0 };
-/// `view`, and each picture of `compare`.
+/// `render perspective`, and each picture of `render pair` and `render sheet`.
 pub const VIEW: Need = Need { cell: 26, pixel: 150 };
 /// A natural view, in addition to [`VIEW`], per sample: shares, colours, light, and the ground in samples finer than
 /// cells.
 pub const NATURAL: Need = Need { cell: 260, pixel: 0 };
-/// `picture`, including the memory of the software driver on machines without a graphics card.
+/// `render studio`, including the memory of the software driver on machines without a graphics card.
 #[cfg(feature = "studio")]
 pub const PICTURE: Need = Need { cell: 160, pixel: 64 };
 /// `mesh`: the corners of two triangles and the numbers of their vertices while the mesh is made; then positions,

@@ -12,6 +12,7 @@ use thalweg_io::atomic::{Temporary, remove_stale_temporaries};
 use thalweg_io::output::absolute_path;
 use thalweg_models::model::set_parameters;
 use thalweg_models::models;
+use thalweg_render::pictures::look::LookOptions;
 use thalweg_sim::presets::{PRESETS, write_elevation_model};
 use thalweg_sim::recipe::{LayerOrigin, LayerSource, Recipe};
 use thalweg_sim::run::Run;
@@ -211,6 +212,12 @@ pub fn find_recipe(name: &OsStr) -> Result<(Recipe, bool)> {
         None if path.exists() || path.extension().is_some_and(|e| e == "toml") => Ok((Recipe::read(path)?, false)),
         None => Err(Error::unknown_name("preset", &format_path(path), preset_names())),
     }
+}
+
+/// Returns the look with the colours of the recipe, if there is one and no others were requested. A recipe chooses the
+/// ramp of its world, for example sand for deserts.
+pub fn with_recipe_ramp(look: &LookOptions, recipe: Option<&Recipe>) -> LookOptions {
+    LookOptions { ramp: look.ramp.or(recipe.map(|recipe| recipe.ramp)), ..look.clone() }
 }
 
 /// Starts a run of the recipe, and prints the warnings.

@@ -14,6 +14,9 @@ use crate::console::{Reporter, list_paths, paths_to_text};
 use crate::progress::Counting;
 use crate::signals::{INTERRUPTED, install_signal_handler, is_stop_requested};
 
+/// The default side of a tile in cells.
+pub const TILE: usize = 1024;
+
 /// Returns true if the path of an output names a store.
 pub fn is_store_name(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zarr"))

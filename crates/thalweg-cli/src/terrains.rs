@@ -14,8 +14,7 @@ use thalweg_io::{Format, LoadOptions, Loaded, Sidecar, load_terrain};
 use thalweg_models::process::forest::Tree;
 use thalweg_store::{ElevationFile, is_store, is_zarr};
 
-use crate::args::WaterArgs;
-use crate::args::values::EdgeWord;
+use crate::args::{MapArgs, WaterArgs};
 use crate::console::Reporter;
 use crate::memory::Need;
 
@@ -54,13 +53,7 @@ pub struct OpenedTerrain {
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or if the sea level is outside the accepted heights.
-pub fn open_terrain(
-    path: &Path,
-    args: &LoadOptions,
-    edges: EdgeWord,
-    sea: Option<f64>,
-    voice: Reporter,
-) -> Result<OpenedTerrain> {
+pub fn open_terrain(path: &Path, args: &LoadOptions, map: &MapArgs, voice: Reporter) -> Result<OpenedTerrain> {
     let (mut opened, warnings) = if is_zarr(path) {
         let file = ElevationFile::open(path, args)?;
         let (terrain, reading, warnings) = file.read_terrain()?;
@@ -72,8 +65,8 @@ pub fn open_terrain(
         (OpenedTerrain { terrain, nodata, overridden }, warnings)
     };
     voice.warn_all(&warnings);
-    opened.terrain.grid.edges = edges.to_edges();
-    opened.terrain.grid.sea_level = sea.map(Height::from_metres).transpose()?;
+    opened.terrain.grid.edges = map.edges.to_edges();
+    opened.terrain.grid.sea_level = map.sea_level.map(Height::from_metres).transpose()?;
     Ok(opened)
 }
 

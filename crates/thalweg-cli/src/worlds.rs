@@ -1,5 +1,6 @@
-//! Worlds of any size that commands refer to: opening them, and solving the parts that a command needs.
+//! Worlds of any size that commands refer to: their recipes, and the parts that a command needs.
 
+use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -8,22 +9,21 @@ use thalweg_export::world_files::read_folder_recipe;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::world::World;
 
-use crate::args::WorldArgs;
 use crate::progress::Counting;
-use crate::recipes::load_recipe;
+use crate::recipes::{find_recipe, with_dem_file};
 use crate::signals::is_stop_requested;
 
-/// Opens the named world; returns it with its recipe.
+/// Returns the recipe of a world after `change`: that of a preset, of a recipe file, or of the folder of a world or of
+/// tiles.
 ///
 /// # Errors
-/// Returns an error if there is no such preset, recipe or folder, or if the recipe cannot be run.
-pub fn open_world(args: &WorldArgs) -> Result<(Recipe, World)> {
-    let path = Path::new(&args.world);
+/// Returns an error if there is no such preset, recipe or folder, and the errors of `change`.
+pub fn load_world_recipe(name: &OsStr, change: impl FnOnce(&mut Recipe) -> Result<()>) -> Result<Recipe> {
+    let path = Path::new(name);
     // A folder contains the recipe of its world; any other name is that of a preset or a recipe file.
-    let mut recipe = if path.is_dir() { read_folder_recipe(path)? } else { load_recipe(&args.world)? };
-    recipe.seed = args.seed.unwrap_or(recipe.seed);
-    let world = World::open(&recipe)?;
-    Ok((recipe, world))
+    let (mut recipe, is_preset) = if path.is_dir() { (read_folder_recipe(path)?, false) } else { find_recipe(name)? };
+    change(&mut recipe)?;
+    if is_preset { with_dem_file(recipe) } else { Ok(recipe) }
 }
 
 /// Solves the part of level 0 that a rectangle needs. Returns true if it was done, false after Ctrl-C.

@@ -322,6 +322,6 @@ fn without_a_display_it_says_so_in_a_line() {
         .unwrap();
     assert!(!done.status.success());
     let said = String::from_utf8_lossy(&done.stderr);
-    assert!(said.contains("display") && said.contains("thalweg picture"), "{said}");
+    assert!(said.contains("display") && said.contains("thalweg render studio"), "{said}");
     assert!(said.trim().lines().count() <= 2, "{said}");
 }

@@ -148,7 +148,7 @@ impl Plan {
         if let Some(other) = document["plan"].as_u64().filter(|version| *version != u64::from(VERSION)) {
             let problem = format!(
                 "is a plan of version {other}; this program supports version {VERSION}, so create it again with \
-                 `thalweg plan`"
+                 `thalweg job plan`"
             );
             return Err(Error::invalid_file(path, problem));
         }
@@ -233,7 +233,7 @@ impl Plan {
         if self.hash != reckoned {
             return Err(format!(
                 "was changed after it was written (its hash is {reckoned}, but it states {}); create it again with \
-                 `thalweg plan`",
+                 `thalweg job plan`",
                 self.hash
             ));
         }

@@ -48,7 +48,8 @@ fn run_window<A: eframe::App + 'static>(
         let reason = reason.lines().next().and_then(|line| line.rsplit(": ").next()).unwrap_or("unknown reason");
         format!(
             "the window cannot open ({reason}); it needs a display and a GPU or its stand-in (on Debian: apt-get install \
-             mesa-vulkan-drivers); `thalweg picture`, `thalweg explore -o` and `thalweg view` draw without a window"
+             mesa-vulkan-drivers); `thalweg render studio`, `thalweg render perspective` and `thalweg explore -o` draw \
+             without a window"
         )
     })
 }

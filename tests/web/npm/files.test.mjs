@@ -53,7 +53,7 @@ test("a tile of a world without end", () => {
   const world = new thalweg.World(WORLD, { tile: 64 });
   for (const [level, x, y] of [[0, 0, 0], [3, 4321, 987], [6, 2345.5, 6789]]) {
     const out = join(place, `tile-${level}`);
-    command("tile", file, "--level", level, "--at", `${x},${y}`, "--size", "64", "-o", out, "--quiet");
+    command("tile", file, "--level", level, "--at", `${x},${y}`, "--side", "64", "-o", out, "--quiet");
     const heard = [];
     const tile = world.tile(level, x, y, (step) => void heard.push(step));
     assert.ok(bytes(tile.heights()).equals(samples(join(out, "height.tif"))), `height, level ${level}`);

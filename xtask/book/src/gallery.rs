@@ -33,7 +33,7 @@ const PICTURES: &[(&str, &str)] = &[
     ),
     ("canyon", "vary canyon --size 0.5,1,2 --sea 100,300 --pixels 148 -o knobs_canyon_size_sea.png"),
     // A tile of dunes, shown in docs/endless.md.
-    ("desert", "tile desert --level 1 --size 1024 --at 4000,4000 -o worlds/desert_1"),
+    ("desert", "tile desert --level 1 --side 1024 --at 4000,4000 -o worlds/desert_1"),
     ("desert", "render perspective worlds/desert_1/height.tif --ramp sand --size 760x480 -o desert_1.png"),
     // From a whole continent into a valley, shown in docs/endless.md.
     ("endless", "tile endless --level 3 --at 40000,20000 -o worlds/endless_3"),
@@ -43,10 +43,10 @@ const PICTURES: &[(&str, &str)] = &[
     ("endless", "tile endless --level 8 --at 40000,20000 -o worlds/endless_8"),
     ("endless", "render perspective worlds/endless_8/height.tif --size 760x480 -o endless_8.png"),
     // The explorer's zoom, from the whole world into a valley.
-    ("endless", "explore endless --at 33000,61000 --distance 1600000 --size 680x420 -o endless_zoom_1.png"),
-    ("endless", "explore endless --at 33000,61000 --distance 150000 --size 680x420 -o endless_zoom_2.png"),
-    ("endless", "explore endless --at 33000,61000 --distance 20000 --size 680x420 -o endless_zoom_3.png"),
-    ("endless", "explore endless --at 33000,61000 --distance 2500 --size 680x420 -o endless_zoom_4.png"),
+    ("endless", "explore endless --at 33000,61000 --distance 1600000 --side 680x420 -o endless_zoom_1.png"),
+    ("endless", "explore endless --at 33000,61000 --distance 150000 --side 680x420 -o endless_zoom_2.png"),
+    ("endless", "explore endless --at 33000,61000 --distance 20000 --side 680x420 -o endless_zoom_3.png"),
+    ("endless", "explore endless --at 33000,61000 --distance 2500 --side 680x420 -o endless_zoom_4.png"),
     (
         "fjords",
         "render perspective worlds/fjords --natural --exaggeration 1.3 --sun 215,22 --haze 34 --size 960x460 --stand 800,10800,1000 --towards 88,-4.5 --lens 40 -o natural.png",

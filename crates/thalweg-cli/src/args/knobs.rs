@@ -1,4 +1,4 @@
-//! The arguments of the knobs: one value each for `build`, lists for `vary`.
+//! The arguments of the knobs: one value each for `build` and `tile`, lists for `vary`.
 
 use clap::Args;
 use thalweg_core::{Error, Result};

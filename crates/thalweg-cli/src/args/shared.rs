@@ -18,7 +18,7 @@ pub type LoadArgs = OperationArgs<LoadOptions>;
 /// The options that every command takes.
 #[derive(Args, Clone, Copy)]
 pub struct CommonArgs {
-    /// Number of threads; the result does not depend on it [default: one per core; for `stage`, 1].
+    /// Number of threads; the result does not depend on it [default: one per core; for `job run`, 1].
     #[arg(long, global = true, value_name = "N", value_parser = thread_count_parser())]
     pub threads: Option<usize>,
     /// Prints no progress and no summary; warnings and errors are still printed.
@@ -38,11 +38,19 @@ impl From<CommonArgs> for Reporter {
 /// The boundary conditions of an elevation model.
 #[derive(Args)]
 pub struct MapArgs {
-    /// Boundary condition of the four sides of an elevation model. If they are closed, water leaves only at outlets,
-    /// into the sea and into no-data cells.
+    /// Boundary condition of the four sides. If they are closed, water leaves only at given outlets or mouths, into the
+    /// sea and into no-data cells.
     #[arg(long, default_value = "open")]
     pub edges: EdgeWord,
-    /// Sea level of an elevation model in metres; ground at or below it is sea [default: no sea].
+    /// Sea level in metres; ground at or below it is sea [default: no sea].
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub sea_level: Option<f64>,
+}
+
+/// The sea level of a terrain whose folder may specify one.
+#[derive(Args)]
+pub struct SeaArgs {
+    /// Sea level in metres; ground at or below it is sea [default: that of the folder or recipe, otherwise no sea].
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub sea_level: Option<f64>,
 }

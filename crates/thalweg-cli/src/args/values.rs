@@ -4,9 +4,12 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use clap::builder::{OsStringValueParser, PossibleValue, RangedU64ValueParser, StringValueParser, TypedValueParser};
+use clap::builder::{
+    OsStringValueParser, PossibleValue, PossibleValuesParser, RangedU64ValueParser, StringValueParser, TypedValueParser,
+};
 use thalweg_core::terrain::grid::Edges;
 use thalweg_core::{Cell, Edge, MapPoint, Point};
+use thalweg_export::export::TARGETS;
 use thalweg_export::export_operations;
 use thalweg_io::Unit;
 use thalweg_models::models::Models;
@@ -125,8 +128,13 @@ pub fn thread_count_parser() -> RangedU64ValueParser<usize> {
 pub const MAX_THREADS: usize = 1024;
 
 /// Returns the parser of the name of a declared operation.
-pub fn operation_parser() -> clap::builder::PossibleValuesParser {
+pub fn operation_parser() -> PossibleValuesParser {
     export_operations().iter().map(|operation| operation.name()).collect::<Vec<_>>().into()
+}
+
+/// Returns the parser of the name of an export target.
+pub fn target_parser() -> PossibleValuesParser {
+    TARGETS.iter().map(|target| PossibleValue::new(target.name).help(target.about)).collect::<Vec<_>>().into()
 }
 
 /// Parses a time in seconds, 0 to 10⁹; returns a message for anything else.
@@ -216,6 +224,7 @@ pub fn parse_cell_counts(text: &str) -> Result<CellCounts, String> {
 }
 
 /// Parses WIDTHxHEIGHT in pixels; returns rows and columns.
+#[cfg(feature = "studio")]
 pub fn parse_picture_size(text: &str) -> Result<[usize; 2], String> {
     let CellCounts { cols, rows } = parse_cell_counts(text)?;
     rows.map(|rows| [rows, cols]).ok_or_else(|| "must be WIDTHxHEIGHT in pixels".into())

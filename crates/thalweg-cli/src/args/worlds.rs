@@ -1,54 +1,57 @@
-//! The arguments of commands on worlds of any size.
+//! The arguments that name a world, and those that change its recipe.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::Args;
-use thalweg_core::Point;
+use clap::builder::RangedU64ValueParser;
+use thalweg_core::Result;
+use thalweg_sim::recipe::Recipe;
 
-use super::values::{parse_point, recipe_parser, seed_parser};
+use super::knobs::KnobArgs;
+use super::values::{parse_name_and_value, recipe_parser, seed_parser};
+use crate::recipes::{check_unique_parameters, set_parameter};
 
-/// The world, and how it is computed.
+/// A world of any size.
 #[derive(Args)]
 pub struct WorldArgs {
-    /// The name of a preset (see `thalweg presets`), a recipe file, or a folder of a world or of tiles that `build`
-    /// wrote.
+    /// The name of a preset (see `thalweg presets`), a recipe file, or a folder of a world or of tiles that `build` or
+    /// `tile` wrote.
     #[arg(value_name = "PRESET|RECIPE|DIR", value_parser = recipe_parser(), hide_possible_values = true)]
     pub world: OsString,
+}
+
+/// Changes to a recipe, in addition to the knobs.
+#[derive(Args)]
+pub struct RecipeArgs {
+    /// Number of cells on the long side; more cells show the same world in finer detail. If the recipe begins with an
+    /// elevation model, that is resampled to this number [default: the recipe's].
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
+    pub cells: Option<usize>,
     /// Seed of the world [default: the recipe's].
     #[arg(long, value_name = "N", value_parser = seed_parser())]
     pub seed: Option<u64>,
+    /// Label of the last stage to run; the stages after it are omitted (`thalweg presets NAME` lists labels).
+    #[arg(long, value_name = "LABEL")]
+    pub until: Option<String>,
+    /// Sets a parameter of the stage with this label: LABEL.PARAMETER=VALUE; may be repeated.
+    #[arg(long, value_name = "SET", value_parser = parse_name_and_value)]
+    pub set: Vec<(String, String)>,
 }
 
-/// `tile`.
-#[derive(Args)]
-pub struct TileArgs {
-    #[command(flatten)]
-    pub world: WorldArgs,
-    /// Level of the tile; level 0 has the recipe's widest cells, and each further level has cells of half the width.
-    #[arg(long, value_name = "L", default_value = "0")]
-    pub level: u32,
-    /// A point in the tile, in metres east and south of the world's origin.
-    #[arg(long, value_name = "X,Y", value_parser = parse_point, allow_hyphen_values = true)]
-    pub at: Point,
-    /// Side of a tile in cells, 16 to 4096. The tiles form a grid that begins at the world's origin.
-    #[arg(long, value_name = "N", default_value = "512")]
-    pub size: usize,
-    /// The folder to write into.
-    #[arg(short, long, value_name = "DIR")]
-    pub output: PathBuf,
-}
-
-/// `serve`.
-#[derive(Args)]
-pub struct ServeArgs {
-    #[command(flatten)]
-    pub world: WorldArgs,
-    /// The IP address to listen on; with 127.0.0.1, only this machine can connect, with 0.0.0.0, other machines can
-    /// too.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
-    pub bind: String,
-    /// The port to listen on; 0 selects a free one.
-    #[arg(long, value_name = "N", default_value = "8080")]
-    pub port: u16,
+impl RecipeArgs {
+    /// Applies the changes and the knobs to a recipe. Knobs come first, so that a parameter that is set explicitly
+    /// keeps its value.
+    ///
+    /// # Errors
+    /// Returns an error if a stage, a parameter or a rock is unknown, or if a value is not allowed.
+    pub fn apply_to(&self, recipe: &mut Recipe, knobs: &KnobArgs) -> Result<()> {
+        recipe.cells = self.cells.unwrap_or(recipe.cells);
+        recipe.seed = self.seed.unwrap_or(recipe.seed);
+        knobs.to_single_knobs()?.apply_to(recipe)?;
+        check_unique_parameters(&self.set)?;
+        for (key, value) in &self.set {
+            set_parameter(recipe, key, value)?;
+        }
+        self.until.as_deref().map_or(Ok(()), |label| recipe.truncate_after(label))
+    }
 }

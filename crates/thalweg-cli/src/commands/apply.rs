@@ -1,52 +1,163 @@
 //! `apply` and `generate`: run one model over the terrain of a file, or over a flat terrain.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Args;
 use thalweg_core::{Error, Grid, Result, Terrain};
 use thalweg_export::world_folder::Ending;
-use thalweg_models::model::Family;
+use thalweg_models::model::{Family, page};
+use thalweg_models::models;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
 use thalweg_store::{ApplyJob, is_zarr};
 
-use crate::args::{ApplyArgs, GenerateArgs, ModelArgs, RunArgs, TILE};
+use crate::args::values::{
+    CellCounts, SampleWord, model_parser, named_file, parse_byte_count, parse_cell_counts, parse_name_and_value,
+    seed_parser,
+};
+use crate::args::{LoadArgs, MapArgs, RunArgs};
 use crate::console::Reporter;
 use crate::drive::complete_run;
 use crate::job::{RunJob, sample_type};
 use crate::recipes::{OneModel, create_model_recipe};
-use crate::stores::{execute_job, is_store_name};
+use crate::stores::{TILE, execute_job, is_store_name};
 use crate::terrains::{list_source_files, open_terrain};
+use crate::verb::{Group, Verb};
 
-/// Runs a model over an elevation model.
-///
-/// # Errors
-/// Returns an error if there is no such model, parameter or layer, if the input is unusable, or if the output cannot
-/// be written.
-pub fn apply_model(args: &ApplyArgs, voice: Reporter) -> Result<ExitCode> {
-    let recipe = assemble_recipe(&args.model)?;
-    if is_store_name(&args.model.output) {
-        return apply_by_tiles(args, &recipe, voice);
+/// The arguments of `generate`.
+#[derive(Args)]
+pub struct GenerateArgs {
+    #[command(flatten)]
+    model: ModelArgs,
+    /// Numbers of columns and rows of the terrain; a single number makes a square.
+    #[arg(long, value_name = "COLS[xROWS]", value_parser = parse_cell_counts)]
+    cells: CellCounts,
+    /// Side of a cell in metres.
+    #[arg(long, value_name = "M")]
+    cell_size: f64,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+/// The arguments of `apply`.
+#[derive(Args)]
+pub struct ApplyArgs {
+    #[command(flatten)]
+    model: ModelArgs,
+    /// The file of the elevation model that the model runs over.
+    #[arg(index = 2)]
+    input: PathBuf,
+    /// Maximum memory of the process, such as 500M or 2G, if the output is a Zarr store (-o DIR.zarr) [default: the
+    /// free memory].
+    #[arg(long, value_name = "BYTES", value_parser = parse_byte_count)]
+    memory: Option<u64>,
+    #[command(flatten)]
+    load: LoadArgs,
+    #[command(flatten)]
+    run: RunArgs,
+}
+
+/// A model with its parameters and layers, and the output.
+#[derive(Args)]
+struct ModelArgs {
+    /// The model (see `thalweg models`).
+    #[arg(index = 1, value_parser = model_parser(), hide_possible_values = true)]
+    model: String,
+    /// The file to write; its extension determines the format: .tif, .png, .npy, .asc, .exr, .r16 or .r32. With
+    /// `apply`, DIR.zarr makes a Zarr store.
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Sets a parameter of the model: NAME=VALUE; may be repeated.
+    #[arg(long, value_name = "SET", value_parser = parse_name_and_value)]
+    set: Vec<(String, String)>,
+    /// Seed of the model's random numbers.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = seed_parser())]
+    seed: u64,
+    /// An input layer of the model, such as a mask: NAME=FILE; may be repeated.
+    #[arg(long, value_name = "LAYER", value_parser = named_file())]
+    layer: Vec<(String, PathBuf)>,
+    /// Writes the layers of the result, in addition to the heights, into this folder.
+    #[arg(long, value_name = "DIR")]
+    layers: Option<PathBuf>,
+    /// Number format of heights and layers [default: that of the file format].
+    #[arg(long = "type", value_name = "TYPE")]
+    sample: Option<SampleWord>,
+    #[command(flatten)]
+    map: MapArgs,
+}
+
+impl Verb for GenerateArgs {
+    const NAME: &'static str = "generate";
+    const GROUP: Group = Group::Make;
+    const ABOUT: &'static str = "Generates terrain with one base model, such as noise or a volcano";
+
+    fn help_end(typed: &[OsString]) -> Option<String> {
+        Some(describe_models(typed))
     }
-    let mut job = create_job(&args.model, &args.run, &recipe, &list_source_files(&args.input))?;
-    // A file is read by the run itself. A Zarr array is read here, because `Run::from_elevation_file` does not support
-    // it.
-    let run = if is_zarr(&args.input) {
-        let opened = open_terrain(&args.input, &args.load, args.model.edges, args.model.sea_level, voice)?;
-        recipe.check_memory(&opened.terrain.grid)?;
-        job.units_overridden = opened.overridden;
-        Run::with_terrain(recipe.clone(), recipe.prepare_start_terrain(opened.terrain)?)?
-    } else {
-        let run = Run::from_elevation_file(recipe, &args.input, &args.load)?;
-        let input = run.input();
-        voice.warn_all(&input.warnings);
-        job.units_overridden = input.overridden.clone();
-        if let Ending::File { nodata, .. } = &mut job.ending {
-            *nodata = input.nodata;
+
+    fn run(&self, voice: Reporter) -> Result<ExitCode> {
+        let recipe = assemble_recipe(&self.model)?;
+        if recipe.stages.iter().any(|stage| stage.model.about().family != Family::Base) {
+            let base = models::all_models().map(|model| model.about()).filter(|about| about.family == Family::Base);
+            let names: Vec<&str> = base.map(|about| about.name).collect();
+            let allowed = format!("a base model ({}); `apply` runs the others", names.join(", "));
+            return Err(Error::invalid_value("model", &self.model.model, allowed));
         }
-        run
-    };
-    complete_run(run, job, voice)
+        let size = [self.cells.rows.unwrap_or(self.cells.cols), self.cells.cols];
+        let grid = recipe.configure_grid(Grid::new(size, self.cell_size)?)?;
+        recipe.check_memory(&grid)?;
+        let job = create_job(&self.model, &self.run, &recipe, &[])?;
+        complete_run(Run::with_terrain(recipe, Terrain::new(grid))?, job, voice)
+    }
+}
+
+impl Verb for ApplyArgs {
+    const NAME: &'static str = "apply";
+    const GROUP: Group = Group::Make;
+    const ABOUT: &'static str = "Runs one erosion or analysis model over an elevation model";
+
+    fn help_end(typed: &[OsString]) -> Option<String> {
+        Some(describe_models(typed))
+    }
+
+    fn run(&self, voice: Reporter) -> Result<ExitCode> {
+        let recipe = assemble_recipe(&self.model)?;
+        if is_store_name(&self.model.output) {
+            return apply_by_tiles(self, &recipe, voice);
+        }
+        let mut job = create_job(&self.model, &self.run, &recipe, &list_source_files(&self.input))?;
+        // A file is read by the run itself. A Zarr array is read here, because `Run::from_elevation_file` does not
+        // support it.
+        let run = if is_zarr(&self.input) {
+            let opened = open_terrain(&self.input, &self.load, &self.model.map, voice)?;
+            recipe.check_memory(&opened.terrain.grid)?;
+            job.units_overridden = opened.overridden;
+            Run::with_terrain(recipe.clone(), recipe.prepare_start_terrain(opened.terrain)?)?
+        } else {
+            let run = Run::from_elevation_file(recipe, &self.input, &self.load)?;
+            let input = run.input();
+            voice.warn_all(&input.warnings);
+            job.units_overridden = input.overridden.clone();
+            if let Ending::File { nodata, .. } = &mut job.ending {
+                *nodata = input.nodata;
+            }
+            run
+        };
+        complete_run(run, job, voice)
+    }
+}
+
+/// Returns the parameters of the model that the command line names, or else the list of all models.
+fn describe_models(typed: &[OsString]) -> String {
+    // The first word is the program and the second the verb, so a model's name can only follow them.
+    if let Some(model) = typed.iter().skip(2).find_map(|word| models::find_model(word.to_str()?).ok()) {
+        return page::format_parameters(&*model);
+    }
+    let abouts = models::all_models().map(|model| model.about());
+    let list: Vec<String> = abouts.map(|about| format!("  {:<20} {}", about.name, about.summary)).collect();
+    format!("Models:\n{}\n\n`thalweg models NAME` shows a model's page and parameters.", list.join("\n"))
 }
 
 /// Runs a model over a map of any size, into a store.
@@ -62,35 +173,14 @@ fn apply_by_tiles(args: &ApplyArgs, recipe: &Recipe, voice: Reporter) -> Result<
     execute_job(thalweg_store::Job::Apply(job), &args.model.output, TILE, args.memory, voice)
 }
 
-/// Generates a terrain with a base model.
-///
-/// # Errors
-/// Returns the errors of [`apply_model`]; also if the model is not a base model.
-pub fn generate_terrain(args: &GenerateArgs, voice: Reporter) -> Result<ExitCode> {
-    let recipe = assemble_recipe(&args.model)?;
-    if recipe.stages.iter().any(|stage| stage.model.about().family != Family::Base) {
-        let base = thalweg_models::models::all_models()
-            .map(|model| model.about())
-            .filter(|about| about.family == Family::Base);
-        let names: Vec<&str> = base.map(|about| about.name).collect();
-        let allowed = format!("a base model ({}); `apply` runs the others", names.join(", "));
-        return Err(Error::invalid_value("model", &args.model.model, allowed));
-    }
-    let size = [args.cells.rows.unwrap_or(args.cells.cols), args.cells.cols];
-    let grid = recipe.configure_grid(Grid::new(size, args.cell_size)?)?;
-    recipe.check_memory(&grid)?;
-    let job = create_job(&args.model, &args.run, &recipe, &[])?;
-    complete_run(Run::with_terrain(recipe, Terrain::new(grid))?, job, voice)
-}
-
 fn assemble_recipe(args: &ModelArgs) -> Result<Recipe> {
     create_model_recipe(&OneModel {
         name: &args.model,
         set: &args.set,
         layers: &args.layer,
         seed: args.seed,
-        sea_level: args.sea_level,
-        edges: args.edges.to_edges(),
+        sea_level: args.map.sea_level,
+        edges: args.map.edges.to_edges(),
     })
 }
 

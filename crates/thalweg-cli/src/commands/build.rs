@@ -3,57 +3,109 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
 
-use serde_json::json;
+use clap::Args;
 use thalweg_core::base::names::format_path;
-use thalweg_core::{Error, Result};
+use thalweg_core::{Error, MapPoint, Result};
 use thalweg_export::export::{ExportTarget, fit_recipe};
-use thalweg_export::world_files::{TileFolder, TileRange};
 use thalweg_export::world_folder::{Ending, begin_run, is_of_another, is_unchanged_recipe};
 use thalweg_io::{LoadOptions, output};
 use thalweg_sim::recipe::{Recipe, WorldPlace};
 use thalweg_sim::run::Run;
-use thalweg_sim::world::World;
 use thalweg_store::BuildJob;
 
-use crate::args::values::UnitWord;
-use crate::args::{BuildArgs, TILE};
+use crate::args::knobs::KnobArgs;
+use crate::args::values::{
+    SampleWord, UnitWord, four_numbers, map_point, parse_byte_count, recipe_parser, target_parser,
+};
+use crate::args::{RecipeArgs, RunArgs};
 use crate::console::Reporter;
 use crate::drive::complete_run;
 use crate::job::{RunJob, as_typed, lock_folder, sample_type};
-use crate::progress::Counting;
-use crate::recipes::{check_unique_parameters, find_recipe, recipe_file, set_parameter, with_dem_file};
-use crate::signals::{INTERRUPTED, install_signal_handler, is_stop_requested};
-use crate::stores::{execute_job, is_store_name};
-use crate::worlds::solve_rect;
+use crate::recipes::{find_recipe, recipe_file};
+use crate::stores::{TILE, execute_job, is_store_name};
+use crate::verb::{Group, Verb};
 
-/// Builds a world.
-///
-/// # Errors
-/// Returns an error if there is no such recipe, if the recipe is invalid, or if the folder cannot be written or is in
-/// use.
-pub fn build_world(args: &BuildArgs, voice: Reporter) -> Result<ExitCode> {
-    let asked = resolve_request(args)?;
-    let is_store = is_store_name(&asked.dir);
-    if let Some(name) = args.run.in_memory_only_option().filter(|_| args.tile_dir.is_some() || is_store) {
-        let problem = "does not apply when the output is a folder of tiles or a Zarr store: the report is always \
-                       written, and running the same command again continues an interrupted run";
-        return Err(Error::conflict(name, problem));
+/// The arguments of `build`.
+#[derive(Args)]
+pub struct BuildArgs {
+    /// The name of a preset (see `thalweg presets`) or a recipe file.
+    #[arg(default_value = "alpine", value_parser = recipe_parser(), hide_possible_values = true)]
+    recipe: OsString,
+    #[command(flatten)]
+    changes: RecipeArgs,
+    /// The elevation model to start from, for a recipe that starts from one, such as the preset `aged`.
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+    /// Reads the elevation model in this unit, even if the file specifies another. A file in degrees is refused in any
+    /// case; project it first.
+    #[arg(long, value_name = "UNIT")]
+    unit: Option<UnitWord>,
+    /// Builds the world at the size accepted by this program that is nearest to its number of cells, so that `export
+    /// --for` need not resample it.
+    #[arg(long = "for", value_name = "TARGET", value_parser = target_parser(), conflicts_with_all = ["preview", "from", "level", "rect"])]
+    target: Option<String>,
+    /// Builds only the coarse levels, up to the first with more than 256 cells on the long side: the same world in less
+    /// detail.
+    #[arg(long)]
+    preview: bool,
+    /// Projected coordinate system in metres, such as EPSG:32632, that georeferences the world for GIS; it does not
+    /// affect the terrain. Requires --origin.
+    #[arg(long, value_name = "EPSG:CODE", requires = "origin", conflicts_with = "from")]
+    crs: Option<String>,
+    /// Easting and northing in metres of the world's north-western corner in the coordinate system of --crs.
+    #[arg(long, value_name = "X,Y", value_parser = map_point, requires = "crs", allow_hyphen_values = true)]
+    origin: Option<MapPoint>,
+    /// The folder to write into; a name that ends in .zarr makes a Zarr store, which may be larger than memory
+    /// [default: worlds/NAME-SEED; for a preview, worlds/NAME-SEED-preview; with knobs, --set, --from, --for or
+    /// --until, worlds/NAME-SEED- and six digits of the recipe's hash].
+    #[arg(short, long, alias = "out", value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Maximum memory of the process, such as 500M or 2G, if the output is a Zarr store (-o DIR.zarr) [default: the
+    /// free memory].
+    #[arg(long, value_name = "BYTES", value_parser = parse_byte_count)]
+    memory: Option<u64>,
+    /// Number format of height.tif and the layers [default: f32].
+    #[arg(long = "type", value_name = "TYPE")]
+    sample: Option<SampleWord>,
+    /// Zarr store (-o DIR.zarr): the level to build. Level 0 has the widest cells, and the cells of each further level
+    /// are half as wide [default: the recipe's last].
+    #[arg(long, value_name = "L", conflicts_with_all = ["preview", "sample", "from"])]
+    level: Option<u32>,
+    /// Zarr store (-o DIR.zarr): builds only this rectangle of the level: its western, northern, eastern and southern
+    /// sides in metres east and south of the world's origin. An endless world requires it.
+    #[arg(long, value_name = "W,N,E,S", value_parser = four_numbers, conflicts_with_all = ["preview", "sample", "from"], allow_hyphen_values = true)]
+    rect: Option<[f64; 4]>,
+    #[command(flatten)]
+    run: RunArgs,
+    // The heading of the knobs applies to all arguments after them, so they are last.
+    #[command(flatten)]
+    knobs: KnobArgs,
+}
+
+impl Verb for BuildArgs {
+    const NAME: &'static str = "build";
+    const GROUP: Group = Group::Make;
+    const ABOUT: &'static str = "Builds a world from a preset or a recipe into a folder";
+
+    fn run(&self, voice: Reporter) -> Result<ExitCode> {
+        let asked = resolve_request(self)?;
+        let is_store = is_store_name(&asked.dir);
+        if let Some(name) = self.run.in_memory_only_option().filter(|_| is_store) {
+            let problem = "does not apply when the output is a Zarr store: the report is always written, and running \
+                           the same command again continues an interrupted run";
+            return Err(Error::conflict(name, problem));
+        }
+        if is_store {
+            let job = BuildJob::from_recipe_part(&asked.recipe, self.level, self.rect).map_err(as_typed)?;
+            return execute_job(thalweg_store::Job::Build(job), &asked.dir, TILE, self.memory, voice);
+        }
+        let of_stores = [("--level", self.level.is_some()), ("--rect", self.rect.is_some())];
+        if let Some((name, _)) = of_stores.into_iter().find(|(_, asked)| *asked) {
+            return Err(Error::conflict(name, "only applies when the output is a Zarr store (-o DIR.zarr)"));
+        }
+        build_whole_world(self, asked, voice)
     }
-    if let Some(dir) = &args.tile_dir {
-        let recipe = if asked.own_model { with_dem_file(asked.recipe)? } else { asked.recipe };
-        return build_tiles(args, &recipe, dir, voice);
-    }
-    if is_store {
-        let job = BuildJob::from_recipe_part(&asked.recipe, args.level, args.rect).map_err(as_typed)?;
-        return execute_job(thalweg_store::Job::Build(job), &asked.dir, TILE, args.memory, voice);
-    }
-    let of_stores = [("--level", args.level.is_some()), ("--rect", args.rect.is_some())];
-    if let Some((name, _)) = of_stores.into_iter().find(|(_, asked)| *asked) {
-        return Err(Error::conflict(name, "only applies when the output is a Zarr store (-o DIR.zarr)"));
-    }
-    build_whole_world(args, asked, voice)
 }
 
 /// Builds a whole world into its folder.
@@ -103,64 +155,6 @@ fn begin_world_run(args: &BuildArgs, recipe: Recipe, own: Option<&Path>) -> Resu
     }
 }
 
-/// Builds the tiles of a world that do not exist yet.
-fn build_tiles(args: &BuildArgs, recipe: &Recipe, dir: &Path, voice: Reporter) -> Result<ExitCode> {
-    let start = Instant::now();
-    let range = tile_range(args)?;
-    let world = World::open(recipe)?;
-    // If the work cannot be started, no folder is left behind, and a folder that another run has locked stays as it
-    // is.
-    TileFolder::check(dir, &world, recipe, &range).map_err(as_typed)?;
-    output::make_folder(dir)?;
-    let _lock = lock_folder(dir, voice)?;
-    let folder = TileFolder::open(dir, &world, recipe, &range)?;
-    install_signal_handler(voice);
-    let mut show = Counting::new(voice);
-    let (all, mut done, mut made) = (folder.tile_count(), 0, 0);
-    let mut left = folder.tiles().peekable();
-    while let Some((level, first)) = left.next() {
-        done += 1;
-        if folder.has_tile(level, first) {
-            continue;
-        }
-        // As many tiles of one level as there are threads, because neighbours share the coarser cells that they are
-        // computed from.
-        let mut batch = vec![first];
-        while batch.len() < rayon::current_num_threads() && left.peek().is_some_and(|(of, _)| *of == level) {
-            batch.extend(left.next().map(|(_, tile)| tile).filter(|tile| !folder.has_tile(level, *tile)));
-            done += 1;
-        }
-        // Solve the coarser cells for the whole batch at once.
-        let rects = batch.iter().map(|tile| world.tile_rect(level, *tile));
-        let whole = rects.reduce(|a, b| a.union(b)).unwrap_or(world.tile_rect(level, first));
-        if !solve_rect(&world, level, whole, &mut show)? || is_stop_requested() {
-            voice.print_line(&format!("stopped after {made} tiles; the same command continues the work"));
-            return Ok(ExitCode::from(INTERRUPTED));
-        }
-        folder.write_tiles(level, &batch)?;
-        made += batch.len();
-        show.report_count(&format!("tiles of level {level}"), [done, all]);
-    }
-    drop(show);
-    let seconds = start.elapsed().as_secs_f64();
-    voice.print_line(&format!("wrote {made} of {all} tiles in {seconds:.1} s into {}", format_path(dir)));
-    voice.print_event(&json!({"event": "result", "tiles": all, "written": made, "seconds": seconds}));
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Returns the range of requested tiles.
-fn tile_range(args: &BuildArgs) -> Result<TileRange> {
-    let within = match args.tile_within[..] {
-        [] => None,
-        [west, north, east, south] => Some([west, north, east, south]),
-        _ => {
-            let typed: Vec<String> = args.tile_within.iter().map(ToString::to_string).collect();
-            return Err(Error::invalid_value("--tile-within", typed.join(","), "W,N,E,S, four numbers in metres"));
-        }
-    };
-    Ok(TileRange { level: args.tile_level, within })
-}
-
 /// The recipe to build and the folder for its world.
 struct BuildRequest {
     recipe: Recipe,
@@ -187,8 +181,7 @@ fn resolve_request(args: &BuildArgs) -> Result<BuildRequest> {
     Ok(BuildRequest { recipe, own_model, dir })
 }
 
-/// Applies the command line's settings to a recipe. Knobs come first, so that a parameter that is set explicitly keeps
-/// its value.
+/// Applies the command line's settings to a recipe.
 fn apply_overrides(recipe: &mut Recipe, args: &BuildArgs) -> Result<()> {
     if let Some(from) = &args.from {
         let Some(dem) = recipe.dem_mut() else {
@@ -199,19 +192,10 @@ fn apply_overrides(recipe: &mut Recipe, args: &BuildArgs) -> Result<()> {
         std::fs::metadata(from).map_err(Error::io(from, "read"))?;
         *dem = output::absolute_path(from)?;
     }
-    if let Some(cells) = args.cells {
-        recipe.cells = cells;
-    }
-    recipe.seed = args.seed.unwrap_or(recipe.seed);
     if let (Some(crs), Some(corner)) = (&args.crs, args.origin) {
         recipe.set_place(WorldPlace::new(crs, corner)?)?;
     }
-    args.knobs.to_single_knobs()?.apply_to(recipe)?;
-    check_unique_parameters(&args.set)?;
-    for (key, value) in &args.set {
-        set_parameter(recipe, key, value)?;
-    }
-    args.until.as_deref().map_or(Ok(()), |label| recipe.truncate_after(label))?;
+    args.changes.apply_to(recipe, &args.knobs)?;
     args.target.as_deref().map_or(Ok(()), |target| fit_recipe(recipe, ExportTarget::find(target)?).map_err(as_typed))
 }
 
@@ -223,7 +207,8 @@ fn default_folder(args: &BuildArgs, recipe: &Recipe) -> Result<PathBuf> {
     name.push(Path::new(&args.recipe).file_stem().unwrap_or("world".as_ref()));
     name.push(format!("-{}", recipe.seed));
     // Two commands with different settings must not write into the same folder.
-    let is_changed = args.from.is_some() || args.until.is_some() || args.target.is_some() || !args.set.is_empty();
+    let RecipeArgs { until, set, .. } = &args.changes;
+    let is_changed = args.from.is_some() || until.is_some() || args.target.is_some() || !set.is_empty();
     if is_changed || !args.knobs.collect_settings()?.is_empty() {
         name.push(format!("-{:.6}", recipe.hash()));
     }

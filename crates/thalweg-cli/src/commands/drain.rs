@@ -5,56 +5,80 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::Args;
 use serde_json::json;
 use thalweg_core::base::memory;
 use thalweg_core::declare::operation::{Operation as _, WorkForm};
 use thalweg_core::{ProgressReport, Result};
-use thalweg_export::survey::{Survey, check_files};
+use thalweg_export::survey::{DrainOptions, Survey, check_files};
 use thalweg_io::{Format, output};
 use thalweg_store::{ElevationFile, Job, is_zarr};
 
-use crate::args::declared::typed_flag;
-use crate::args::{DrainArgs, TILE, drain_job};
+use crate::args::declared::{OperationArgs, typed_flag};
+use crate::args::values::parse_byte_count;
+use crate::args::{LoadArgs, MapArgs, drain_job};
 use crate::console::{Reporter, list_paths, paths_to_text};
 use crate::job::as_typed;
 use crate::progress::Phases;
-use crate::stores::{execute_job, is_store_name, report_tiled_work};
+use crate::stores::{TILE, execute_job, is_store_name, report_tiled_work};
 use crate::terrains::{OpenedTerrain, add_input_to_report, list_source_files, open_terrain};
+use crate::verb::{Group, Verb};
 
-/// Computes the drainage of a file and writes it into a folder.
-///
-/// # Errors
-/// Returns an error if the input is unusable, if an outlet is outside, if the folder cannot be written, or if there is
-/// too little memory.
-pub fn write_drainage(args: &DrainArgs, voice: Reporter) -> Result<ExitCode> {
-    if let Some(store) = choose_store(args, voice)? {
-        return drain_by_tiles(args, &store, voice);
+/// The arguments of `drain`.
+#[derive(Args)]
+pub struct DrainArgs {
+    /// The terrain file to read.
+    input: PathBuf,
+    /// The folder to write into.
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    #[command(flatten)]
+    options: OperationArgs<DrainOptions>,
+    #[command(flatten)]
+    map: MapArgs,
+    /// Maximum memory of the process, such as 500M or 2G. A GeoTIFF or Zarr array that needs more is processed by tiles
+    /// [default: the free memory].
+    #[arg(long, value_name = "BYTES", value_parser = parse_byte_count)]
+    memory: Option<u64>,
+    #[command(flatten)]
+    load: LoadArgs,
+}
+
+impl Verb for DrainArgs {
+    const NAME: &'static str = "drain";
+    const GROUP: Group = Group::Analyse;
+    const ABOUT: &'static str = "Computes the drainage of an elevation model for GIS: flow directions, drainage areas, \
+                                 basins, lakes, streams";
+
+    fn run(&self, voice: Reporter) -> Result<ExitCode> {
+        if let Some(store) = choose_store(self, voice)? {
+            return drain_by_tiles(self, &store, voice);
+        }
+        let (start, options) = (Instant::now(), &*self.options);
+        options.check_form(WorkForm::Folder, typed_flag)?;
+        let reads = list_source_files(&self.input);
+        check_files(&self.output, options, &reads)?;
+        let OpenedTerrain { terrain, nodata, overridden } = open_terrain(&self.input, &self.load, &self.map, voice)?;
+        options.check(&terrain).map_err(as_typed)?;
+        output::make_folder(&self.output)?;
+        // The last phase writes the files.
+        let mut phases = Phases::new(voice, Survey::TASKS.len() as u64 + 1);
+        let survey = Survey::from_terrain(&terrain, options, &mut |report: &ProgressReport<'_>| {
+            phases.begin(report.task);
+            ControlFlow::Continue(())
+        })?;
+        phases.begin("files");
+        let mut draft = survey.write_draft(&self.output, &terrain, nodata)?;
+        voice.warn_all(draft.warnings());
+        add_input_to_report(&mut draft.report, &self.input, &overridden, start);
+        let files = draft.final_paths();
+        let report = draft.commit(&reads)?;
+        phases.end();
+        voice.print_line(&survey.summarize(&terrain.grid).to_string());
+        voice.print_line(&format!("wrote in {:.1} s:\n  {}", start.elapsed().as_secs_f64(), list_paths(&files)));
+        voice.print_event(&json!({"event": "result", "files": paths_to_text(&files), "drain": report}));
+        Ok(ExitCode::SUCCESS)
     }
-    let (start, options) = (Instant::now(), &*args.options);
-    options.check_form(WorkForm::Folder, typed_flag)?;
-    let reads = list_source_files(&args.input);
-    check_files(&args.output, options, &reads)?;
-    let OpenedTerrain { terrain, nodata, overridden } =
-        open_terrain(&args.input, &args.load, args.map.edges, args.map.sea_level, voice)?;
-    options.check(&terrain).map_err(as_typed)?;
-    output::make_folder(&args.output)?;
-    // The last phase writes the files.
-    let mut phases = Phases::new(voice, Survey::TASKS.len() as u64 + 1);
-    let survey = Survey::from_terrain(&terrain, options, &mut |report: &ProgressReport<'_>| {
-        phases.begin(report.task);
-        ControlFlow::Continue(())
-    })?;
-    phases.begin("files");
-    let mut draft = survey.write_draft(&args.output, &terrain, nodata)?;
-    voice.warn_all(draft.warnings());
-    add_input_to_report(&mut draft.report, &args.input, &overridden, start);
-    let files = draft.final_paths();
-    let report = draft.commit(&reads)?;
-    phases.end();
-    voice.print_line(&survey.summarize(&terrain.grid).to_string());
-    voice.print_line(&format!("wrote in {:.1} s:\n  {}", start.elapsed().as_secs_f64(), list_paths(&files)));
-    voice.print_event(&json!({"event": "result", "files": paths_to_text(&files), "drain": report}));
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the store if the work is done tile by tile: the store that is named, or one in the output folder if a TIFF

@@ -1,9 +1,13 @@
 //! `explore`: shows a world from any distance, in a window or as a picture.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Args;
+use clap::builder::RangedU64ValueParser;
 use thalweg_core::base::range::check_range;
-use thalweg_core::{Error, Result};
+use thalweg_core::{Error, Point, Result};
 use thalweg_io::file_identity::check_distinct_files;
 use thalweg_io::{output, save_picture};
 use thalweg_sim::world::World;
@@ -11,43 +15,79 @@ use thalweg_studio::explore::draw_world_picture;
 use thalweg_studio::explore::viewpoint::Viewpoint;
 use thalweg_studio::view::look::Appearance;
 
-use crate::args::explore::ExploreArgs;
+use crate::args::values::{parse_picture_size, parse_point, recipe_parser, seed_parser};
 use crate::console::Reporter;
 use crate::recipes::load_recipe;
+use crate::verb::{Group, Verb};
+
+/// The arguments of `explore`.
+#[derive(Args)]
+pub struct ExploreArgs {
+    /// The name of a preset (see `thalweg presets`) or a recipe file.
+    #[arg(value_parser = recipe_parser(), hide_possible_values = true)]
+    recipe: OsString,
+    /// Draws the view into this PNG file instead of opening a window.
+    #[arg(short, long, value_name = "PNG")]
+    output: Option<PathBuf>,
+    /// Number of cells on the long side of level 0, the coarsest [default: the recipe's].
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
+    cells: Option<usize>,
+    /// Seed of the world [default: the recipe's].
+    #[arg(long, value_name = "N", value_parser = seed_parser())]
+    seed: Option<u64>,
+    /// The point at which the camera looks, in metres east and south of the world's origin [default: the middle of the
+    /// world].
+    #[arg(long, value_name = "X,Y", value_parser = parse_point, allow_hyphen_values = true)]
+    at: Option<Point>,
+    /// Distance of the camera from that point in metres [default: so far that the whole world is visible].
+    #[arg(long, value_name = "M")]
+    distance: Option<f32>,
+    /// Azimuth of the camera as seen from that point, in degrees clockwise from north, -360 to 360.
+    #[arg(long, value_name = "DEGREES", default_value = "205", allow_negative_numbers = true)]
+    azimuth: f32,
+    /// Elevation angle of the camera in degrees above the horizon.
+    #[arg(long, value_name = "DEGREES", default_value = "34")]
+    elevation: f32,
+    /// Width and height of the PNG in pixels.
+    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = parse_picture_size, default_value = "1280x800")]
+    size: [usize; 2],
+}
+
+impl Verb for ExploreArgs {
+    const NAME: &'static str = "explore";
+    const GROUP: Group = Group::Make;
+    const ABOUT: &'static str = "Opens the explorer, a window that shows a world at any distance, from the whole world \
+                                 to a gully; or draws one view as a PNG";
+
+    fn run(&self, voice: Reporter) -> Result<ExitCode> {
+        let mut recipe = load_recipe(&self.recipe)?;
+        recipe.cells = self.cells.unwrap_or(recipe.cells);
+        recipe.seed = self.seed.unwrap_or(recipe.seed);
+        let look = Appearance { ramp: recipe.ramp, ..Appearance::default() };
+        let world = World::open(&recipe)?;
+        let stand = choose_viewpoint(self, &world)?;
+        let Some(path) = &self.output else {
+            return Ok(match thalweg_studio::open_explorer(world, stand, look) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(problem) => {
+                    voice.report_failure(&problem);
+                    ExitCode::FAILURE
+                }
+            });
+        };
+        output::check_ending(path, &["png"])?;
+        check_distinct_files(&recipe.list_input_files(), std::slice::from_ref(path))?;
+        let [height, width] = self.size.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+        let picture = draw_world_picture(&world, stand, &look, [width, height])
+            .map_err(|problem| Error::invalid_file(path, problem))?;
+        save_picture(path, &picture)?;
+        voice.report_files(std::slice::from_ref(path));
+        Ok(ExitCode::SUCCESS)
+    }
+}
 
 /// The allowed distances of the eye in metres.
 const DISTANCES: [f32; 2] = [1.0, 1e7];
-
-/// Opens the window and returns when it is closed; or draws the view of the window.
-///
-/// # Errors
-/// Returns an error if there is no such recipe, if the place is outside the world, if an option is out of range, if
-/// nothing can draw, or if the output cannot be written.
-pub fn explore_world(args: &ExploreArgs, voice: Reporter) -> Result<ExitCode> {
-    let mut recipe = load_recipe(&args.recipe)?;
-    recipe.cells = args.cells.unwrap_or(recipe.cells);
-    recipe.seed = args.seed.unwrap_or(recipe.seed);
-    let look = Appearance { ramp: recipe.ramp, ..Appearance::default() };
-    let world = World::open(&recipe)?;
-    let stand = choose_viewpoint(args, &world)?;
-    let Some(path) = &args.output else {
-        return Ok(match thalweg_studio::open_explorer(world, stand, look) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(problem) => {
-                voice.report_failure(&problem);
-                ExitCode::FAILURE
-            }
-        });
-    };
-    output::check_ending(path, &["png"])?;
-    check_distinct_files(&recipe.list_input_files(), std::slice::from_ref(path))?;
-    let [height, width] = args.size.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
-    let picture = draw_world_picture(&world, stand, &look, [width, height])
-        .map_err(|problem| Error::invalid_file(path, problem))?;
-    save_picture(path, &picture)?;
-    voice.report_files(std::slice::from_ref(path));
-    Ok(ExitCode::SUCCESS)
-}
 
 /// Returns the viewpoint.
 fn choose_viewpoint(args: &ExploreArgs, world: &World) -> Result<Viewpoint> {

@@ -1,7 +1,9 @@
 //! `info`: describes a terrain file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
+use clap::Args;
 use serde_json::{Value, json};
 use thalweg_core::base::names::{format_lines, to_text};
 use thalweg_core::terrain::height::UNITS;
@@ -10,16 +12,34 @@ use thalweg_io::terrain::{Loaded, load_terrain};
 use thalweg_io::{Format, RasterHead, read_raster};
 use thalweg_store::{ElevationFile, MapRows, MapSummary, Store, is_store, is_zarr, open_raster};
 
-use crate::args::InfoArgs;
+use crate::args::LoadArgs;
 use crate::console::{Reporter, print_to_stdout};
 use crate::memory;
 use crate::terrains::open_by_windows;
+use crate::verb::{Group, Verb};
+
+/// The arguments of `info`.
+#[derive(Args)]
+pub struct InfoArgs {
+    /// The terrain file.
+    file: PathBuf,
+    #[command(flatten)]
+    load: LoadArgs,
+}
+
+impl Verb for InfoArgs {
+    const NAME: &'static str = "info";
+    const GROUP: Group = Group::Analyse;
+    const ABOUT: &'static str =
+        "Prints the size, heights and coordinate system of a terrain file, and whether commands can use it";
+
+    fn run(&self, voice: Reporter) -> Result<ExitCode> {
+        print_info(self, voice).map(|()| ExitCode::SUCCESS)
+    }
+}
 
 /// Prints the content of the file, and whether commands can work on it.
-///
-/// # Errors
-/// Returns an error if the file cannot be read at all.
-pub fn print_info(args: &InfoArgs, voice: Reporter) -> Result<()> {
+fn print_info(args: &InfoArgs, voice: Reporter) -> Result<()> {
     let path = &args.file;
     let large = open_by_windows(path, &args.load, false, |size| memory::INFO.required_bytes(size))?;
     let mut facts = if is_zarr(path) || large.is_some() {

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::Args;
 use serde_json::{Value, json};
 use thalweg_core::base::rng::RandomKey;
 use thalweg_core::declare::params::{Parameters as _, parse_value};
 use thalweg_core::terrain::{Column, Table};
-use thalweg_core::{Cell, Error, Result, Terrain};
+use thalweg_core::{Cell, Error, MapPoint, Result, Terrain};
 use thalweg_io::river_folder::{check_files, draft_network};
 use thalweg_io::rivers::read_network;
 use thalweg_io::{Sidecar, load_layer, output};
@@ -18,52 +19,136 @@ use thalweg_noise::input_tables::springs::SPRINGS;
 use thalweg_rivers::check as checks;
 use thalweg_rivers::waypoints::{MOUTHS, PASSES};
 
-use crate::args::RiversArgs;
+use crate::args::values::{
+    map_point, named_file, parse_area, parse_cell, parse_cell_with_number, parse_name_and_value, seed_parser,
+};
+use crate::args::{LoadArgs, MapArgs};
 use crate::console::{Reporter, list_paths, paths_to_text, print_to_stdout};
 use crate::memory;
 use crate::terrains::{OpenedTerrain, add_input_to_report, collect_cells, list_source_files, open_terrain};
+use crate::verb::{Group, Verb};
+
+/// The arguments of `rivers`.
+#[derive(Args)]
+pub struct RiversArgs {
+    /// The terrain file to read.
+    input: PathBuf,
+    /// The folder to write into.
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// Smallest drainage area of a river in m², such as 250000, 250000m2 or 0.25km2 [default: 1km2; for small terrains,
+    /// 1/250 of their area, but at least 200 cells].
+    #[arg(long, value_name = "AREA", value_parser = parse_area)]
+    catchment: Option<f64>,
+    /// Sets a parameter of the model `river_network` (see `thalweg models river_network`): NAME=VALUE; may be repeated.
+    #[arg(long, value_name = "SET", value_parser = parse_name_and_value)]
+    set: Vec<(String, String)>,
+    /// A cell where water leaves the map, counted from 0 in the north-west; may be repeated.
+    #[arg(long, value_name = "ROW,COL", value_parser = parse_cell)]
+    mouth: Vec<Cell>,
+    /// A point where water leaves the map, in the coordinates of the file; may be repeated.
+    #[arg(long, value_name = "X,Y", value_parser = map_point, allow_hyphen_values = true)]
+    mouth_at: Vec<MapPoint>,
+    /// A spring: its cell, and its discharge in m³/s; may be repeated.
+    #[arg(long, value_name = "ROW,COL,RATE", value_parser = parse_cell_with_number)]
+    spring: Vec<(Cell, f64)>,
+    /// A cell that a river is made to pass through, and the distance in metres from which water is diverted to it; may
+    /// be repeated.
+    #[arg(long, value_name = "ROW,COL,REACH", value_parser = parse_cell_with_number)]
+    pass: Vec<(Cell, f64)>,
+    /// An input layer: NAME=FILE; may be repeated. NAME is `rain` (a factor on the runoff), `hardness` (of the rock) or
+    /// `protect` (1 for ground that rivers avoid).
+    #[arg(long, value_name = "LAYER", value_parser = named_file())]
+    layer: Vec<(String, PathBuf)>,
+    /// Seed of the random meanders of rivers.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = seed_parser())]
+    seed: u64,
+    #[command(flatten)]
+    map: MapArgs,
+    #[command(flatten)]
+    load: LoadArgs,
+}
+
+/// The arguments of `check-rivers`.
+#[derive(Args)]
+pub struct CheckRiversArgs {
+    /// The folder that `rivers` wrote.
+    folder: PathBuf,
+}
+
+impl Verb for RiversArgs {
+    const NAME: &'static str = "rivers";
+    const GROUP: Group = Group::Analyse;
+    const ABOUT: &'static str =
+        "Adds rivers and lakes to a terrain, and writes lines, rasters, meshes and the corrected elevation";
+
+    fn run(&self, voice: Reporter) -> Result<ExitCode> {
+        let start = Instant::now();
+        let mut reads = list_source_files(&self.input);
+        reads.extend(self.layer.iter().flat_map(|(_, file)| Sidecar::input_files(file)));
+        check_files(&self.output, &reads)?;
+        let opened = open_terrain(&self.input, &self.load, &self.map, voice)?;
+        let OpenedTerrain { mut terrain, nodata, overridden } = opened;
+        memory::RIVERS.check_terrain("rivers", &terrain)?;
+        let model = configure_model(self, &mut terrain)?;
+        put_places(self, &mut terrain)?;
+        let (network, carved) = model.plan_and_carve(&terrain, RandomKey::new(self.seed, model.about().name))?;
+        output::make_folder(&self.output)?;
+        let mut draft = draft_network(&self.output, &mut terrain, &network, &carved, nodata)?;
+        voice.warn_all(draft.warnings());
+        add_input_to_report(&mut draft.report, &self.input, &overridden, start);
+        let files = draft.final_paths();
+        let report = draft.commit(&reads)?;
+        // The files are written in any case; these warnings say where the network could not avoid a conflict.
+        let (barred, met) = (network.barred, network.met);
+        if barred > 0 {
+            voice.warn(&format!("{barred} cells of rivers are in protected areas, because no flow path avoids them"));
+        }
+        if met > 0 {
+            let shared = "rivers share cells with other rivers or with lakes";
+            voice.warn(&format!("at {met} places {shared}; run `check-rivers` to see whether any of them cross"));
+        }
+        report_rivers(&report, start, &files, voice);
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Verb for CheckRiversArgs {
+    const NAME: &'static str = "check-rivers";
+    const GROUP: Group = Group::Analyse;
+    const ABOUT: &'static str =
+        "Checks the rivers and lakes that `rivers` wrote, and prints the share of cases that pass each check";
+
+    fn run(&self, voice: Reporter) -> Result<ExitCode> {
+        let files = read_network(&self.folder)?;
+        let found = checks::check_river_files(&files);
+        let well = found.iter().all(|check| check.has_passed());
+        for check in &found {
+            let first = check.first.as_ref().map_or(String::new(), |first| format!(": {first}"));
+            let line = format!(
+                "{:>6.2} %  {} ({} of {}){first}\n",
+                floor_percent(check.passed_percent()),
+                check.name,
+                check.good,
+                check.count
+            );
+            if !voice.json {
+                print_to_stdout(&line)?;
+            }
+        }
+        let list = found.iter().map(|check| {
+            json!({"name": check.name, "count": check.count, "good": check.good, "percent": check.passed_percent(), "least": check.least, "first": check.first})
+        });
+        voice.print_event(&json!({"event": "result", "files": [], "checks": list.collect::<Vec<_>>()}));
+        Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
 
 /// The least number of cells of the default drainage area of a river.
 const MIN_RIVER_CELLS: f64 = 200.0;
 
 /// The default drainage area of a river in a small file is the area of the file divided by this number.
 const MAP_AREA_DIVISOR: f64 = 250.0;
-
-/// Adds rivers to the terrain of a file and writes them into a folder.
-///
-/// # Errors
-/// Returns an error if the input is unusable, if a place is outside, if the folder cannot be written, or if there is
-/// too little memory.
-pub fn add_rivers(args: &RiversArgs, voice: Reporter) -> Result<()> {
-    let start = Instant::now();
-    let mut reads = list_source_files(&args.input);
-    reads.extend(args.layer.iter().flat_map(|(_, file)| Sidecar::input_files(file)));
-    check_files(&args.output, &reads)?;
-    let OpenedTerrain { mut terrain, nodata, overridden } =
-        open_terrain(&args.input, &args.load, args.edges, args.sea_level, voice)?;
-    memory::RIVERS.check_terrain("rivers", &terrain)?;
-    let model = configure_model(args, &mut terrain)?;
-    put_places(args, &mut terrain)?;
-    let (network, carved) = model.plan_and_carve(&terrain, RandomKey::new(args.seed, model.about().name))?;
-    output::make_folder(&args.output)?;
-    let mut draft = draft_network(&args.output, &mut terrain, &network, &carved, nodata)?;
-    voice.warn_all(draft.warnings());
-    add_input_to_report(&mut draft.report, &args.input, &overridden, start);
-    let files = draft.final_paths();
-    let report = draft.commit(&reads)?;
-    // The files are written in any case; these warnings say where the network could not avoid a conflict.
-    let (barred, met) = (network.barred, network.met);
-    if barred > 0 {
-        voice.warn(&format!("{barred} cells of rivers are in protected areas, because no flow path avoids them"));
-    }
-    if met > 0 {
-        let where_to =
-            "rivers share cells with other rivers or with lakes; run `check-rivers` to see whether any of them cross";
-        voice.warn(&format!("at {met} places {where_to}"));
-    }
-    report_rivers(&report, start, &files, voice);
-    Ok(())
-}
 
 /// Reports the results and their files.
 fn report_rivers(report: &Value, start: Instant, files: &[PathBuf], voice: Reporter) {
@@ -117,34 +202,6 @@ fn put_places(args: &RiversArgs, terrain: &mut Terrain) -> Result<()> {
         terrain.tables.insert(name.to_string(), table);
     }
     Ok(())
-}
-
-/// Checks a folder; returns failure if a check does not pass.
-///
-/// # Errors
-/// Returns an error if the folder was not written by `rivers`.
-pub fn check_rivers(folder: &Path, voice: Reporter) -> Result<ExitCode> {
-    let files = read_network(folder)?;
-    let found = checks::check_river_files(&files);
-    let well = found.iter().all(|check| check.has_passed());
-    for check in &found {
-        let first = check.first.as_ref().map_or(String::new(), |first| format!(": {first}"));
-        let line = format!(
-            "{:>6.2} %  {} ({} of {}){first}\n",
-            floor_percent(check.passed_percent()),
-            check.name,
-            check.good,
-            check.count
-        );
-        if !voice.json {
-            print_to_stdout(&line)?;
-        }
-    }
-    let list = found.iter().map(|check| {
-        json!({"name": check.name, "count": check.count, "good": check.good, "percent": check.passed_percent(), "least": check.least, "first": check.first})
-    });
-    voice.print_event(&json!({"event": "result", "files": [], "checks": list.collect::<Vec<_>>()}));
-    Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Truncates to two decimal places, so that nothing short of all is shown as 100.

@@ -1,17 +1,83 @@
 //! `serve`: serves a world's tiles over HTTP, computing them on request.
 
+use std::process::ExitCode;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use clap::Args;
 use serde_json::json;
 use thalweg_core::{Error, Result};
 use thalweg_export::world_files::{TileResponse, WebTiles};
+use thalweg_sim::world::World;
 use tiny_http::{Header, Method, Request, Response, Server};
 
-use crate::args::ServeArgs;
+use crate::args::WorldArgs;
+use crate::args::values::seed_parser;
 use crate::console::Reporter;
 use crate::signals::{install_signal_handler, is_stop_requested};
-use crate::worlds::open_world;
+use crate::verb::{Group, Verb};
+use crate::worlds::load_world_recipe;
+
+/// The arguments of `serve`.
+#[derive(Args)]
+pub struct ServeArgs {
+    #[command(flatten)]
+    world: WorldArgs,
+    /// Seed of the world [default: the recipe's].
+    #[arg(long, value_name = "N", value_parser = seed_parser())]
+    seed: Option<u64>,
+    /// The IP address to listen on; with 127.0.0.1, only this machine can connect, with 0.0.0.0, other machines can
+    /// too.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    bind: String,
+    /// The port to listen on; 0 selects a free one.
+    #[arg(long, value_name = "N", default_value = "8080")]
+    port: u16,
+}
+
+impl Verb for ServeArgs {
+    const NAME: &'static str = "serve";
+    const GROUP: Group = Group::Large;
+    const ABOUT: &'static str =
+        "Serves a world's tiles over HTTP to web maps and game engines, and computes them on request";
+
+    fn run(&self, voice: Reporter) -> Result<ExitCode> {
+        let recipe = load_world_recipe(&self.world.world, |recipe| {
+            recipe.seed = self.seed.unwrap_or(recipe.seed);
+            Ok(())
+        })?;
+        let tiles = WebTiles::new(World::open(&recipe)?, &recipe.name);
+        let address = format!("{}:{}", self.bind, self.port);
+        let refused = |error: Box<dyn std::error::Error + Send + Sync>| {
+            Error::invalid_value(
+                "--bind",
+                &address,
+                format!("an address and a port on which the server can listen ({error})"),
+            )
+        };
+        let server = Server::http(&address).map_err(refused)?;
+        let at = server.server_addr().to_string();
+        let [first, last] = tiles.zooms();
+        install_signal_handler(voice);
+        voice.print_line(&format!(
+            "http://{at}/tiles.json, http://{at}/{{z}}/{{x}}/{{y}}.png (terrain-RGB) and .f32, zoom {first} to {last}; \
+             the place on Earth is invented; Ctrl-C stops the server"
+        ));
+        voice.print_event(&json!({"event": "serving", "address": at, "minzoom": first, "maxzoom": last}));
+        let gate = Gate::default();
+        let work = || {
+            while !is_stop_requested() {
+                match server.recv_timeout(POLL_INTERVAL) {
+                    Ok(Some(request)) => answer_request(request, &tiles, &gate, &at),
+                    Ok(None) => {}
+                    Err(error) => voice.warn(&format!("a request could not be received: {error}")),
+                }
+            }
+        };
+        std::thread::scope(|scope| (0..REQUEST_THREADS).for_each(|_| drop(scope.spawn(work))));
+        Ok(ExitCode::SUCCESS)
+    }
+}
 
 /// The number of tiles that are computed at once; each uses all threads.
 const MAX_CONCURRENT_TILES: usize = 2;
@@ -21,44 +87,6 @@ const REQUEST_THREADS: usize = 8;
 
 /// How long a thread waits before it checks for Ctrl-C.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
-
-/// Serves a world until Ctrl-C.
-///
-/// # Errors
-/// Returns an error if there is no such world, or if the server cannot listen on the address.
-pub fn serve_world(args: &ServeArgs, voice: Reporter) -> Result<()> {
-    let (recipe, world) = open_world(&args.world)?;
-    let tiles = WebTiles::new(world, &recipe.name);
-    let address = format!("{}:{}", args.bind, args.port);
-    let refused = |error: Box<dyn std::error::Error + Send + Sync>| {
-        Error::invalid_value(
-            "--bind",
-            &address,
-            format!("an address and a port on which the server can listen ({error})"),
-        )
-    };
-    let server = Server::http(&address).map_err(refused)?;
-    let at = server.server_addr().to_string();
-    let [first, last] = tiles.zooms();
-    install_signal_handler(voice);
-    voice.print_line(&format!(
-        "http://{at}/tiles.json, http://{at}/{{z}}/{{x}}/{{y}}.png (terrain-RGB) and .f32, zoom {first} to {last}; the \
-         place on Earth is invented; Ctrl-C stops the server"
-    ));
-    voice.print_event(&json!({"event": "serving", "address": at, "minzoom": first, "maxzoom": last}));
-    let gate = Gate::default();
-    let work = || {
-        while !is_stop_requested() {
-            match server.recv_timeout(POLL_INTERVAL) {
-                Ok(Some(request)) => answer_request(request, &tiles, &gate, &at),
-                Ok(None) => {}
-                Err(error) => voice.warn(&format!("a request could not be received: {error}")),
-            }
-        }
-    };
-    std::thread::scope(|scope| (0..REQUEST_THREADS).for_each(|_| drop(scope.spawn(work))));
-    Ok(())
-}
 
 /// A semaphore that lets [`MAX_CONCURRENT_TILES`] threads in at once.
 #[derive(Default)]

@@ -1,18 +1,51 @@
 //! `studio`: opens the live window, if this program was built with it.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Args;
+use clap::builder::RangedU64ValueParser;
 use thalweg_core::Result;
 
-use crate::args::StudioArgs;
+use crate::args::values::{recipe_parser, seed_parser};
 use crate::console::Reporter;
+use crate::verb::{Group, Verb};
+
+/// The arguments of `studio`.
+#[derive(Args)]
+pub struct StudioArgs {
+    /// The name of a preset (see `thalweg presets`), a recipe file, or the file of an elevation model.
+    #[arg(value_name = "RECIPE|FILE", default_value = "alpine", value_parser = recipe_parser(), hide_possible_values = true)]
+    recipe: OsString,
+    /// Number of cells on the long side [default: the recipe's; for presets, at most 512].
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
+    cells: Option<usize>,
+    /// Seed of the world [default: the recipe's].
+    #[arg(long, value_name = "N", value_parser = seed_parser())]
+    seed: Option<u64>,
+    /// Opens the window without starting the simulation.
+    #[arg(long)]
+    paused: bool,
+    /// The folder in which the pictures are saved that you take in the studio [default: the current folder].
+    #[arg(long, value_name = "DIR")]
+    pictures: Option<PathBuf>,
+}
+
+impl Verb for StudioArgs {
+    const NAME: &'static str = "studio";
+    const GROUP: Group = Group::Make;
+    const ABOUT: &'static str =
+        "Opens the studio, a window that shows the erosion of a terrain and in which you can edit it";
+
+    fn run(&self, voice: Reporter) -> Result<ExitCode> {
+        open_studio(self, voice)
+    }
+}
 
 /// Explains how to build the program with the studio.
-///
-/// # Errors
-/// Never returns an error.
 #[cfg(not(feature = "studio"))]
-pub fn open_studio(_: &StudioArgs, voice: Reporter) -> Result<ExitCode> {
+fn open_studio(_: &StudioArgs, voice: Reporter) -> Result<ExitCode> {
     voice.report_failure(
         "this program was built without the studio; build it with `--features studio`: \
          cargo run --release --features studio -- studio",
@@ -21,11 +54,8 @@ pub fn open_studio(_: &StudioArgs, voice: Reporter) -> Result<ExitCode> {
 }
 
 /// Opens the window and returns when it is closed.
-///
-/// # Errors
-/// Returns an error if there is no such recipe, or if the file is neither a recipe nor a terrain.
 #[cfg(feature = "studio")]
-pub fn open_studio(args: &StudioArgs, voice: Reporter) -> Result<ExitCode> {
+fn open_studio(args: &StudioArgs, voice: Reporter) -> Result<ExitCode> {
     use thalweg_studio::{PresetCard, StudioOptions};
 
     use crate::recipes as presets;
@@ -54,9 +84,7 @@ pub fn open_studio(args: &StudioArgs, voice: Reporter) -> Result<ExitCode> {
 
 /// Returns the initial recipe according to the command line, and its file if it has one.
 #[cfg(feature = "studio")]
-fn load_initial_recipe(args: &StudioArgs) -> Result<(thalweg_sim::recipe::Recipe, Option<std::path::PathBuf>)> {
-    use std::path::PathBuf;
-
+fn load_initial_recipe(args: &StudioArgs) -> Result<(thalweg_sim::recipe::Recipe, Option<PathBuf>)> {
     use thalweg_core::base::error::Error;
 
     use crate::recipes as presets;

@@ -1,8 +1,12 @@
 //! `vary`: draws variations of a recipe on one sheet.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::Args;
+use clap::builder::RangedU64ValueParser;
 use serde_json::json;
 use thalweg_core::base::names::format_path;
 use thalweg_core::terrain::{DISCHARGE, POOL, WATER};
@@ -11,6 +15,7 @@ use thalweg_io::file_identity::check_distinct_files;
 use thalweg_io::{output, save_picture};
 use thalweg_models::process::forest::Forest;
 use thalweg_render::pictures::drawn_land::DrawnLand;
+use thalweg_render::pictures::look::LookOptions;
 use thalweg_render::pictures::perspective::{CameraOptions, ViewOptions};
 use thalweg_render::pictures::picture::Picture;
 use thalweg_render::pictures::sheet::{Labels, SheetPicture, draw_contact_sheet};
@@ -19,14 +24,91 @@ use thalweg_sim::knobs::Knobs;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
 
-use crate::args::VaryArgs;
-use crate::args::knobs::KnobSetting;
-use crate::args::pictures::with_recipe_ramp;
+use crate::args::declared::OperationArgs;
+use crate::args::knobs::{KnobArgs, KnobSetting};
+use crate::args::values::{parse_name_and_value, recipe_parser, seed_parser};
 use crate::console::{Reporter, paths_to_text};
 use crate::drive::step_to_end;
 use crate::progress::{NumberedWorld as Shown, ProgressDisplay};
-use crate::recipes::{check_unique_parameters, load_recipe, recipe_file, set_parameter, start_run};
+use crate::recipes::{check_unique_parameters, load_recipe, recipe_file, set_parameter, start_run, with_recipe_ramp};
 use crate::signals::{INTERRUPTED, Rescue, claim_ending, install_signal_handler};
+use crate::verb::{Group, Verb};
+
+/// The arguments of `vary`.
+#[derive(Args)]
+pub struct VaryArgs {
+    /// The name of a preset (see `thalweg presets`) or a recipe file.
+    #[arg(value_parser = recipe_parser(), hide_possible_values = true)]
+    recipe: OsString,
+    /// The PNG file to write.
+    #[arg(short, long, value_name = "PNG")]
+    output: PathBuf,
+    /// Seeds: a number of seeds, or a list of seeds such as 3,5,8 [default: 9 seeds if nothing else varies].
+    #[arg(long, value_name = "N|LIST")]
+    seeds: Option<String>,
+    /// Seed of the worlds; if --seeds is a number, the first seed [default: the recipe's].
+    #[arg(long, value_name = "N", value_parser = seed_parser())]
+    seed: Option<u64>,
+    /// Values of a parameter of the stage with this label: LABEL.PARAMETER=VALUE,VALUE,…; a single value applies to all
+    /// worlds. May be repeated.
+    #[arg(long, value_name = "SET", value_parser = parse_name_and_value)]
+    set: Vec<(String, String)>,
+    /// Number of cells on the long side [default: about 256; for a recipe with levels, its nearest level].
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
+    cells: Option<usize>,
+    /// Label of the last stage to run; the stages after it are omitted (`thalweg presets NAME` lists labels).
+    #[arg(long, value_name = "LABEL")]
+    until: Option<String>,
+    /// Draws perspective views instead of shaded maps.
+    #[arg(long)]
+    view: bool,
+    /// Width of each picture in pixels.
+    #[arg(long, value_name = "PIXELS", default_value = "256", value_parser = RangedU64ValueParser::<usize>::new().range(32..=2048))]
+    pixels: usize,
+    /// A line of text above the sheet.
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    #[command(flatten)]
+    look: OperationArgs<LookOptions>,
+    // The heading of the knobs applies to all arguments after them, so they are last.
+    #[command(flatten)]
+    knobs: KnobArgs,
+}
+
+impl Verb for VaryArgs {
+    const NAME: &'static str = "vary";
+    const GROUP: Group = Group::Make;
+    const ABOUT: &'static str = "Builds variations of a recipe (seeds, knobs, parameters) and draws them on one sheet";
+
+    fn run(&self, voice: Reporter) -> Result<ExitCode> {
+        let begun = Instant::now();
+        output::check_ending(&self.output, &["png"])?;
+        let plan = VariationSheet::from_args(self)?;
+        let mut reads = plan.worlds.first().map_or(Vec::new(), |world| world.recipe.list_input_files());
+        reads.extend(recipe_file(&self.recipe));
+        check_distinct_files(&reads, std::slice::from_ref(&self.output))?;
+        let look = with_recipe_ramp(&self.look, plan.worlds.first().map(|world| &world.recipe));
+        let camera = CameraOptions {
+            size: [self.pixels * 2 / 3, self.pixels],
+            title: self.title.clone(),
+            ..CameraOptions::default()
+        };
+        let options = ViewOptions { camera, look, ..ViewOptions::default() };
+        check_sheet_memory(&plan, self.pixels)?;
+        let all = plan.worlds.len();
+        install_signal_handler(voice);
+        let Some(lands) = build_worlds(&plan, voice)? else { return Ok(ExitCode::from(INTERRUPTED)) };
+        let face = if self.view { SheetPicture::View } else { SheetPicture::Map };
+        save_picture(&self.output, &draw_worlds(&plan, &lands, face, &options)?)?;
+        let seconds = begun.elapsed().as_secs_f64();
+        voice.print_line(&format!("{all} worlds in {seconds:.1} s: {}", format_path(&self.output)));
+        let names: Vec<&str> = plan.worlds.iter().map(|world| world.name.as_str()).collect();
+        voice.print_event(
+            &json!({"event": "result", "files": paths_to_text(std::slice::from_ref(&self.output)), "worlds": names}),
+        );
+        Ok(ExitCode::SUCCESS)
+    }
+}
 
 /// The maximum number of worlds on a sheet. All of their terrains are in memory until the sheet is drawn.
 const MAX_WORLDS: usize = 100;
@@ -65,39 +147,6 @@ struct VariationSheet {
     heads: Vec<String>,
     sides: Vec<String>,
     captions: Vec<String>,
-}
-
-/// Builds the variations and draws them.
-///
-/// # Errors
-/// Returns an error for invalid lists and for recipes, knobs or values that are not valid, all before any work. If a
-/// world fails, the error names it.
-pub fn build_variations(args: &VaryArgs, voice: Reporter) -> Result<ExitCode> {
-    let begun = Instant::now();
-    output::check_ending(&args.output, &["png"])?;
-    let plan = VariationSheet::from_args(args)?;
-    let mut reads = plan.worlds.first().map_or(Vec::new(), |world| world.recipe.list_input_files());
-    reads.extend(recipe_file(&args.recipe));
-    check_distinct_files(&reads, std::slice::from_ref(&args.output))?;
-    let look = with_recipe_ramp(&args.look, plan.worlds.first().map(|world| &world.recipe));
-    let camera = CameraOptions {
-        size: [args.pixels * 2 / 3, args.pixels],
-        title: args.title.clone(),
-        ..CameraOptions::default()
-    };
-    let options = ViewOptions { camera, look, ..ViewOptions::default() };
-    check_sheet_memory(&plan, args.pixels)?;
-    let all = plan.worlds.len();
-    install_signal_handler(voice);
-    let Some(lands) = build_worlds(&plan, voice)? else { return Ok(ExitCode::from(INTERRUPTED)) };
-    let face = if args.view { SheetPicture::View } else { SheetPicture::Map };
-    save_picture(&args.output, &draw_worlds(&plan, &lands, face, &options)?)?;
-    voice.print_line(&format!("{all} worlds in {:.1} s: {}", begun.elapsed().as_secs_f64(), format_path(&args.output)));
-    let names: Vec<&str> = plan.worlds.iter().map(|world| world.name.as_str()).collect();
-    voice.print_event(
-        &json!({"event": "result", "files": paths_to_text(std::slice::from_ref(&args.output)), "worlds": names}),
-    );
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Builds all worlds one after the other; returns `None` after Ctrl-C.

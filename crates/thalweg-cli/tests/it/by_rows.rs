@@ -22,8 +22,8 @@ fn maps_of_zarr_are_drawn_and_told_as_files() {
     for options in ["", "--scale --legend --max-size 200 --sun 170,20", "--exaggeration 3 --sea-level 10 --ramp atlas"]
     {
         let options = if options.contains("atlas") { options.replace("--ramp atlas", "") } else { options.to_string() };
-        place.works(&format!("shade dem.tif -o a.png {options}"));
-        let said = place.works(&format!("shade dem.zarr -o b.png {options}"));
+        place.works(&format!("render map dem.tif -o a.png {options}"));
+        let said = place.works(&format!("render map dem.zarr -o b.png {options}"));
         assert!(said.contains("row by row and needs at most "), "{said}");
         assert!(place.read("a.png") == place.read("b.png"), "{options}");
     }
@@ -42,7 +42,7 @@ fn maps_of_zarr_are_drawn_and_told_as_files() {
     let measured = |name: &str| serde_json::from_str::<Value>(&place.works(&format!("measure {name} --json"))).unwrap();
     assert_eq!(measured("dem.tif")["measures"], measured("dem.zarr")["measures"]);
     place.refuses("info none.zarr", &["none.zarr is missing"]);
-    place.refuses("shade none.zarr -o c.png", &["none.zarr"]);
+    place.refuses("render map none.zarr -o c.png", &["none.zarr"]);
     place.refuses("mesh dem.zarr -o dem.zarr/a.glb --trees none.csv", &["none.csv"]);
 }
 
@@ -65,7 +65,7 @@ fn what_memory_does_not_hold_goes_by_rows() {
     let terrain = Terrain::from_ground(Grid::new(size, 30.0).unwrap(), ground).unwrap();
     save_terrain(place.path("dem.tif"), &terrain, &SaveOptions::default()).unwrap();
     drop(terrain);
-    let line = |out: &str| format!("shade dem.tif -o {out} --max-size 1500 --legend");
+    let line = |out: &str| format!("render map dem.tif -o {out} --max-size 1500 --legend");
     place.works(&line("a.png"));
     // The initial memory of a process differs between machines, so the amount that is missing is taken from a refusal
     // by rows.
@@ -79,7 +79,7 @@ fn what_memory_does_not_hold_goes_by_rows() {
     let said = works(&place, &line("b.png"), enough);
     assert!(said.contains("row by row and needs at most "), "{said}");
     assert!(place.read("a.png") == place.read("b.png"));
-    let refused = place.run_limited("shade dem.tif -o c.png --layer wetness", enough);
+    let refused = place.run_limited("render map dem.tif -o c.png --layer wetness", enough);
     let message = text(&refused.stderr);
     assert!(!refused.status.success() && message.contains("--layer") && message.contains("row by row"), "{message}");
     assert!(!place.path("c.png").exists());

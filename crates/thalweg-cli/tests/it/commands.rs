@@ -7,9 +7,10 @@ use thalweg_sim::presets;
 fn every_command_that_writes_files_is_quiet_and_reports_them_as_json() {
     let place = Place::with_dem();
     let lines = [
-        "shade dem.tif -o shade.png",
-        "view dem.tif -o view.png --size 64x64",
-        "compare dem.tif dem.tif -o compare.png --size 64x64",
+        "render map dem.tif -o map.png",
+        "render perspective dem.tif -o perspective.png --size 64x64",
+        "render pair dem.tif dem.tif -o pair.png --size 64x64",
+        "render sheet dem.tif -o sheet.png --size 64x64",
         "mesh dem.tif -o mesh.glb",
         "normals dem.tif -o normals.png",
         "textures dem.tif -o textures",
@@ -28,7 +29,7 @@ fn every_command_that_writes_files_is_quiet_and_reports_them_as_json() {
         assert!(json.to_string().len() > 100, "{line}");
     }
     // Options that every command takes may also precede it.
-    assert_eq!(place.works("--quiet shade dem.tif -o shade.png"), "");
+    assert_eq!(place.works("--quiet render map dem.tif -o map.png"), "");
 }
 
 #[test]
@@ -85,6 +86,65 @@ fn completions_and_man_pages_are_printed() {
     );
     assert!(place.works("man apply").contains("cell\\-size"));
     place.refuses("man aply", &["unknown command `aply`", "`apply`"]);
+    for line in ["help render map", "render help map", "render map --help"] {
+        assert!(place.works(line).contains("Draws a terrain as a shaded map"), "{line}");
+    }
+    for (line, name) in [("man render", "thalweg\\-render"), ("man render map", "thalweg\\-render\\-map")] {
+        assert!(place.works(line).contains(name), "{line}");
+    }
+}
+
+#[test]
+fn a_moved_or_mistyped_verb_is_answered_with_the_line_to_type() {
+    let place = Place::new();
+    for (line, answer) in [
+        ("shade a.tif -o a.png", "`shade` is now `render map`; type: thalweg render map a.tif -o a.png"),
+        ("-q view a.tif", "`view` is now `render perspective`; type: thalweg -q render perspective a.tif"),
+        ("compare a b -o c.png", "`compare` is now `render pair`; type: thalweg render pair a b -o c.png"),
+        ("verify a.zarr --mend", "`verify` is now `job verify`; type: thalweg job verify a.zarr --mend"),
+        (
+            "build hills --tile-dir t --tile-level 2",
+            "`build --tile-dir` is now `tile`; type: thalweg tile hills -o t --level 2",
+        ),
+        ("biuld hills", "unknown command `biuld`; type: thalweg build hills"),
+        ("render mpa a;b.tif", "unknown command `mpa`; type: thalweg render map 'a;b.tif'"),
+    ] {
+        place.rejects(line, &[answer]);
+    }
+    let output = place.command("biuld").arg("a\u{1b}[31m").output().unwrap();
+    assert!(text(&output.stderr).ends_with("type: thalweg build $'a\\x1b[31m'\n"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn tiles_are_written_singly_or_into_a_folder() {
+    let place = Place::new();
+    let recipe = "extent = [320, 320]\ncells = 32\nedges = \"open\"\n[[stage]]\nmodel = \"gradient_noise\"\n";
+    place.write("r.toml", recipe);
+    place.works("tile r.toml -o all --level 1 --quiet");
+    for file in ["0/0/0.tif", "1/0/0.tif", "1/0/0.area.tif", "manifest.json", "recipe.toml"] {
+        assert!(place.path("all").join(file).is_file(), "{file}");
+    }
+    place.works("tile r.toml -o part --within 0,0,50,50 --quiet");
+    assert!(place.path("part/0/0/0.tif").is_file() && !place.path("part/1").exists());
+    place.works("tile r.toml -o wide --size 2 --cells 64 --set gradient_noise.amplitude=5 --quiet");
+    let about = |folder: &str| place.json(&format!("{folder}/manifest.json"));
+    assert_eq!((&about("all")["cell_m"], &about("wide")["cell_m"]), (&10.0.into(), &10.0.into()));
+    assert_ne!(about("all")["recipe_hash"], about("wide")["recipe_hash"]);
+    // A single tile is also one of the world in a folder.
+    place.works("build r.toml --out w --quiet");
+    for (world, folder) in [("r.toml", "one"), ("w", "two")] {
+        place.works(&format!("tile {world} --at 10,10 --side 16 -o {folder} --quiet"));
+        assert_eq!(place.json(&format!("{folder}/report.json"))["rows"], 16, "{world}");
+        assert!(place.path(folder).join("height.tif").is_file(), "{world}");
+    }
+    place.refuses("tile r.toml -o x --side 64", &["--side only applies together with --at"]);
+    place.refuses("tile r.toml -o x --at 1,1 --within 0,0,9,9", &["--within does not apply together with --at"]);
+    place.refuses("tile r.toml -o x --size 9", &["size = 9", "0.25 to 4"]);
+    for option in ["--cells 64", "--until gradient_noise", "--set gradient_noise.amplitude=5"] {
+        let words = format!("{} does not apply to the folder of a world", option.split(' ').next().unwrap());
+        place.refuses(&format!("tile w -o x {option}"), &[&words]);
+    }
+    place.refuses("tile w -o x --age 2", &["a knob does not apply to the folder of a world"]);
 }
 
 /// Bash itself completes presets, models and layers, and files if none of them matches.
@@ -97,7 +157,7 @@ fn bash_completes_presets_models_and_layers() {
         ("thalweg build alp", "alpine"),
         ("thalweg vary hil", "hills"),
         ("thalweg apply droplet", "droplets"),
-        ("thalweg shade world --layer hardn", "hardness"),
+        ("thalweg render map world --layer hardn", "hardness"),
         ("thalweg build ./alp", ""),
     ] {
         let last = words.split(' ').count() - 1;
@@ -366,12 +426,12 @@ fn the_smallest_and_the_flattest_work() {
         let line = format!("generate gradient_noise -o small.tif --cells {cells} --cell-size 10");
         place.works(&line);
         place.works("apply shape small.tif -o out.tif");
-        place.works("shade out.tif -o out.png");
+        place.works("render map out.tif -o out.png");
         place.works("normals out.tif -o normals.png");
     }
     place.works("generate shape -o flat.tif --cells 8 --cell-size 10 --set height=0");
     place.works("apply gradient_noise flat.tif -o out.tif");
-    place.works("shade flat.tif -o flat.png --legend --scale");
+    place.works("render map flat.tif -o flat.png --legend --scale");
     // NaN is no data: masked, counted and preserved.
     let header = "ncols 3\nnrows 2\nxllcorner 0\nyllcorner 0\ncellsize 10\nNODATA_value nan\n";
     place.write("holes.asc", format!("{header}1 2 nan\n3 4 5\n"));
@@ -384,22 +444,25 @@ fn the_smallest_and_the_flattest_work() {
 fn pictures_meshes_and_maps_are_written() {
     let place = Place::with_dem();
     place.works("apply shape dem.tif -o after.tif");
-    place.works("shade dem.tif -o shaded.png --legend --scale --ramp gist_earth --sun 300,30 --sea-level 0");
+    place.works("render map dem.tif -o shaded.png --legend --scale --ramp gist_earth --sun 300,30 --sea-level 0");
     place.works(
-        "view dem.tif -o view.png --size 300x200 --azimuth 120 --elevation 20 --zoom 2 --sea-level 0 --water dem.tif",
+        "render perspective dem.tif -o view.png --size 300x200 --azimuth 120 --elevation 20 --zoom 2 --sea-level 0 --water dem.tif",
     );
     assert_eq!(size_of_png(&place.read("view.png")), [300, 200]);
     let natural = "--natural --haze 5 --stand 500,800,200 --towards 0,-5 --lens 60";
-    place.works(&format!("view dem.tif -o natural.png --size 300x200 {natural}"));
+    place.works(&format!("render perspective dem.tif -o natural.png --size 300x200 {natural}"));
     assert_ne!(place.read("natural.png"), place.read("view.png"));
-    place.refuses("view dem.tif -o x.png --haze 5", &["--haze only applies together with --natural"]);
-    place.refuses("view dem.tif -o x.png --natural --lens 60", &["--lens only applies together with --stand"]);
-    place.refuses("view dem.tif -o x.png --size 8x200", &["size = 8 × 200 pixels", "16 to 16384 each"]);
-    place.works("compare dem.tif after.tif -o compare.png --title Before --size 300x200");
-    assert_eq!(size_of_png(&place.read("compare.png")), [600, 200]);
+    place.refuses("render perspective dem.tif -o x.png --haze 5", &["--haze only applies together with --natural"]);
+    place.refuses(
+        "render perspective dem.tif -o x.png --natural --lens 60",
+        &["--lens only applies together with --stand"],
+    );
+    place.refuses("render perspective dem.tif -o x.png --size 8x200", &["size = 8 × 200 pixels", "16 to 16384 each"]);
+    place.works("render pair dem.tif after.tif -o pair.png --title Before --size 300x200");
+    assert_eq!(size_of_png(&place.read("pair.png")), [600, 200]);
     place.works("normals dem.tif -o normals.png --directx");
     place.works("normals dem.tif -o bump.png --bump --bits 16");
-    for file in ["shaded.png", "view.png", "compare.png", "normals.png", "bump.png"] {
+    for file in ["shaded.png", "view.png", "pair.png", "normals.png", "bump.png"] {
         assert!(place.read(file).starts_with(b"\x89PNG\r\n\x1a\n"), "{file}");
     }
     place.works("mesh dem.tif -o mesh.glb --texture map");
@@ -410,12 +473,12 @@ fn pictures_meshes_and_maps_are_written() {
     // Binary STL: a header of 80 bytes, the count, and 50 bytes per triangle.
     assert_eq!(place.read("mesh.stl").len(), 84 + 50 * 2 * 39 * 29);
     place.refuses("mesh dem.tif -o mesh.fbx", &["mesh.fbx", ".glb", ".stl"]);
-    place.refuses("shade dem.tif -o map.jpg", &["map.jpg", ".png"]);
-    place.rejects("view dem.tif -o x.png --zoom 99", &["--zoom", "must be 0.1 to 20"]);
-    place.refuses("view dem.tif -o x.png --size 9x9", &["9 × 9", "16 to 16384"]);
+    place.refuses("render map dem.tif -o map.jpg", &["map.jpg", ".png"]);
+    place.rejects("render perspective dem.tif -o x.png --zoom 99", &["--zoom", "must be 0.1 to 20"]);
+    place.refuses("render perspective dem.tif -o x.png --size 9x9", &["9 × 9", "16 to 16384"]);
     place.works("crop dem.tif -o small.tif --window 1,2,10,10");
-    place.refuses("compare dem.tif small.tif -o x.png", &["small.tif", "10 × 10", "40 × 30"]);
-    place.refuses("shade dem.tif -o x.png --water small.tif", &["water", "10 × 10", "40 × 30"]);
+    place.refuses("render pair dem.tif small.tif -o x.png", &["small.tif", "10 × 10", "40 × 30"]);
+    place.refuses("render map dem.tif -o x.png --water small.tif", &["water", "10 × 10", "40 × 30"]);
 }
 
 #[test]
@@ -435,28 +498,28 @@ fn a_folders_water_is_drawn_and_written() {
     let carried = part("width_m") * part("depth_m") * part("velocity_m_s");
     assert!((carried / part("discharge_m3_s") - 1.0).abs() < 1e-4, "{river}");
     // Drawing the folder is the same as drawing its files given one by one, and different from the bare terrain.
-    place.works("shade d -o folder.png");
-    place.works("shade d/height.tif -o files.png --pools d/pool.tif --streams d/discharge.tif");
-    place.works("shade d/height.tif -o bare.png");
+    place.works("render map d -o folder.png");
+    place.works("render map d/height.tif -o files.png --pools d/pool.tif --streams d/discharge.tif");
+    place.works("render map d/height.tif -o bare.png");
     assert!(place.read("folder.png") == place.read("files.png"));
     assert!(place.read("folder.png") != place.read("bare.png"));
-    place.works("shade d -o bold.png --stream-threshold 0.001");
+    place.works("render map d -o bold.png --stream-threshold 0.001");
     assert!(place.read("bold.png") != place.read("folder.png"));
-    place.works("view d -o view.png --size 300x200 --stream-range 0.001,0.1");
+    place.works("render perspective d -o view.png --size 300x200 --stream-range 0.001,0.1");
     for layer in ["discharge", "wetness", "pool"] {
-        place.works(&format!("shade d -o {layer}.png --layer {layer}"));
+        place.works(&format!("render map d -o {layer}.png --layer {layer}"));
     }
-    place.works("compare d dem.tif d -o sheet.png --size 200x150");
+    place.works("render sheet d dem.tif d -o sheet.png --size 200x150");
     let [width, height] = size_of_png(&place.read("sheet.png"));
     assert!(width == 12 + 3 * 212 && height > 150, "{width} × {height}");
-    place.works("compare dem.tif d -o two.png --sheet --caption dry --caption wet --size 200x150");
-    place.works("compare dem.tif d -o pair.png --size 200x150");
+    place.works("render sheet dem.tif d -o two.png --caption dry --caption wet --size 200x150");
+    place.works("render pair dem.tif d -o pair.png --size 200x150");
     assert_eq!(size_of_png(&place.read("pair.png")), [400, 150]);
-    place.refuses("shade d -o x.png --layer momentum", &["layer `momentum`", "discharge"]);
-    place.refuses("shade . -o x.png", &["height.tif"]);
-    place.refuses("shade d -o x.png --stream-range 2,1", &["range of streams", "rising"]);
-    place.refuses("view d -o x.png --stream-threshold 0", &["threshold of streams", "above 0"]);
-    place.refuses("compare d d d -o x.png --caption one", &["captions = 1", "3"]);
+    place.refuses("render map d -o x.png --layer momentum", &["layer `momentum`", "discharge"]);
+    place.refuses("render map . -o x.png", &["height.tif"]);
+    place.refuses("render map d -o x.png --stream-range 2,1", &["range of streams", "rising"]);
+    place.refuses("render perspective d -o x.png --stream-threshold 0", &["threshold of streams", "above 0"]);
+    place.refuses("render sheet d d d -o x.png --caption one", &["captions = 1", "3"]);
 }
 
 /// Returns width and height from the first chunk of a PNG.

@@ -6,8 +6,10 @@ use std::path::Path;
 use thalweg_export::export_operations;
 
 /// The sources of the faces, from the repository's root.
-const FACES: [&str; 4] = [
-    "crates/thalweg-cli/src/args",
+const FACES: [&str; 6] = [
+    "crates/thalweg-cli/src/commands",
+    "crates/thalweg-cli/src/commands/measure",
+    "crates/thalweg-cli/src/commands/render",
     "crates/thalweg-py/src",
     "crates/thalweg-py/python/thalweg",
     "crates/thalweg-web/src",

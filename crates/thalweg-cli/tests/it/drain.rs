@@ -263,13 +263,13 @@ fn a_model_s_store_holds_what_its_file_does_and_is_a_source_of_others() {
     assert_eq!(report["ledger"]["solid_change"], "0", "{report}");
 
     // The same by separate parts, and with a store as the source, into a store and into a file.
-    place.works(&format!("plan apply thermal dem.tif -o plan.json --store verbs.zarr --tile 256 {set}"));
+    place.works(&format!("job plan apply thermal dem.tif -o plan.json --store verbs.zarr --tile 256 {set}"));
     let plan: serde_json::Value = serde_json::from_str(&text(&place.read("plan.json"))).unwrap();
     for stage in plan["stages"].as_array().unwrap() {
         for tile in 0..plan["tiles"].as_u64().unwrap() {
-            place.works(&format!("stage plan.json {} {tile}", stage["name"].as_str().unwrap()));
+            place.works(&format!("job run plan.json {} {tile}", stage["name"].as_str().unwrap()));
         }
-        place.works(&format!("stage plan.json {} solve", stage["name"].as_str().unwrap()));
+        place.works(&format!("job run plan.json {} solve", stage["name"].as_str().unwrap()));
     }
     place.works("layer verbs.zarr height -o verbs.tif");
     assert!(samples("whole.tif") == samples("verbs.tif"));
@@ -277,7 +277,7 @@ fn a_model_s_store_holds_what_its_file_does_and_is_a_source_of_others() {
     place.works("apply thermal parts.zarr -o twice.zarr --set steps=2 --set talus=4 --set rock_talus=4");
     place.works("layer twice.zarr height -o other.tif");
     assert!(samples("twice.tif") == samples("other.tif") && samples("twice.tif") != samples("whole.tif"));
-    place.works("shade parts.zarr -o parts.png");
+    place.works("render map parts.zarr -o parts.png");
     place.works("drain parts.zarr -o drained.zarr");
 
     for (words, says) in [
@@ -286,7 +286,7 @@ fn a_model_s_store_holds_what_its_file_does_and_is_a_source_of_others() {
         ("apply glacier dem.tif -o x.zarr", "a model that can run by tiles"),
         ("apply thermal parts.zarr -o parts.zarr", "is also an input"),
         ("apply thermal dem.tif -o x.zarr --type f64", "--type"),
-        ("plan apply thermal -o plan2.json", "apply MODEL FILE"),
+        ("job plan apply thermal -o plan2.json", "apply MODEL FILE"),
     ] {
         place.refuses(words, &[says]);
         assert!(!place.path("x.zarr").exists(), "{words}");

@@ -175,11 +175,11 @@ fn outputs_that_are_inputs_or_one_another() {
         "resample dem.tif -o hard.tif --cells 9",
         "resample dem.tif -o ./dem.tif --cells 9",
         "crop dem.tif -o dem.tif --window 0,0,4,4",
-        "shade grey.png -o grey.png",
-        "shade dem.tif -o hard.png",
-        "view dem.tif -o hard.png",
-        "view dem.tif --water grey.png -o grey.png",
-        "compare dem.tif w -o hard.png",
+        "render map grey.png -o grey.png",
+        "render map dem.tif -o hard.png",
+        "render perspective dem.tif -o hard.png",
+        "render perspective dem.tif --water grey.png -o grey.png",
+        "render pair dem.tif w -o hard.png",
         "normals grey.png -o grey.png",
         "vary mask.toml -o hard.png",
     ] {
@@ -204,9 +204,9 @@ fn outputs_that_are_inputs_or_one_another() {
         place.write("grey.toml", "from = \"grey.png\"\n[[stage]]\nmodel = \"shape\"\n");
         let layers = "layers = { amount = \"sub/../grey.png\" }";
         place.write("layer.toml", format!("extent = [900, 900]\ncells = 9\n[[stage]]\nmodel = \"shape\"\n{layers}\n"));
-        place.refuses("picture grey.toml -o grey.png", &["choose another output"]);
-        place.refuses("picture layer.toml -o ./grey.png", &["choose another output"]);
-        place.refuses("picture dem.tif --start grey.png -o grey.png", &["choose another output"]);
+        place.refuses("render studio grey.toml -o grey.png", &["choose another output"]);
+        place.refuses("render studio layer.toml -o ./grey.png", &["choose another output"]);
+        place.refuses("render studio dem.tif --start grey.png -o grey.png", &["choose another output"]);
     }
     // From its own unchanged recipe, a world may be rebuilt in its folder.
     place.works("build w/recipe.toml --out w --quiet");
@@ -324,9 +324,9 @@ fn paths_need_not_be_text() {
         b"drain \xfe.tif -o d\xff --json",
         b"rivers \xfe.tif -o r\xff --catchment 30000",
         b"check-rivers r\xff",
-        b"shade w\xff -o s\xff.png",
-        b"view \xfe.tif -o v\xff.png",
-        b"compare \xfe.tif \xfe.tif -o c\xff.png --sheet",
+        b"render map w\xff -o s\xff.png",
+        b"render perspective \xfe.tif -o v\xff.png",
+        b"render sheet \xfe.tif \xfe.tif -o c\xff.png",
         b"mesh \xfe.tif -o \xff.glb",
         b"normals \xfe.tif -o n\xff.png",
         b"resample \xfe.tif -o s\xff.tif --cells 9",
@@ -373,13 +373,15 @@ fn paths_need_not_be_text() {
 #[test]
 fn messages_are_short_and_name_what_is_allowed() {
     let place = Place::with_dem();
-    place.rejects("view dem.tif -o x.png --exaggeration=0", &["--exaggeration", "must be 0.000001 to 1000\n"]);
-    place.rejects("view dem.tif -o x.png --exaggeration=1e300", &["--exaggeration", "must be 0.000001 to 1000\n"]);
+    for exaggeration in ["0", "1e300"] {
+        let line = format!("render perspective dem.tif -o x.png --exaggeration={exaggeration}");
+        place.rejects(&line, &["--exaggeration", "must be 0.000001 to 1000\n"]);
+    }
     for (line, names) in [
         ("drain dem.tif -o d --breach 1", "DEPTH,LENGTH"),
-        ("shade dem.tif -o x.png --sun 1,2,3", "AZIMUTH,ALTITUDE"),
-        ("view dem.tif -o x.png --towards a", "AZIMUTH,PITCH"),
-        ("shade dem.tif -o x.png --height 1", "MIN,MAX"),
+        ("render map dem.tif -o x.png --sun 1,2,3", "AZIMUTH,ALTITUDE"),
+        ("render perspective dem.tif -o x.png --towards a", "AZIMUTH,PITCH"),
+        ("render map dem.tif -o x.png --height 1", "MIN,MAX"),
         ("drain dem.tif -o d --outlet-at 1", "X,Y"),
     ] {
         let said = text(&place.run(line).stderr);

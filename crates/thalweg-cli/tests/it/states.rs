@@ -108,8 +108,7 @@ fn states_that_cannot_be_are_refused_before_the_run() {
         &["state_00001.tif", "--states"],
     );
     place.refuses("build rise.toml --out w.zarr --save-every 3", &["--save-every", "store"]);
-    place.refuses("build alpine --tile-dir t --frames f", &["--frames", "tiles"]);
-    assert!(!place.path("x.tif").exists() && !place.path("w.zarr").exists() && !place.path("t").exists());
+    assert!(!place.path("x.tif").exists() && !place.path("w.zarr").exists());
 }
 
 #[test]

@@ -142,15 +142,15 @@ fn memory_is_what_was_said_on_strips_and_chunks_of_a_whole_map() {
     fs::write(place.path("chunk.zarr/zarr.json"), about).unwrap();
     fs::write(place.path("chunk.zarr/c/0/0"), samples).unwrap();
     for source in ["strip.tif", "chunk.zarr"] {
-        for work in ["drain", "apply thermal", "shade"] {
+        for work in ["drain", "apply thermal", "render map"] {
             let _ = fs::remove_dir_all(place.path("a.zarr"));
             let line = match work {
-                "shade" => format!("shade {source} -o a.png --cell-size 30"),
-                "drain" => format!("drain {source} -o a.zarr --cell-size 30 --threads 2 --memory 320M"),
+                "render map" => format!("{work} {source} -o a.png --cell-size 30"),
+                "drain" => format!("{work} {source} -o a.zarr --cell-size 30 --threads 2 --memory 320M"),
                 _ => format!("{work} {source} -o a.zarr --cell-size 30 --set steps=4 --threads 2 --memory 320M"),
             };
             // A map that fits into memory is drawn as a whole.
-            if work == "shade" && source.ends_with(".tif") {
+            if work == "render map" && source.ends_with(".tif") {
                 continue;
             }
             let (said, peak) = watched(place.command(&line));
@@ -175,7 +175,7 @@ fn memory_by_rows_is_what_was_said() {
     {
         let _ = fs::remove_dir_all(place.path("a.zarr"));
         place.works(&format!("crop {name}.tif -o a.zarr --window 0,0,1400,1300"));
-        let (said, peak) = watched(place.command(&format!("shade a.zarr -o a.png {options}")));
+        let (said, peak) = watched(place.command(&format!("render map a.zarr -o a.png {options}")));
         let bound = told(&said);
         println!("{name} {options}: {} MiB of {} MiB", peak >> 20, bound >> 20);
         assert!(peak <= bound, "{name} {options}: {peak} of {bound}\n{said}");
@@ -190,7 +190,7 @@ fn memory_of_a_folder_of_tiles_is_bounded_by_what_a_world_keeps() {
     // The cells of all levels take 9 bytes each, and those of the blocks from which they are made take as much again:
     // 1.6 GiB in the long run.
     let level = long::or(2, 6);
-    let line = format!("build hills --cells 128 --tile-dir t --tile-level {level} --threads 2 --json");
+    let line = format!("tile hills --cells 128 -o t --level {level} --threads 2 --json");
     let (_, peak) = watched(place.command(&line));
     println!("{line}: {} MiB", peak >> 20);
     assert!(place.path(&format!("t/{level}/0/0.tif")).exists());
@@ -216,9 +216,9 @@ fn too_little_memory_is_refused_with_the_least_that_would_do() {
     assert!(said.contains("one tile at a time") && !place.path("a.zarr").exists(), "{said}");
     place.works(&format!("drain dem.tif -o a.zarr --memory {least} --quiet"));
     assert!(refused(&format!("drain dem.tif -o b.zarr --memory {}", least - 1)).contains(&least.to_string()));
-    place.works("plan dem.tif -o p.json --memory 200M --quiet");
-    assert!(refused("stage p.json look 0 --memory 2M").contains("required"));
-    place.works("stage p.json look 0 --memory 200M");
+    place.works("job plan dem.tif -o p.json --memory 200M --quiet");
+    assert!(refused("job run p.json look 0 --memory 2M").contains("required"));
+    place.works("job run p.json look 0 --memory 200M");
     for wrong in ["0", "-1", "nan", "12", "1.5X", "1e30", ""] {
         assert!(refused(&format!("drain dem.tif -o a.zarr --memory={wrong}")).contains("number of bytes"), "{wrong}");
     }

@@ -38,7 +38,7 @@ fn a_forest_stands_beside_its_terrain_as_points() {
 #[test]
 fn a_forest_is_drawn_and_stands_on_the_mesh() {
     let place = wooded();
-    for (name, line) in [("map", "shade out.tif"), ("view", "view out.tif --size 200x150")] {
+    for (name, line) in [("map", "render map out.tif"), ("view", "render perspective out.tif --size 200x150")] {
         place.works(&format!("{line} -o {name}.png"));
         place.works(&format!("{line} --trees out_trees.csv -o {name}_trees.png"));
         assert_ne!(place.read(&format!("{name}.png")), place.read(&format!("{name}_trees.png")), "{name}");
@@ -65,10 +65,10 @@ fn a_forest_is_drawn_and_stands_on_the_mesh() {
 fn what_cannot_be_is_said() {
     let place = wooded();
     place.refuses("mesh out.tif -o a.obj --trees out_trees.csv", &["a.obj", "write .glb"]);
-    place.refuses("shade out.tif -o a.png --trees dem.tif", &["dem.tif"]);
-    place.refuses("shade out.tif -o a.png --trees none.csv", &["none.csv", "read"]);
+    place.refuses("render map out.tif -o a.png --trees dem.tif", &["dem.tif"]);
+    place.refuses("render map out.tif -o a.png --trees none.csv", &["none.csv", "read"]);
     place.write("other.csv", "a,b\n1,2\n");
-    place.refuses("view out.tif -o a.png --trees other.csv", &["other.csv", "no column `x`"]);
+    place.refuses("render perspective out.tif -o a.png --trees other.csv", &["other.csv", "no column `x`"]);
     place.refuses(
         "apply trees dem.tif -o b.tif --set patch=0.1 --set years=1 --set spawn=10001",
         &["trees.spawn", "10000"],

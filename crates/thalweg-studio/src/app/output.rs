@@ -116,7 +116,8 @@ impl Studio {
         if frame.parts.is_empty() {
             return Err("there is nothing to draw yet".into());
         }
-        let no_gpu = "no GPU was found, so the picture cannot be drawn; use `thalweg view`, which draws on the CPU";
+        let no_gpu = "no GPU was found, so the picture cannot be drawn; use `thalweg render perspective`, which draws \
+                      on the CPU";
         let scene = self.scene.as_mut().ok_or(no_gpu)?;
         scene.render_picture(&frame, times)
     }

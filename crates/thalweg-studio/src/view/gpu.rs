@@ -17,7 +17,7 @@ pub struct Gpu {
 
 /// The error message if there is nothing that can draw, with advice.
 pub const NO_ADAPTER: &str = "no GPU and no software Vulkan was found; install a driver (on Debian and Ubuntu the package \
-     mesa-vulkan-drivers draws without a GPU too), or use `thalweg view`, which draws on the CPU";
+     mesa-vulkan-drivers draws without a GPU too), or use `thalweg render perspective`, which draws on the CPU";
 
 #[cfg(not(target_arch = "wasm32"))]
 impl Gpu {
@@ -46,8 +46,9 @@ impl Gpu {
             ..wgpu::DeviceDescriptor::default()
         };
         let name = adapter.get_info().name;
-        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
-            .map_err(|error| format!("{name} cannot be used ({error}); use `thalweg view`, which draws on the CPU"))?;
+        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).map_err(|error| {
+            format!("{name} cannot be used ({error}); use `thalweg render perspective`, which draws on the CPU")
+        })?;
         Ok(Self { adapter, device, queue })
     }
 }

@@ -1,0 +1,268 @@
+//! `job`: work in parts for the queue of a cluster, and the check of its results.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use clap::builder::RangedU64ValueParser;
+use serde_json::json;
+use thalweg_core::base::names::format_path;
+use thalweg_core::{Error, Result};
+use thalweg_export::survey::DrainOptions;
+use thalweg_io::Format;
+use thalweg_store::{Access, ApplyJob, BuildJob, Job, Outcome, Plan, PlannedWork, Store, Task, VerifyLevel, is_zarr};
+
+use crate::args::declared::StoreOperationArgs;
+use crate::args::values::{four_numbers, named_file, parse_byte_count, parse_name_and_value, seed_parser};
+use crate::args::{LoadArgs, MapArgs, drain_job};
+use crate::console::Reporter;
+use crate::job::as_typed;
+use crate::recipes::{OneModel, create_model_recipe, load_recipe};
+use crate::stores::TILE;
+use crate::verb::{Entry, Group, Verb, family, verb};
+
+/// The word `job` with its verbs.
+pub const JOB: Entry = family("job", "Does work in parts, in the queue of a cluster", VERBS);
+
+/// What can be done with a job.
+const VERBS: &[Entry] = &[verb::<PlanArgs>(), verb::<TaskArgs>(), verb::<VerifyArgs>()];
+
+/// The arguments of `job plan`.
+#[derive(Args)]
+pub struct PlanArgs {
+    /// The work: `drain FILE` computes the drainage of an elevation model, `build RECIPE` builds the world of a preset
+    /// or recipe, and `apply MODEL FILE` runs a model over an elevation model. The words `drain` and `build` may be
+    /// omitted.
+    #[arg(value_name = "WORK", required = true, num_args = 1..=3)]
+    work: Vec<OsString>,
+    /// The plan file to write; `job run` does the parts of the work that it lists.
+    #[arg(short, long, value_name = "PLAN.json")]
+    output: PathBuf,
+    /// The Zarr store that the work is written to [default: the plan's name with .zarr].
+    #[arg(long, value_name = "DIR.zarr")]
+    store: Option<PathBuf>,
+    /// Side of a tile in cells; each tile is a shard of the store.
+    #[arg(long, value_name = "N", default_value_t = TILE)]
+    tile: usize,
+    /// Maximum memory of a process that does a part of the work on one thread, such as 500M; tiles become smaller if
+    /// necessary.
+    #[arg(long, value_name = "BYTES", value_parser = parse_byte_count)]
+    memory: Option<u64>,
+    /// Number of cells on the long side of a world that is built [default: the recipe's].
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 24))]
+    cells: Option<usize>,
+    /// The level of a world to build; level 0 has the widest cells [default: the recipe's last].
+    #[arg(long, value_name = "L")]
+    level: Option<u32>,
+    /// Builds only this rectangle of the level: its western, northern, eastern and southern sides in metres east and
+    /// south of the world's origin.
+    #[arg(long, value_name = "W,N,E,S", value_parser = four_numbers, allow_hyphen_values = true)]
+    rect: Option<[f64; 4]>,
+    /// Seed of the world, or of the model's random numbers [default: the recipe's; for `apply`, 1].
+    #[arg(long, value_name = "N", value_parser = seed_parser())]
+    seed: Option<u64>,
+    /// Sets a parameter of the model of `apply`: NAME=VALUE; may be repeated.
+    #[arg(long, value_name = "SET", value_parser = parse_name_and_value)]
+    set: Vec<(String, String)>,
+    /// An input layer of the model of `apply`: NAME=FILE; may be repeated.
+    #[arg(long, value_name = "LAYER", value_parser = named_file())]
+    layer: Vec<(String, PathBuf)>,
+    #[command(flatten)]
+    drainage: StoreOperationArgs<DrainOptions>,
+    #[command(flatten)]
+    map: MapArgs,
+    #[command(flatten)]
+    load: LoadArgs,
+}
+
+/// The arguments of `job run`.
+#[derive(Args)]
+pub struct TaskArgs {
+    /// A plan that `job plan` wrote.
+    plan: PathBuf,
+    /// The name of a stage that the plan file lists.
+    stage: String,
+    /// The number of a tile, or `solve` for the step that combines all tiles of the stage when they are done.
+    #[arg(value_name = "TILE|solve")]
+    tile: String,
+    /// Exits with an error if the part may need more memory than this, such as 500M.
+    #[arg(long, value_name = "BYTES", value_parser = parse_byte_count)]
+    memory: Option<u64>,
+}
+
+/// The arguments of `job verify`.
+#[derive(Args)]
+pub struct VerifyArgs {
+    /// The Zarr store (DIR.zarr).
+    store: PathBuf,
+    /// Decodes every tile, in addition to comparing the hashes of its bytes.
+    #[arg(long, conflicts_with = "quick")]
+    deep: bool,
+    /// Compares only the lengths of files, which is faster.
+    #[arg(long)]
+    quick: bool,
+    /// Recreates the missing or altered tiles and files; intact ones stay as they are.
+    #[arg(long)]
+    mend: bool,
+}
+
+impl Verb for PlanArgs {
+    const NAME: &'static str = "plan";
+    const GROUP: Group = Group::Large;
+    const ABOUT: &'static str =
+        "Divides large work into tiles that the processes of a cluster can do, and writes the plan to a file";
+
+    fn run(&self, voice: Reporter) -> Result<ExitCode> {
+        let job = create_job(self)?;
+        voice.warn_all(&job.warnings()?);
+        let store = self.store.clone().unwrap_or_else(|| self.output.with_extension("zarr"));
+        let plan = match self.memory {
+            // Each part is a job of the queue with its own memory, so one tile at a time must fit.
+            Some(memory) => Plan::fit_to_memory(&job, &store, self.tile, memory, 1)?.0,
+            None => Plan::from_job(job, &store, self.tile)?,
+        };
+        plan.write(&self.output)?;
+        let stages: Vec<&str> = plan.stages.iter().map(|stage| stage.name.as_str()).collect();
+        voice.print_line(&format!(
+            "{} tiles, numbered from 0; the stages in order, each solved after its tiles:",
+            plan.tiles
+        ));
+        voice.print_line(&format!("  {}", stages.join(" ")));
+        voice.print_event(&json!({"event": "result", "plan": plan.hash, "tiles": plan.tiles, "stages": stages}));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Verb for TaskArgs {
+    const NAME: &'static str = "run";
+    const GROUP: Group = Group::Large;
+    const ABOUT: &'static str = "Does one part of a plan: one tile of a stage, or the step that combines its tiles. \
+                                 Exits with 0 if the part is done, and with 3 if it has to wait for other parts";
+    /// The parts of a plan share a machine with others.
+    const THREADS: Option<usize> = Some(1);
+
+    fn run(&self, voice: Reporter) -> Result<ExitCode> {
+        let plan = Plan::read(&self.plan)?;
+        let stage = plan.find_stage(&self.stage)?;
+        let number = || self.tile.parse().map_err(|_| Error::invalid_value("tile", &self.tile, "a number, or `solve`"));
+        let task = match self.tile.as_str() {
+            "solve" => Task::Solve { stage },
+            _ => Task::Tile { stage, tile: number()? },
+        };
+        self.memory.map_or(Ok(()), |memory| plan.check_memory(memory, rayon::current_num_threads()))?;
+        // The report needs the findings of all stages, so it is written after the last solution.
+        let last = stage + 1 == plan.stages.len() && matches!(task, Task::Solve { .. });
+        let work = PlannedWork::open(plan, Access::Shared)?;
+        match work.execute_task(task)? {
+            Outcome::Done => {
+                if last {
+                    work.write_report()?;
+                }
+                voice.print_event(&json!({"event": "result", "done": true}));
+                Ok(ExitCode::SUCCESS)
+            }
+            Outcome::Waits(missing) => {
+                voice.print_line(&format!("cannot run yet: {missing}"));
+                voice.print_event(&json!({"event": "result", "done": false, "waits": missing}));
+                Ok(ExitCode::from(EXIT_WAITING))
+            }
+        }
+    }
+}
+
+impl Verb for VerifyArgs {
+    const NAME: &'static str = "verify";
+    const GROUP: Group = Group::Large;
+    const ABOUT: &'static str = "Finds missing or altered tiles of a Zarr store, and with --mend recreates them";
+
+    fn run(&self, voice: Reporter) -> Result<ExitCode> {
+        let level = match (self.quick, self.deep) {
+            (true, _) => VerifyLevel::Lengths,
+            (_, true) => VerifyLevel::Samples,
+            _ => VerifyLevel::Bytes,
+        };
+        let look = |store: &Store| Ok::<_, Error>((store.verify_tiles(level)?, store.verify_files(level)?));
+        let (faults, files) = look(&Store::open_read(&self.store)?)?;
+        let told: Vec<String> =
+            faults.iter().map(ToString::to_string).chain(files.iter().map(ToString::to_string)).collect();
+        told.iter().take(MAX_SHOWN_FAULTS).for_each(|fault| voice.print_line(fault));
+        if told.len() > MAX_SHOWN_FAULTS {
+            voice.print_line(&format!("and {} more", told.len() - MAX_SHOWN_FAULTS));
+        }
+        let mut left = told.len();
+        if self.mend && left > 0 {
+            let work = PlannedWork::open(Plan::read_sidecar(&self.store)?, Access::Alone)?;
+            work.repair_tiles(&faults)?;
+            work.repair_files(&files)?;
+            // Check again, because tiles whose messages are gone cannot be recreated.
+            let (faults, files) = look(work.store())?;
+            left = faults.len() + files.len();
+            let recreated = told.len().saturating_sub(left);
+            voice.print_line(&format!("recreated {recreated} of {} damaged or missing items", told.len()));
+            if left > 0 {
+                voice.print_line(&format!(
+                    "{left} could not be recreated: they were never written, or the summaries of their stages in {} \
+                     are missing; run the command that created the store again to write them",
+                    format_path(&work.messages_folder())
+                ));
+            }
+        } else if told.is_empty() {
+            voice.print_line("all tiles and files are intact");
+        }
+        voice.print_event(&json!({"event": "result", "faults": told, "left": left}));
+        Ok(if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+/// The exit code of `job run` if the part has to wait for an earlier one.
+const EXIT_WAITING: u8 = 3;
+
+/// The maximum number of faults that are listed individually.
+const MAX_SHOWN_FAULTS: usize = 20;
+
+/// Makes the job that the arguments name. A single source means the drainage of an elevation model, or a recipe's
+/// world.
+fn create_job(args: &PlanArgs) -> Result<Job> {
+    let words: Vec<&OsString> = args.work.iter().collect();
+    let verb = words.first().and_then(|word| word.to_str()).unwrap_or_default();
+    match (verb, &words[..]) {
+        ("apply", [_, model, source]) => {
+            let name = model.to_str().unwrap_or_default();
+            let recipe = create_model_recipe(&OneModel {
+                name,
+                set: &args.set,
+                layers: &args.layer,
+                seed: args.seed.unwrap_or(1),
+                sea_level: args.map.sea_level,
+                edges: args.map.edges.to_edges(),
+            })?;
+            Ok(Job::Apply(ApplyJob::from_recipe(&recipe, Path::new(source), args.load.clone())?))
+        }
+        ("drain", [_, source]) => create_drain_job(args, Path::new(source)),
+        ("build", [_, recipe]) => create_build_job(args, recipe),
+        (_, [source]) => {
+            let path = Path::new(source);
+            // A source with the extension of an elevation file is drained; everything else is taken for a recipe.
+            let is_map = Format::from_path(path).is_ok() || is_zarr(path);
+            if is_map { create_drain_job(args, path) } else { create_build_job(args, source) }
+        }
+        _ => {
+            let typed: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+            let allowed = "drain FILE, build PRESET, build RECIPE, apply MODEL FILE, or only a FILE, PRESET or RECIPE";
+            Err(Error::invalid_value("work", typed.join(" "), allowed))
+        }
+    }
+}
+
+fn create_build_job(args: &PlanArgs, name: &OsString) -> Result<Job> {
+    let mut recipe = load_recipe(name)?;
+    recipe.cells = args.cells.unwrap_or(recipe.cells);
+    recipe.seed = args.seed.unwrap_or(recipe.seed);
+    let job = BuildJob::from_recipe_part(&recipe, args.level, args.rect).map_err(as_typed)?;
+    Ok(Job::Build(job))
+}
+
+fn create_drain_job(args: &PlanArgs, path: &Path) -> Result<Job> {
+    Ok(Job::Drain(drain_job(path, &args.load, &args.map, &args.drainage)?))
+}
