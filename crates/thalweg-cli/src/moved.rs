@@ -39,11 +39,7 @@ const MOVED: &[Moved] = &[
     Moved {
         old: "build --tile-dir",
         new: "tile",
-        options: &[
-            ("--tile-dir", "-o"),
-            ("--tile-level", "--level"),
-            ("--tile-within", "--within"),
-        ],
+        options: &[("--tile-dir", "-o"), ("--tile-level", "--level"), ("--tile-within", "--within")],
     },
 ];
 

@@ -1,6 +1,6 @@
 //! `rivers` and `check-rivers`: add rivers to an elevation model, and check the written files.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 

@@ -64,7 +64,8 @@ impl Verb for MeasureArgs {
             check_distinct_files(&reads, std::slice::from_ref(plot))?;
         }
         // Ranges are checked before any file is read, when the arguments are parsed.
-        let both = files.iter().map(|file| measure_file(file, self, &self.options, voice)).collect::<Result<Vec<_>>>()?;
+        let both =
+            files.iter().map(|file| measure_file(file, self, &self.options, voice)).collect::<Result<Vec<_>>>()?;
         let same = match both.as_slice() {
             // This compares two builds of one world; for other pairs it fails, and nothing is reported.
             [(_, Some(first)), (_, Some(second))] => compare_terrains(first, second).ok(),
