@@ -257,7 +257,7 @@ def test_a_page_that_is_not_isolated_has_one_thread(page):
     assert "one thread" in page.run("document.getElementById('wait').textContent")
 
 
-def test_hands_turn_the_land_and_sliders_act(page):
+def test_the_mouse_turns_the_land_and_sliders_act(page):
     before = done(page)
     page.drag((640, 400), (740, 400))
     turned = page.until("the camera has turned", lambda s: abs(s["camera"]["azimuth"] - before["camera"]["azimuth"]) > 5)

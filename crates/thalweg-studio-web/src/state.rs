@@ -20,7 +20,7 @@ pub fn describe_state(studio: &Studio, ctx: &egui::Context, frames: u64) -> Stri
         "revision": shown.revision,
         "playing": shown.playing,
         "done": shown.done,
-        "stage": turn.map(|turn| turn.label.as_str()),
+        "stage": turn.map(|turn| turn.title.as_str()),
         "turn": shown.turn,
         "turns": shown.turns.len(),
         "step": shown.step,

@@ -29,6 +29,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let mut recipe = Recipe::open(path)?;
     recipe.cells = recipe.cells.min(CELLS);
+    // The stage whose parameters the picture shows.
+    let opened = recipe.stages[recipe.stage_index("water")?].title();
     let mut options = Some(StudioOptions {
         recipe,
         path: None,
@@ -79,7 +81,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         studio.send_order(WorkerOrder::Play(true));
     }
     harness.step();
-    harness.get_by_label("water").click();
+    harness.get_by_label(&opened).click();
     harness.run_steps(12);
     let image = harness.render()?;
     let [columns, rows] = [image.width() as usize, image.height() as usize];

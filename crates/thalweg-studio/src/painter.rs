@@ -84,8 +84,8 @@ pub struct Painted {
     pub before: Option<Surface>,
     /// Paths of some droplets to draw, in world metres.
     pub paths: Vec<Vec<Point>>,
-    /// Fields that the probe reads in addition to layers: titles, units and values.
-    pub read: Vec<(String, String, Field<f32>)>,
+    /// The quantities that the probe reads in addition to elevation, slope and layers, with their values.
+    pub read: Vec<(Overlay, Field<f32>)>,
 }
 
 /// The mailbox between the window and the painter's thread.
@@ -203,11 +203,11 @@ pub(crate) fn paint_terrain(job: PaintJob) -> Result<Painted, String> {
         (now, _) => (now?, None),
     };
     let then = compare.then(|| surface(&before, None)).transpose()?;
-    let basins = wants.basins.then_some(Overlay::Basins);
+    let basins = (wants.basins && wants.overlay != Some(Overlay::Basins)).then_some(Overlay::Basins);
     // The probe reads heights and layers from the terrain; other values are computed here, once per picture.
     let read = wants.overlay.iter().chain(&basins).filter(|overlay| !is_plain(overlay)).filter_map(|overlay| {
         let values = overlay.compute_values(&terrain, Some(&before)).ok()?;
-        Some((overlay.title(), overlay.unit(&terrain), values))
+        Some((overlay.clone(), values))
     });
     let read = read.collect();
     let paths = falling.map_or_else(Vec::new, |droplets| trace_droplet_paths(&droplets, &terrain));

@@ -109,6 +109,20 @@ pub fn format_short(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Returns a name in code as a title: the words begin with a capital letter and have spaces between them.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::base::names::title_from_name;
+///
+/// assert_eq!(title_from_name("lake_depth"), "Lake depth");
+/// ```
+pub fn title_from_name(name: &str) -> String {
+    let words = name.replace('_', " ");
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 fn escape_control_chars(text: &str, also: impl Fn(char) -> bool) -> Cow<'_, str> {
     let is_bad = |c: char| also(c) || (c.is_control() && c != '\n' && c != '\t') || is_bidi_or_line_break(c);
     if !text.contains(is_bad) {

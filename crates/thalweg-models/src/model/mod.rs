@@ -6,6 +6,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 pub use thalweg_core::MassBalance;
+use thalweg_core::base::names::title_from_name;
 use thalweg_core::base::rng::RandomKey;
 use thalweg_core::declare::params::{Parameters, Value, Written};
 use thalweg_core::terrain::{LayerSpec, Table};
@@ -91,6 +92,8 @@ thalweg_core::with_defaults! {
     pub struct About {
         /// The model's unique name, used in files, recipes, benchmarks and pages.
         pub name: &'static str = "",
+        /// The model's title in user interfaces; if it is empty, [`About::display_title`] makes one from the name.
+        pub title: &'static str = "",
         /// What happens to the ground, in one line.
         pub summary: &'static str = "",
         /// Author, year and title of the source.
@@ -109,6 +112,23 @@ thalweg_core::with_defaults! {
         pub placed: bool = true,
         /// True if it runs over a world with looped edges as if there were no seam.
         pub loops: bool = false,
+    }
+}
+
+impl About {
+    /// Returns the title in user interfaces: the declared one, or one made from the name.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_models::model::About;
+    /// use thalweg_models::models::find_model;
+    ///
+    /// assert_eq!(find_model("shape")?.about().display_title(), "Base shape");
+    /// assert_eq!(About { name: "own_model", ..About::default() }.display_title(), "Own model");
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
+    pub fn display_title(&self) -> String {
+        if self.title.is_empty() { title_from_name(self.name) } else { self.title.to_string() }
     }
 }
 

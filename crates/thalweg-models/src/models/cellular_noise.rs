@@ -58,6 +58,7 @@ impl Model for CellularNoise {
     fn about(&self) -> About {
         About {
             name: "cellular_noise",
+            title: "Cellular noise",
             summary: "Bowls, peaks or blocks shaped by the distance to scattered points.",
             source: "Worley 1996, A cellular texture basis function",
             family: Family::Base,

@@ -80,14 +80,15 @@ params! {
     }
 }
 
-/// Implements the model of one kind of subdivided lattice, from its name, its summary and the rule for the means of
-/// new points.
+/// Implements the model of one kind of subdivided lattice, from its name, its title, its summary and the rule for the
+/// means of new points.
 macro_rules! subdivided {
-    ($type:ident, $rule:ident, $name:literal, $summary:literal) => {
+    ($type:ident, $rule:ident, $name:literal, $title:literal, $summary:literal) => {
         impl Model for $type {
             fn about(&self) -> About {
                 About {
                     name: $name,
+                    title: $title,
                     summary: $summary,
                     source: "Fournier, Fussell & Carpenter 1982, Computer rendering of stochastic models",
                     family: Family::Base,
@@ -133,12 +134,14 @@ subdivided!(
     DiamondSquare,
     DiamondSquare,
     "diamond_square",
+    "Diamond-square",
     "Rough ground by repeated subdivision of squares, with a roughness."
 );
 subdivided!(
     MidpointDisplacement,
     Midpoint,
     "midpoint_displacement",
+    "Midpoint displacement",
     "Rough ground by repeated subdivision: edges from their ends, squares from their corners."
 );
 

@@ -97,6 +97,7 @@ impl Model for DrainageLayers {
     fn about(&self) -> About {
         About {
             name: "drainage",
+            title: "Drainage",
             summary: "Computes drainage areas, basins, streams and lakes as layers.",
             source: "O'Callaghan & Mark (1984), The extraction of drainage networks from digital elevation data",
             family: Family::Analysis,

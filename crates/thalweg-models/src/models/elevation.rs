@@ -38,6 +38,7 @@ impl Model for Elevation {
     fn about(&self) -> About {
         About {
             name: "elevation",
+            title: "Elevation model",
             summary: "The ground of an elevation model given as a layer.",
             source: "none",
             family: Family::Base,

@@ -46,6 +46,7 @@ impl Model for FaultFormation {
     fn about(&self) -> About {
         About {
             name: "fault_formation",
+            title: "Fault lines",
             summary: "Breaks the terrain repeatedly along straight lines, each step lower than the one before.",
             source: "Shankel 2000, Fractal terrain generation: fault formation",
             family: Family::Base,

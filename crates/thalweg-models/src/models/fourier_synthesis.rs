@@ -62,6 +62,7 @@ impl Model for FourierSynthesis {
     fn about(&self) -> About {
         About {
             name: "fourier_synthesis",
+            title: "Fourier synthesis",
             summary: "Periodic hills from waves that shrink by a power of their frequency.",
             source: "Saupe 1988, Algorithms for random fractals",
             family: Family::Base,

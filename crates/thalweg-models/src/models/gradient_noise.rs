@@ -74,6 +74,7 @@ impl Model for GradientNoise {
     fn about(&self) -> About {
         About {
             name: "gradient_noise",
+            title: "Gradient noise",
             summary: "Hills and ridges from octaves of gradient noise: fBm, billow, ridged, with warp and damping.",
             source: "Perlin 1985, An image synthesizer; Musgrave 2003, Procedural fractal terrains",
             family: Family::Base,

@@ -70,6 +70,7 @@ impl Model for Hillslope {
     fn about(&self) -> About {
         About {
             name: "hillslope",
+            title: "Hillslopes",
             summary: "Limits slopes equally in all directions and lets soil creep: even flanks, round crests.",
             source: "Culling (1960), Analytical theory of erosion; Zhao (2005), A fast sweeping method for eikonal equations",
             family: Family::Erosion,

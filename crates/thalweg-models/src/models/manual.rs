@@ -20,6 +20,7 @@ impl Model for Manual {
     fn about(&self) -> About {
         About {
             name: "manual",
+            title: "Manual edits",
             summary: "Applies the user's strokes, which raise, lower, smooth and paint; it does nothing else.",
             source: "none",
             family: Family::Erosion,

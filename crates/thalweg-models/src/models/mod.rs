@@ -218,6 +218,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_model_has_a_title_of_its_own() {
+        let titles: Vec<&str> = all_models().map(|model| model.about().title).collect();
+        for (number, title) in titles.iter().enumerate() {
+            assert!(!title.is_empty() && !titles[..number].contains(title), "{number}: {title:?}");
+        }
+    }
+
+    #[test]
     fn a_unit_is_written_in_one_way() {
         for model in all_models() {
             for param in model.declared() {

@@ -49,6 +49,7 @@ impl Model for OpenOutlets {
     fn about(&self) -> About {
         About {
             name: "outlets",
+            title: "Outlets",
             summary: "Opens an outlet for every depression: cuts through or fills small ones, keeps deep ones as lakes.",
             source: "Lindsay & Creed (2005), Removal of artifact depressions from digital elevation models",
             family: Family::Erosion,

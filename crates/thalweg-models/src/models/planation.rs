@@ -76,6 +76,7 @@ impl Model for Planation {
     fn about(&self) -> About {
         About {
             name: "planation",
+            title: "Valley floors",
             summary: "Rivers erode flat valley floors on both sides, wider where the discharge is larger: connected valleys.",
             source: "Tomkin et al. (2003), Quantitative testing of bedrock incision models; Langston & Tucker (2018)",
             family: Family::Erosion,

@@ -218,6 +218,7 @@ impl Model for RiverNetwork {
     fn about(&self) -> About {
         About {
             name: "river_network",
+            title: "River network",
             summary: "Adds rivers and lakes to a terrain: smooth lines that follow it and are carved into it.",
             source: "Eymard & Peurière, Génération procédurale d'un réseau de rivières (Université Lyon 1); Leopold & Maddock (1953)",
             family: Family::Erosion,

@@ -84,6 +84,7 @@ impl Model for Shape {
     fn about(&self) -> About {
         About {
             name: "shape",
+            title: "Base shape",
             summary: "A plane, cone, dome, crater, island, ridge or outlet.",
             source: "geometry",
             family: Family::Base,

@@ -50,6 +50,7 @@ impl Model for Thermal {
     fn about(&self) -> About {
         About {
             name: "thermal",
+            title: "Scree",
             summary: "Material slides where the slope exceeds the angle of repose: scree below cliffs, even slopes.",
             source: "Musgrave, Kolb & Mace (1989), The synthesis and rendering of eroded fractal terrains",
             family: Family::Erosion,

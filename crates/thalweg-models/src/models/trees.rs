@@ -112,6 +112,7 @@ impl Model for Trees {
     fn about(&self) -> About {
         About {
             name: "trees",
+            title: "Forest",
             summary: "Grows a forest of single plants on suitable sites; their roots stabilise the soil.",
             source: "McDonald (2020), Procedural Hydrology",
             family: Family::Analysis,

@@ -74,6 +74,7 @@ impl Model for Volcano {
     fn about(&self) -> About {
         About {
             name: "volcano",
+            title: "Volcano",
             summary: "A volcano as lava built it: rift zones, cones along them, a caldera, a fallen flank.",
             source: "Walker (1999), Volcanic rift zones and their intrusion swarms; Moore et al. (1989)",
             family: Family::Base,

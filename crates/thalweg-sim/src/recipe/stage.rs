@@ -88,6 +88,26 @@ impl Stage {
         }
     }
 
+    /// Returns its title in user interfaces: that of its model, followed by the label if this is not the model's name.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_models::models::find_model;
+    /// use thalweg_sim::recipe::Stage;
+    ///
+    /// let title = |label: &str| Stage::new(label, find_model("stream_power").unwrap()).title();
+    /// assert_eq!(["stream_power", "stream_power 2", "uplift"].map(title), ["Rivers", "Rivers 2", "Rivers · uplift"]);
+    /// ```
+    pub fn title(&self) -> String {
+        let about = self.model.about();
+        let title = about.display_title();
+        match self.label.strip_prefix(about.name) {
+            // A label that only adds a number, as `Recipe::free_label` makes it, adds it to the title as well.
+            Some(rest) if rest.is_empty() || rest.starts_with(' ') => title + rest,
+            _ => format!("{title} · {}", self.label),
+        }
+    }
+
     /// Returns the key of its random numbers in a world with this seed.
     pub fn key(&self, seed: u64) -> rng::RandomKey {
         // The seed of user edits in stages without a label of their own. Another word would change every world that

@@ -19,16 +19,24 @@ const KEY: u64 = 0x7374_726f_6b65;
 
 impl Run {
     /// Makes a stroke now, before the next step, and adds it to the running stage with the present step number, so
-    /// that a build of the changed recipe gives the same bits. Strokes of the recipe that are due come first. If
-    /// everything is done, the stroke is added to a stage of the model `manual` at the recipe's end, which is created
-    /// if necessary; the run is done again after one more step. Returns the stroke's mass balance.
+    /// that a build of the changed recipe gives the same bits. Strokes of the recipe that are due come first. If all
+    /// stages are done, the stroke is added to a stage of the model `manual` at the recipe's end, which is created if
+    /// the last stage is none; it is done again after one more step. Returns the stroke's mass balance.
     ///
     /// # Errors
     /// Returns the errors of [`Stroke::check`] and [`Stroke::apply_to`]; also returns an error if the next stage cannot
-    /// begin, or the recipe has no room. The stroke is then neither made nor added.
+    /// begin, if the recipe has no room, or if the margin has been cut away or a local level has begun
+    /// ([`Session::add_stroke`](crate::session::Session::add_stroke) goes back before that). The stroke is then neither
+    /// made nor added.
     pub fn add_stroke(&mut self, stroke: Stroke) -> Result<MassBalance> {
+        if self.is_past_strokes() {
+            let problem = "cannot be made after the margin was cut away or a local level has begun; return to a mark \
+                           before that, or start the run again";
+            return Err(Error::conflict("stroke", problem));
+        }
+        let closing = self.closing_turn();
         // A muted stage makes no strokes, so it is skipped; a refinement that is due is done first.
-        while let Some(turn) = self.turns.get(self.turn) {
+        while let Some(turn) = self.turns.get(self.turn).filter(|_| self.turn < closing) {
             match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
                 None => drop(self.take_step()?),
                 Some(stage) if stage.muted => {
@@ -40,7 +48,7 @@ impl Run {
         }
         let springs = self.stage_for_turn(self.turn).is_some_and(Stage::reads_springs);
         stroke.check("stroke", &self.terrain.grid, springs)?;
-        if self.is_done() {
+        if self.turn >= closing {
             self.open_manual()?;
         }
         self.begin_turn()?;
@@ -70,17 +78,33 @@ impl Run {
         self.make_due_strokes(strokes.saturating_sub(self.strokes)).map(drop)
     }
 
-    /// Returns to the end of the last stage if that is one for strokes; otherwise adds such a stage.
+    /// Returns the index of the turn that follows the last one in which a stage changes the whole terrain: the turn
+    /// that cuts the margin away, or that of the first local level; the number of turns if there is none of these.
+    pub(crate) fn closing_turn(&self) -> usize {
+        let global = self.count_global_levels();
+        let is_closing = |turn: &Turn| turn.trims || turn.level >= global;
+        self.turns.iter().position(is_closing).unwrap_or(self.turns.len())
+    }
+
+    /// Returns true if strokes can no longer be made, because the margin was cut away or a local level has begun.
+    pub(crate) fn is_past_strokes(&self) -> bool {
+        let closing = self.closing_turn();
+        // The report of a turn exists from its beginning on.
+        closing < self.turns.len() && self.reports.len() > closing
+    }
+
+    /// Returns to the end of the stage before if that is one for strokes; otherwise adds such a stage, which comes
+    /// next. The run is after all stages that change the whole terrain.
     fn open_manual(&mut self) -> Result<()> {
-        let is_manual = |last: &Stage| last.model.plays_role(Role::Strokes) && !last.muted;
-        let last = self.turns.last().copied();
-        if let Some((turn, stage)) =
-            last.zip(self.stage_for_turn(self.turns.len().saturating_sub(1))).filter(|(_, s)| is_manual(s))
+        let is_manual = |stage: &Stage| stage.model.plays_role(Role::Strokes) && !stage.muted;
+        if let Some(before) = self.turn.checked_sub(1)
+            && let Some(turn) = self.turns.get(before).copied()
+            && let Some(stage) = self.stage_for_turn(before).filter(|stage| is_manual(stage))
         {
+            // The strokes that were made after the last step are counted as made, so they are not made again.
             let step = self.steps_in_turn(turn);
             self.strokes = stage.strokes_after(turn.pass, step).count();
-            // The strokes that were made after the last step are counted as made, so they are not made again.
-            (self.turn, self.step) = (self.turn - 1, step);
+            (self.turn, self.step) = (before, step);
             return Ok(());
         }
         let stages = &self.recipe.stages;
@@ -90,7 +114,7 @@ impl Run {
         let model = models::find_model_for_role(Role::Strokes)?;
         let label = self.recipe.free_label(model.about().name);
         self.recipe.stages.push(Stage { when: When::Last, ..Stage::new(label, model) });
-        // It runs on the last level, and so at the end.
+        // It runs on the last global level after all others, so its turn is the next one.
         self.turns = plan_checked_turns(&self.recipe, &self.grids)?;
         Ok(())
     }

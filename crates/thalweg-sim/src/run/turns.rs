@@ -31,6 +31,17 @@ impl Run {
         stage.map_or_else(|| self.name_unstaged_turn(turn).0, |stage| &stage.label)
     }
 
+    /// Returns the title of a turn in user interfaces: that of its stage ([`Stage::title`]); without a stage `Refine`,
+    /// `Local level` or `Cut the margin`.
+    pub fn title(&self, turn: Turn) -> String {
+        match (turn.stage.and_then(|stage| self.recipe.stages.get(stage)), turn) {
+            (Some(stage), _) => stage.title(),
+            (None, Turn { trims: true, .. }) => "Cut the margin".to_string(),
+            (None, Turn { level, .. }) if level < self.count_global_levels() => "Refine".to_string(),
+            (None, _) => "Local level".to_string(),
+        }
+    }
+
     /// Returns the number of steps of a turn; 0 if the turn is on no level of this run.
     pub fn steps_in_turn(&self, turn: Turn) -> u32 {
         let Some(grid) = self.grids.get(turn.level) else { return 0 };

@@ -3,8 +3,8 @@
 use crate::recipe::Recipe;
 use crate::run::Run;
 use crate::run::mark::Mark;
-use crate::session::Session;
 use crate::session::undo::{RecipeChange, StrokePosition};
+use crate::session::{Position, Session};
 use crate::sketch::SketchFeature;
 use thalweg_core::Result;
 use thalweg_core::declare::params::Written;
@@ -93,6 +93,8 @@ impl Session {
         stood: StrokePosition,
         to_the_bit: bool,
     ) -> Result<()> {
+        // Where the margin has been cut away, the position before that is not the end of a recipe with another stage.
+        let was_closed = self.run.is_done() && self.run.is_past_strokes();
         // The present state belongs to the new recipe as well: the run goes on from here.
         if here.is_consistent_with(&recipe) && !(to_the_bit && here.is_turned()) {
             self.marks.discard_inconsistent(&recipe);
@@ -109,9 +111,14 @@ impl Session {
                 None => self.start_run(recipe)?,
             }
         }
-        self.return_to_position(stood);
+        self.return_to_position(if was_closed { self.end_position() } else { stood });
         self.pause_at_goal();
         Ok(())
+    }
+
+    /// Returns the position of the run when everything is done.
+    pub(super) fn end_position(&self) -> StrokePosition {
+        StrokePosition { place: Position { turn: self.run.turns().len(), step: 0 }, strokes: 0 }
     }
 
     /// Returns the run's position, and the number of strokes made there.

@@ -104,6 +104,17 @@ impl MarkHistory {
         self.kept.get(number).map(|kept| (number, &kept.mark))
     }
 
+    /// Returns the last mark at a position, with its index.
+    pub(super) fn find_last_at(&self, place: Position) -> Option<(usize, &Mark)> {
+        let number = self.kept.iter().rposition(|kept| mark_position(kept) == place)?;
+        self.kept.get(number).map(|kept| (number, &kept.mark))
+    }
+
+    /// Discards the marks after this one.
+    pub(super) fn discard_after(&mut self, number: usize) {
+        self.truncate_to(number + 1);
+    }
+
     /// Discards the marks after the one from which the run continues by another recipe: they belong to another run.
     pub(super) fn continue_from_mark(&mut self, number: usize, version: u64) {
         self.truncate_to(number + 1);

@@ -99,7 +99,7 @@ pub struct Session {
     before: Option<Before>,
     /// The last snapshot, and its version.
     last: Option<(u64, Arc<Terrain>)>,
-    hand: UserEdits,
+    user_edits: UserEdits,
     acts: Acts,
 }
 
@@ -117,7 +117,7 @@ impl Session {
             goal: Goal::default(),
             before: None,
             last: None,
-            hand: UserEdits::default(),
+            user_edits: UserEdits::default(),
             acts: Acts::default(),
         };
         session.record_mark();
@@ -132,7 +132,7 @@ impl Session {
         self.start_run(recipe)?;
         (self.goal.place, self.goal.steps) = (None, None);
         self.acts = Acts::default();
-        self.hand.forget();
+        self.user_edits.forget();
         Ok(())
     }
 
@@ -238,7 +238,7 @@ impl Session {
     fn record_ground_change(&mut self) {
         self.version += 1;
         self.pasts += 1;
-        self.hand.showered = false;
+        self.user_edits.showered = false;
     }
 }
 

@@ -92,14 +92,17 @@ impl Acts {
     }
 
     /// Records a stroke, and whether its stage was added for it. It becomes part of the last action if `is_part`, and
-    /// that was a stroke there.
+    /// that was a stroke in the same stage.
     pub(super) fn push_stroke(&mut self, made: StrokePlace, is_added: bool, is_part: bool) {
         if let Some(RecipeChange::Take { at, strokes, .. }) =
             self.done.last_mut().filter(|_| is_part && self.undone.is_empty())
-            && (at.stage, at.place) == (made.stage, made.place)
+            && at.stage == made.stage
         {
             *strokes += 1;
-            at.count[1] = made.count[1];
+            // The run may have gone on since the first part.
+            if at.place == made.place {
+                at.count[1] = made.count[1];
+            }
         } else {
             self.push(RecipeChange::Take { at: made, strokes: 1, with_stage: is_added });
         }
@@ -163,7 +166,7 @@ impl Session {
         let stood = change.position_after(here);
         let back = change.apply(&mut recipe, here);
         // All strokes are in the recipe, so none has to be merged into the next one.
-        self.hand.forget();
+        self.user_edits.forget();
         match self.continue_from(&self.run.save_mark(), recipe.clone(), stood, false) {
             Ok(()) => (Ok(()), back),
             Err(error) => (Err(error), back.apply(&mut recipe, stood)),

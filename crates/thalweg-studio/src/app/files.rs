@@ -11,6 +11,7 @@ use crate::app::open_world::PreviousWorld;
 use crate::app::state::Studio;
 use crate::platform::DialogQuestion;
 use crate::remote::with_files_in;
+use crate::run_export::ExportRequest;
 use crate::session::WorkerOrder;
 use crate::ui::history::History;
 
@@ -48,7 +49,10 @@ impl Studio {
         match question {
             DialogQuestion::Open | DialogQuestion::Ground => self.open_file(&path),
             DialogQuestion::Save => self.save_recipe(&path),
-            DialogQuestion::Export(export) => self.worker.send_order(WorkerOrder::Export(export, path)),
+            DialogQuestion::Export(export) => {
+                let options = std::mem::take(&mut self.output.export_options);
+                self.worker.send_order(WorkerOrder::Export(ExportRequest { export, options }, path));
+            }
             DialogQuestion::Turntable => self.begin_frames(FrameSeries::start_turntable(&path)),
             DialogQuestion::TimeLapse => self.begin_frames(FrameSeries::start_time_lapse(&path)),
         }

@@ -65,6 +65,7 @@ impl Studio {
             self.draw_viewport(ui);
         });
         self.draw_tools(ui);
+        self.draw_export_dialog(ui);
         self.draw_messages(ui);
         self.draw_help(ui);
         // All changes of a frame are sent as one edit.

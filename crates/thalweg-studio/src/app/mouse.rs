@@ -61,6 +61,7 @@ impl Studio {
             self.camera_mut().zoom(touch.zoom_delta, toward);
             self.camera_mut().pan([x, y], size);
             self.pointer.drag.points.clear();
+            self.pointer.drag.begun = false;
             self.pointer.drag.touched = Some(now);
             self.pointer.cursor = None;
             return;
@@ -75,6 +76,7 @@ impl Studio {
             studio.settings.compare == CompareMode::Swipe && (pointer.x - line).abs() < 8.0
         };
         if response.drag_started_by(PointerButton::Primary) {
+            self.pointer.drag.begun = false;
             self.pointer.drag.swiping = pointer.is_some_and(|pointer| near_line(self, pointer));
         }
         if response.dragged_by(PointerButton::Primary) {
@@ -104,6 +106,7 @@ impl Studio {
         }
         if response.drag_stopped_by(PointerButton::Primary) {
             self.send_stroke_points(now);
+            self.pointer.drag.begun = false;
             // A press that was too long for a click only starts a line.
             if std::mem::take(&mut self.pointer.drag.penning) && self.tools.pen.line.len() > 1 {
                 self.pen_done();
@@ -194,7 +197,9 @@ impl Studio {
         }
         self.pointer.drag.sent = now;
         if let Some(stroke) = self.tools.make_stroke(points) {
-            self.send_tool_order(WorkerOrder::Stroke(stroke));
+            // A drag is one stroke for undo and for the marks, however long it takes.
+            let is_part = std::mem::replace(&mut self.pointer.drag.begun, true);
+            self.send_tool_order(if is_part { WorkerOrder::DragStroke(stroke) } else { WorkerOrder::Stroke(stroke) });
         }
     }
 }

@@ -4,8 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
 
+use eframe::egui::Ui;
+use serde_json::Map;
 use thalweg_core::Error;
 use thalweg_core::base::names::quote_for_shell;
+use thalweg_core::declare::operation::Json;
 use thalweg_io::atomic::write_atomically;
 use thalweg_render::pictures::picture::Picture;
 use thalweg_sim::recipe::Recipe;
@@ -15,8 +18,9 @@ use crate::app::paths::find_free_path;
 use crate::app::state::Studio;
 use crate::options::{PageServices, PresetCard};
 use crate::platform::DialogQuestion;
-use crate::run_export::RunExport;
+use crate::run_export::{ExportRequest, RunExport};
 use crate::session::WorkerOrder;
+use crate::ui::export_dialog::{ExportDialog, ExportDialogAct};
 use crate::view::target::PictureReadback;
 
 /// The number of frames of a turntable.
@@ -30,6 +34,8 @@ pub(crate) struct Output {
     pub(crate) frames: Option<FrameSeries>,
     /// The question of the dialog that is open, and where its answer arrives.
     pub(crate) asking: Option<(DialogQuestion, Receiver<Option<PathBuf>>)>,
+    /// The options of the export for which a folder is being chosen.
+    pub(crate) export_options: Map<String, Json>,
     /// A picture that is being read back from the GPU, and the name of its file.
     pub(crate) reading: Option<(String, PictureReadback)>,
 }
@@ -91,10 +97,37 @@ impl Studio {
     }
 
     /// Makes the session export these files for the page's user.
-    pub fn export_for_page(&mut self, export: RunExport) {
-        let name = export.file_name(&self.file_stem());
+    pub fn export_for_page(&mut self, request: impl Into<ExportRequest>) {
+        let request = request.into();
+        let name = request.export.file_name(&self.file_stem());
         self.show_message(format!("Writing {name}"));
-        self.worker.send_order(WorkerOrder::Export(export, name.into()));
+        self.worker.send_order(WorkerOrder::Export(request, name.into()));
+    }
+
+    /// Opens the window in which the options of an export are chosen.
+    pub(crate) fn open_export_dialog(&mut self, export: RunExport) {
+        let Some(painted) = &self.painting.latest else {
+            return self.show_error("there is no land to export yet; wait until it is shown".into());
+        };
+        let operation = export.suggest_options(&self.world.recipe.name, &painted.terrain);
+        self.panels.export_dialog = operation.map(|operation| ExportDialog::new(export, operation));
+    }
+
+    /// Draws the window in which the options of an export are chosen, if it is open.
+    pub(super) fn draw_export_dialog(&mut self, ui: &Ui) {
+        let Some(dialog) = &mut self.panels.export_dialog else { return };
+        match dialog.show(ui.ctx(), self.options.page.is_some()) {
+            None => {}
+            Some(ExportDialogAct::Close) => self.panels.export_dialog = None,
+            Some(ExportDialogAct::Export(request)) if self.options.page.is_some() => self.export_for_page(request),
+            Some(ExportDialogAct::Export(request)) => {
+                // At most one dialog of the system is open at a time.
+                if self.output.asking.is_none() {
+                    self.output.export_options = request.options;
+                    self.ask_question(DialogQuestion::Export(request.export));
+                }
+            }
+        }
     }
 
     /// The address that opens this world in the page.

@@ -1,14 +1,14 @@
 //! Text over the view: labels of the comparison, the legend, the ground under the cursor, and the traced droplet.
 
 use eframe::egui::{self, Align2, Color32, FontId, Rect, Stroke as Pen, Ui, pos2, vec2};
-use thalweg_core::{Field, Terrain};
-use thalweg_render::products::probe::{self, Reading};
+use thalweg_render::products::overlay::Overlay;
+use thalweg_render::products::probe::{self, Reading, format_number};
 
 use crate::app::pointer::Cursor;
 use crate::app::state::Studio;
+use crate::painter::Painted;
 use crate::ui::appearance::CompareMode;
 use crate::ui::legend::draw_legend;
-use crate::ui::words::format_short;
 
 impl Studio {
     /// Draws the legend, the probe, the droplet's values and the line of the swipe over the view.
@@ -36,13 +36,18 @@ impl Studio {
         if let Some(shown) = self.painting.latest.as_ref().and_then(|painted| painted.now.legend()) {
             draw_legend(ui, rect, shown);
         }
-        if let (Some(cursor), Some(painted)) = (self.pointer.cursor, &self.painting.latest) {
-            let text = describe_ground(&painted.terrain, cursor, &painted.read);
+        if let Some(text) = self.describe_ground() {
             draw_text_box(ui, rect.right_bottom() - vec2(12.0, 12.0), Align2::RIGHT_BOTTOM, &text);
         }
         if let Some(text) = self.describe_droplet() {
             draw_text_box(ui, rect.right_top() + vec2(-12.0, 12.0), Align2::RIGHT_TOP, &text);
         }
+    }
+
+    /// Describes the ground under the cursor; `None` if the cursor is not on the terrain.
+    pub fn describe_ground(&self) -> Option<String> {
+        let (cursor, painted) = (self.pointer.cursor?, self.painting.latest.as_ref()?);
+        Some(describe_cell(painted, cursor))
     }
 
     /// Returns the values of the traced droplet at the point of its path nearest to the cursor, or at its end without
@@ -62,32 +67,29 @@ impl Studio {
             points.len() - 1,
             first.elevation - last.elevation,
             point.elevation,
-            format_short(point.speed as f32),
-            format_short(point.water as f32),
-            format_short(point.carried as f32),
-            format_short(point.capacity as f32),
+            format_number(point.speed as f32),
+            format_number(point.water as f32),
+            format_number(point.carried as f32),
+            format_number(point.capacity as f32),
             if point.moved < 0.0 { "deposits" } else { "erodes" },
-            format_short(point.moved.abs() as f32)
+            format_number(point.moved.abs() as f32)
         ))
     }
 }
 
-/// Describes the ground under the cursor.
-fn describe_ground(terrain: &Terrain, cursor: Cursor, read: &[(String, String, Field<f32>)]) -> String {
-    let mut text = format!(
-        "{:.1} m · slope {:.1}°\nx {:.0} m  y {:.0} m",
-        terrain.ground[cursor.cell].metres(),
-        probe::slope_degrees(terrain, cursor.cell),
-        cursor.place.x,
-        cursor.place.y
-    );
-    for (title, unit, values) in read.iter().filter(|(_, _, values)| values[cursor.cell].is_finite()) {
-        text += &format!("\n{title} {} {unit}", format_short(values[cursor.cell]));
-    }
-    for Reading { name, unit, value } in probe::probe_layers(terrain, cursor.cell) {
-        text += &format!("\n{name} {} {unit}", format_short(value));
-    }
-    text
+/// Describes the ground at the cursor, one quantity per line.
+fn describe_cell(painted: &Painted, cursor: Cursor) -> String {
+    let (terrain, cell) = (&*painted.terrain, cursor.cell);
+    let height = Overlay::Height.read_value(terrain, terrain.ground[cell].metres_f32());
+    let slope = Overlay::Slope.read_value(terrain, probe::slope_degrees(terrain, cell) as f32);
+    let computed = painted.read.iter().filter(|(_, values)| values[cell].is_finite());
+    let computed: Vec<Reading> = computed.map(|(overlay, values)| overlay.read_value(terrain, values[cell])).collect();
+    // A quantity that was computed is not listed again as a layer.
+    let is_new = |layer: &Reading| computed.iter().all(|reading| reading.title != layer.title);
+    let layers: Vec<Reading> = probe::probe_layers(terrain, cell).into_iter().filter(is_new).collect();
+    let place = format!("x {:.0} m  y {:.0} m", cursor.place.x, cursor.place.y);
+    let values = computed.iter().chain(&layers).map(Reading::to_string);
+    [height.to_string(), slope.to_string(), place].into_iter().chain(values).collect::<Vec<_>>().join("\n")
 }
 
 /// Draws a line of text on the view.

@@ -9,6 +9,7 @@ use crate::platform::DialogQuestion;
 use crate::session::WorkerOrder;
 use crate::ui::appearance::{self, AppearanceAct};
 use crate::ui::draw_row;
+use crate::ui::export_dialog::ExportDialog;
 use crate::ui::habits::HABITS;
 use crate::ui::stages::Panel;
 use crate::ui::timeline::Timeline;
@@ -22,6 +23,8 @@ pub(crate) struct Panels {
     pub(crate) thumbnails: Vec<Option<egui::TextureHandle>>,
     pub(crate) stages: Panel,
     pub(crate) timeline: Timeline,
+    /// The window with the options of an export, while it is open.
+    pub(crate) export_dialog: Option<ExportDialog>,
     pub(crate) tools_open: bool,
     /// True while the list of keys is shown.
     pub(crate) keys: bool,
@@ -39,6 +42,7 @@ impl Panels {
             thumbnails,
             stages: Panel::default(),
             timeline: Timeline::default(),
+            export_dialog: None,
             tools_open: false,
             keys: false,
             sides: [true, true],
@@ -90,6 +94,7 @@ impl Studio {
                 }
             }
             Some(ToolbarAct::Give(export)) => self.export_for_page(export),
+            Some(ToolbarAct::Configure(export)) => self.open_export_dialog(export),
             Some(ToolbarAct::Keys) => self.panels.keys = !self.panels.keys,
         }
         false

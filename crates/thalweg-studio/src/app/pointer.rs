@@ -17,6 +17,8 @@ pub struct Drag {
     pub points: Vec<Point>,
     /// The time at which points were last sent.
     pub sent: f64,
+    /// True if points of this drag have been sent, to which later ones belong.
+    pub begun: bool,
     /// True while a line is being drawn with the pen.
     pub penning: bool,
     /// The time at which two fingers were last on the view.

@@ -4,14 +4,14 @@ use eframe::egui::{self, CentralPanel, Color32, Context, Key, PointerButton, Rec
 use eframe::egui_wgpu::RenderState;
 use glam::Vec3;
 use thalweg_core::Point;
+use thalweg_render::products::probe::format_number;
 use thalweg_sim::world::World;
 
 use crate::explore::loaded_rings::LoadedRings;
 use crate::explore::rings::LevelRing;
-use crate::explore::streamer::{RingSettings, Streamer};
+use crate::explore::streamer::{FailedRing, RingSettings, Streamer};
 use crate::explore::viewpoint::{Viewpoint, exaggeration_for_distance, find_finest_level};
 use crate::ui::scene::{FramePart, ViewFrame as Picture, WindowScene};
-use crate::ui::words::format_short;
 use crate::view::camera::ViewCamera;
 use crate::view::look::Appearance;
 
@@ -30,7 +30,10 @@ pub struct Explorer {
     look: Appearance,
     version: u64,
     size: [u32; 2],
-    problem: Option<String>,
+    /// The visible rings that could not be prepared. They are requested again once they have been out of view.
+    failed: Vec<FailedRing>,
+    /// The problem with the graphics device, if there is one.
+    problem: Option<&'static str>,
 }
 
 impl Explorer {
@@ -56,6 +59,7 @@ impl Explorer {
             look,
             version: 0,
             size: [1280, 800],
+            failed: Vec::new(),
             problem: None,
         })
     }
@@ -95,11 +99,12 @@ impl Explorer {
             let picture = self.compose_frame();
             match self.scene.as_mut().map(|scene| (scene.render_texture(picture), scene.is_lost())) {
                 Some((Some(texture), false)) => {
+                    self.problem = None;
                     let whole = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
                     ui.painter().image(texture, rect, whole, Color32::WHITE);
                 }
-                Some((_, true)) => self.problem = Some("the graphics device was lost; open the explorer again".into()),
-                _ => self.problem = Some("no GPU was found, so the land is computed but cannot be shown".into()),
+                Some((_, true)) => self.problem = Some("the graphics device was lost; open the explorer again"),
+                _ => self.problem = Some("no GPU was found, so the land is computed but cannot be shown"),
             }
             let text = self.status_text();
             let galley = ui.painter().layout_no_wrap(text, egui::FontId::proportional(12.0), Color32::from_gray(238));
@@ -120,13 +125,14 @@ impl Explorer {
         let distance = self.stand.camera.distance;
         let mut text = format!(
             "x {x:.0} m  y {y:.0} m · {} m away · cells of {} m",
-            format_short(distance),
-            format_short(cell as f32)
+            format_number(distance),
+            format_number(cell as f32)
         );
         if let Some(ring) = self.streamer.ring_in_progress() {
             text += &format!(" · level {} is loading", ring.level);
         }
-        if let Some(problem) = &self.problem {
+        // A finer ring often fails for the same reason as a coarser one, so the reason is shown once.
+        for problem in self.failed.first().map(|failed| failed.problem.as_str()).into_iter().chain(self.problem) {
             text += &format!("\n{problem}");
         }
         text
@@ -134,11 +140,14 @@ impl Explorer {
 
     /// Takes the rings that are ready.
     fn take_rings(&mut self) {
-        let visible_rings = self.stand.visible_rings(self.world.frame(), self.size[1]);
+        let mut visible_rings = self.stand.visible_rings(self.world.frame(), self.size[1]);
+        // The eye has moved away from the others, so they are tried again when it returns.
+        self.failed.retain(|failed| visible_rings.contains(&failed.ring));
         for made in self.streamer.take_results() {
             match made {
                 // The eye has moved on since this ring was requested.
                 Ok(made) if !visible_rings.contains(&made.ring) => {}
+                Err(failed) if !visible_rings.contains(&failed.ring) => {}
                 Ok(made) => {
                     // The surface is uploaded only if a renderer's slot was free; without a GPU the rings are still
                     // kept, for tests.
@@ -149,20 +158,23 @@ impl Explorer {
                         scene.load_terrain(terrain, &loaded.surface);
                     }
                     self.version += 1;
-                    self.problem = None;
                 }
-                Err(problem) => self.problem = Some(problem),
+                Err(failed) => self.failed.push(failed),
             }
         }
         // Old rings remain visible until all of their successors have arrived, so the view has no gaps while the eye
-        // moves.
-        self.shown.remove_stale(&visible_rings);
+        // moves. A ring that failed does not arrive, and a coarser one is drawn in its place.
+        visible_rings.retain(|ring| self.failed.iter().all(|failed| failed.ring != *ring));
+        if !visible_rings.is_empty() {
+            self.shown.remove_stale(&visible_rings);
+        }
     }
 
-    /// Requests the rings that are required and missing, coarsest first.
+    /// Requests the rings that are required and missing, coarsest first, except those that failed.
     fn request_rings(&self) {
         let visible_rings = self.stand.visible_rings(self.world.frame(), self.size[1]);
-        let missing = visible_rings.into_iter().filter(|ring| !self.shown.contains(ring) && self.problem.is_none());
+        let has_failed = |ring: &LevelRing| self.failed.iter().any(|failed| failed.ring == *ring);
+        let missing = visible_rings.into_iter().filter(|ring| !self.shown.contains(ring) && !has_failed(ring));
         let manner = RingSettings {
             sun: self.look.sun,
             exaggeration: exaggeration_for_distance(self.stand.camera.distance),

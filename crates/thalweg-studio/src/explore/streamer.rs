@@ -30,6 +30,15 @@ pub struct PreparedRing {
     pub surface: Surface,
 }
 
+/// A ring that could not be prepared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailedRing {
+    /// The ring.
+    pub ring: LevelRing,
+    /// The reason.
+    pub problem: String,
+}
+
 /// The requested rings and the results, shared between the window and the thread.
 #[derive(Default)]
 struct RingQueue {
@@ -37,7 +46,7 @@ struct RingQueue {
     requested: Vec<LevelRing>,
     manner: Option<RingSettings>,
     making: Option<LevelRing>,
-    made: Vec<Result<PreparedRing, String>>,
+    made: Vec<Result<PreparedRing, FailedRing>>,
     closed: bool,
 }
 
@@ -85,8 +94,10 @@ impl Streamer {
                         palette = Some(shared);
                         Ok(PreparedRing { ring, surface })
                     }
-                    Ok(Err(error)) => Err(error.to_string()),
-                    Err(_) => Err("the land cannot be computed here (internal error)".into()),
+                    Ok(Err(error)) => Err(FailedRing { ring, problem: error.to_string() }),
+                    Err(_) => {
+                        Err(FailedRing { ring, problem: "the land cannot be computed here (internal error)".into() })
+                    }
                 };
                 let mut now = lock_queue(queue);
                 now.making = None;
@@ -111,7 +122,7 @@ impl Streamer {
     }
 
     /// Returns the results since the last call.
-    pub fn take_results(&self) -> Vec<Result<PreparedRing, String>> {
+    pub fn take_results(&self) -> Vec<Result<PreparedRing, FailedRing>> {
         std::mem::take(&mut lock_queue(&self.queue.0).made)
     }
 

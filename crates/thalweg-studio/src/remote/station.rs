@@ -12,7 +12,7 @@ use web_time::Instant;
 
 use crate::painter::{DisplaySettings, PaintJob, paint_terrain};
 use crate::remote::wire::{FromStation, PaintedLand, ToStation};
-use crate::run_export::RunExport;
+use crate::run_export::{ExportRequest, RunExport};
 use crate::session::{Board, SessionLoop, SessionSnapshot, WorkerOrder};
 
 /// While the run is playing, painting may take at most one part in about this many of the time.
@@ -70,7 +70,7 @@ impl WorkerStation {
                 self.requested = Some(DisplayRequest { settings, compare, droplets });
             }
             ToStation::Order(message) => match (message.into_order(&self.files), &mut self.work) {
-                (Ok(WorkerOrder::Export(export, path)), Some(_)) => self.send_export(export, &path),
+                (Ok(WorkerOrder::Export(request, path)), Some(_)) => self.send_export(&request, &path),
                 (Ok(order), Some(work)) => work.queue_order(order),
                 (Ok(WorkerOrder::Open(recipe, revision)), None) => self.start_session(*recipe, revision),
                 // Before there is a world, other orders are ignored.
@@ -147,15 +147,15 @@ impl WorkerStation {
 
     /// Writes an export in memory as the command does on the disk, and sends it to the user: a single file as it is, a
     /// folder as a ZIP archive.
-    fn send_export(&self, export: RunExport, path: &Path) {
+    fn send_export(&self, request: &ExportRequest, path: &Path) {
         let Some(work) = &self.work else { return };
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let written = MemoryFiles::default();
         // Heights are one file with the user's name; everything else fills the root folder of the archive.
-        let place = written.path(if export == RunExport::Heights { &*name } else { "" });
-        let result = export.write(work.session().run(), place);
+        let place = written.path(if request.export == RunExport::Heights { &*name } else { "" });
+        let result = request.write(work.session().run(), place);
         let files = written.remove_folder("");
-        let bytes = result.and_then(|_| match (&files[..], export) {
+        let bytes = result.and_then(|_| match (&files[..], request.export) {
             ([(_, bytes)], RunExport::Heights) => Ok(bytes.to_vec()),
             _ => zip_files(&files),
         });

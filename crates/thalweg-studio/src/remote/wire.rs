@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use thalweg_core::declare::operation::Json;
 use thalweg_core::{Field, Point};
 use thalweg_io::MemoryFiles;
 use thalweg_render::products::overlay::Overlay;
@@ -15,7 +16,7 @@ use thalweg_sim::session::Position;
 use crate::painter::{DisplaySettings, Painted};
 use crate::raw::Raw;
 use crate::remote::land::TerrainMessage;
-use crate::run_export::RunExport;
+use crate::run_export::{ExportRequest, RunExport};
 use crate::session::{SessionSnapshot, WorkerOrder};
 use crate::view::surface::Surface;
 
@@ -35,7 +36,7 @@ pub(super) enum ToStation {
     Break,
 }
 
-/// An [`WorkerOrder`] in a form that can be serialized: the recipe as text, the export by name.
+/// A [`WorkerOrder`] in a form that can be serialized: the recipe as text, the export by name, its options as JSON.
 #[derive(Serialize, Deserialize)]
 pub(super) enum OrderMessage {
     Open(String, u64),
@@ -46,8 +47,9 @@ pub(super) enum OrderMessage {
     Restart,
     Back(Position),
     Stroke(StrokeMessage),
+    DragStroke(StrokeMessage),
     Drop(Point),
-    Export(String, PathBuf),
+    Export(String, String, PathBuf),
     Quit,
 }
 
@@ -85,7 +87,7 @@ pub(super) struct PaintedLand {
     now: Surface,
     before: Option<Surface>,
     paths: Vec<Vec<Point>>,
-    read: Vec<(String, String, Raw<f32>)>,
+    read: Vec<(Overlay, Raw<f32>)>,
     legend: Option<(Overlay, [f32; 2])>,
 }
 
@@ -99,15 +101,12 @@ impl OrderMessage {
             WorkerOrder::Pace(pace) => Self::Pace(pace),
             WorkerOrder::Restart => Self::Restart,
             WorkerOrder::Back(place) => Self::Back(place),
-            WorkerOrder::Stroke(stroke) => Self::Stroke(StrokeMessage {
-                at: [stroke.step, stroke.pass],
-                tool: stroke.tool.name().to_string(),
-                points: stroke.points,
-                numbers: [stroke.radius, stroke.strength, stroke.value, stroke.rate],
-                count: stroke.count,
-            }),
+            WorkerOrder::Stroke(stroke) => Self::Stroke(StrokeMessage::from_stroke(stroke)),
+            WorkerOrder::DragStroke(stroke) => Self::DragStroke(StrokeMessage::from_stroke(stroke)),
             WorkerOrder::Drop(place) => Self::Drop(place),
-            WorkerOrder::Export(export, path) => Self::Export(export.name().to_string(), path),
+            WorkerOrder::Export(ExportRequest { export, options }, path) => {
+                Self::Export(export.name().to_string(), Json::Object(options).to_string(), path)
+            }
             WorkerOrder::Quit => Self::Quit,
         }
     }
@@ -129,22 +128,35 @@ impl OrderMessage {
             Self::Pace(pace) => WorkerOrder::Pace(pace),
             Self::Restart => WorkerOrder::Restart,
             Self::Back(place) => WorkerOrder::Back(place),
-            Self::Stroke(StrokeMessage {
-                at: [step, pass],
-                tool,
-                points,
-                numbers: [radius, strength, value, rate],
-                count,
-            }) => {
-                let tool = Tool::from_name(&tool).ok_or_else(|| format!("unknown tool `{tool}`"))?;
-                WorkerOrder::Stroke(Stroke { step, pass, tool, points, radius, strength, value, count, rate })
-            }
+            Self::Stroke(stroke) => WorkerOrder::Stroke(stroke.into_stroke()?),
+            Self::DragStroke(stroke) => WorkerOrder::DragStroke(stroke.into_stroke()?),
             Self::Drop(place) => WorkerOrder::Drop(place),
-            Self::Export(name, path) => {
-                WorkerOrder::Export(RunExport::from_name(&name).map_err(|error| error.to_string())?, path)
+            Self::Export(name, options, path) => {
+                let export = RunExport::from_name(&name).map_err(|error| error.to_string())?;
+                let options = serde_json::from_str(&options).map_err(|error| error.to_string())?;
+                WorkerOrder::Export(ExportRequest { export, options }, path)
             }
             Self::Quit => WorkerOrder::Quit,
         })
+    }
+}
+
+impl StrokeMessage {
+    fn from_stroke(stroke: Stroke) -> Self {
+        Self {
+            at: [stroke.step, stroke.pass],
+            tool: stroke.tool.name().to_string(),
+            numbers: [stroke.radius, stroke.strength, stroke.value, stroke.rate],
+            points: stroke.points,
+            count: stroke.count,
+        }
+    }
+
+    /// Converts the message back to a stroke; returns an error message if its tool is unknown.
+    fn into_stroke(self) -> Result<Stroke, String> {
+        let Self { at: [step, pass], tool, points, numbers: [radius, strength, value, rate], count } = self;
+        let tool = Tool::from_name(&tool).ok_or_else(|| format!("unknown tool `{tool}`"))?;
+        Ok(Stroke { step, pass, tool, points, radius, strength, value, count, rate })
     }
 }
 
@@ -163,7 +175,7 @@ impl PaintedLand {
             now: painted.now,
             before: painted.before,
             paths: painted.paths,
-            read: painted.read.into_iter().map(|(title, unit, values)| (title, unit, Raw(values))).collect(),
+            read: painted.read.into_iter().map(|(overlay, values)| (overlay, Raw(values))).collect(),
         }
     }
 
@@ -187,7 +199,7 @@ impl PaintedLand {
             now: self.now,
             before: self.before,
             paths: self.paths,
-            read: self.read.into_iter().map(|(title, unit, values)| (title, unit, values.0)).collect(),
+            read: self.read.into_iter().map(|(overlay, values)| (overlay, values.0)).collect(),
         })
     }
 }

@@ -7,7 +7,7 @@ use thalweg_sim::recipe::Recipe;
 use thalweg_sim::recipe::strokes::Stroke;
 use thalweg_sim::session::Position;
 
-use crate::run_export::RunExport;
+use crate::run_export::ExportRequest;
 
 /// The initial limit of steps per second, so that a fast run can still be watched.
 pub const INITIAL_STEPS_PER_SECOND: f64 = 25.0;
@@ -32,10 +32,12 @@ pub enum WorkerOrder {
     Back(Position),
     /// Apply a stroke of a tool to the terrain.
     Stroke(Stroke),
+    /// Apply a stroke that belongs to the same drag as the last one.
+    DragStroke(Stroke),
     /// Trace the path of one droplet from this place in world metres, then apply the droplet.
     Drop(Point),
     /// Write these files into a folder; heights go into a single file.
-    Export(RunExport, PathBuf),
+    Export(ExportRequest, PathBuf),
     /// End the thread.
     Quit,
 }

@@ -11,8 +11,8 @@ use thalweg_sim::session::Position;
 /// The work of one turn of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnWork {
-    /// The label of its stage.
-    pub label: String,
+    /// Its title: that of its stage, or of the work between two levels.
+    pub title: String,
     /// The level, from 0, the coarsest.
     pub level: usize,
     /// Its number of steps.

@@ -14,7 +14,7 @@ use thalweg_sim::recipe::strokes::{Stroke, Tool};
 use thalweg_sim::session::Session;
 use web_time::Instant;
 
-use crate::run_export::RunExport;
+use crate::run_export::ExportRequest;
 use crate::session::board::Board;
 use crate::session::estimate::Costs;
 use crate::session::order::{INITIAL_STEPS_PER_SECOND, WorkerOrder};
@@ -26,8 +26,6 @@ const MIN_SNAPSHOT_INTERVAL: Duration = Duration::from_millis(40);
 const SNAPSHOT_TIME_DIVISOR: u32 = 6;
 /// The shortest time between two saved positions within a stage.
 const MIN_MARK_INTERVAL: Duration = Duration::from_secs(2);
-/// Strokes that follow each other faster than this belong to one drag.
-const MAX_DRAG_PAUSE: Duration = Duration::from_millis(400);
 
 /// A session with the state of the worker.
 pub(crate) struct SessionLoop {
@@ -175,8 +173,9 @@ impl SessionLoop {
             // Playing or pausing does not clear an earlier error.
             let mends = !matches!(order, WorkerOrder::Play(_) | WorkerOrder::Step(_) | WorkerOrder::Pace(_));
             // The window compares this number with its own to know which tool orders are in the recipe.
-            self.heard += u64::from(matches!(order, WorkerOrder::Stroke(_) | WorkerOrder::Drop(_)));
-            let takes_long = matches!(order, WorkerOrder::Stroke(_) | WorkerOrder::Drop(_) | WorkerOrder::Export(..));
+            let is_edit = matches!(order, WorkerOrder::Stroke(_) | WorkerOrder::DragStroke(_) | WorkerOrder::Drop(_));
+            self.heard += u64::from(is_edit);
+            let takes_long = is_edit || matches!(order, WorkerOrder::Export(..));
             match self.execute_order(order) {
                 Ok(()) if mends => self.problem = None,
                 Ok(()) => {}
@@ -215,6 +214,8 @@ impl SessionLoop {
             WorkerOrder::Restart => self.session.restart()?,
             WorkerOrder::Back(place) => drop(self.session.return_to_mark(place)?),
             WorkerOrder::Stroke(stroke) => self.apply_stroke(stroke)?,
+            // The parts of a drag share the position that was saved before the first of them.
+            WorkerOrder::DragStroke(stroke) => self.session.add_drag_stroke(stroke)?,
             WorkerOrder::Drop(place) => {
                 // The path is traced before the droplet erodes, on the same ground that the droplet meets.
                 let points = self.session.trace_droplet(place)?;
@@ -222,16 +223,16 @@ impl SessionLoop {
                 self.traced = self.session.rewrite_count();
                 self.apply_stroke(Stroke::droplet(place))?;
             }
-            WorkerOrder::Export(export, place) => self.export_run(export, &place)?,
+            WorkerOrder::Export(request, place) => self.export_run(&request, &place)?,
             WorkerOrder::Quit => {}
         }
         Ok(())
     }
 
-    fn export_run(&mut self, export: RunExport, place: &Path) -> Result<()> {
+    fn export_run(&mut self, request: &ExportRequest, place: &Path) -> Result<()> {
         // The flag keeps the process alive until the files are complete.
         self.board.set_writing(true);
-        let written = export.write(self.session.run(), place);
+        let written = request.write(self.session.run(), place);
         self.board.set_writing(false);
         self.news = (self.news.0 + 1, written?);
         Ok(())
@@ -240,13 +241,8 @@ impl SessionLoop {
     fn apply_stroke(&mut self, stroke: Stroke) -> Result<()> {
         // A spring that is placed after the end of the run starts it again, so that its water is seen running.
         let springs = stroke.tool == Tool::Spring && self.session.run().is_done();
-        // A stroke soon after a saved position extends the stroke before it and saves no position of its own.
-        if self.marked.elapsed() > MAX_DRAG_PAUSE {
-            self.session.add_stroke(stroke)?;
-            self.marked = Instant::now();
-        } else {
-            self.session.add_drag_stroke(stroke)?;
-        }
+        self.session.add_stroke(stroke)?;
+        self.marked = Instant::now();
         if springs {
             self.session.play();
         }
@@ -307,7 +303,7 @@ impl SessionLoop {
         let here = run.turns().get(place.turn).copied();
         let stages = &run.recipe().stages;
         let turns = run.turns().iter().map(|turn| TurnWork {
-            label: run.label(*turn).to_string(),
+            title: run.title(*turn),
             level: turn.level,
             steps: run.steps_in_turn(*turn),
             muted: turn.stage.and_then(|stage| stages.get(stage)).is_some_and(|stage| stage.muted),

@@ -10,7 +10,7 @@ pub const HABITS: [(&str, &str); 24] = [
     ("Shift + drag", "moves the sun"),
     ("Home", "frames the land"),
     ("Click", "drops a droplet and shows its path"),
-    ("Space", "adds 10 000 droplets"),
+    ("Space", "adds 10 000 droplets, also after the end of the run"),
     ("P", "plays or pauses"),
     ("M", "switches between the view and the map"),
     ("Hold B", "shows the land before erosion"),

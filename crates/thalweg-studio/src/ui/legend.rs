@@ -3,7 +3,6 @@
 use eframe::egui::{Align2, Color32, FontId, Rect, Ui, pos2, vec2};
 use thalweg_render::pictures::colour::to_srgb;
 
-use crate::ui::words::format_short;
 use thalweg_render::products::overlay::{Colours, OverlayLegend};
 
 /// Draws a legend into the lower left corner of `area`.
@@ -23,15 +22,14 @@ pub fn draw_legend(ui: &Ui, area: Rect, legend: &OverlayLegend) {
     let text = |at, anchor, text: String| {
         painter.text(at, anchor, text, FontId::proportional(11.0), Color32::from_gray(235));
     };
-    let unit = if legend.unit.is_empty() || legend.unit == "1" { String::new() } else { format!(" [{}]", legend.unit) };
-    text(frame.min + vec2(10.0, 5.0), Align2::LEFT_TOP, format!("{}{unit}", legend.title));
+    text(frame.min + vec2(10.0, 5.0), Align2::LEFT_TOP, legend.heading());
     if kinds {
         text(bar.left_top(), Align2::LEFT_TOP, "one colour for each value".to_string());
         return;
     }
-    text(bar.left_bottom() + vec2(0.0, 3.0), Align2::LEFT_TOP, format_short(legend.low));
+    text(bar.left_bottom() + vec2(0.0, 3.0), Align2::LEFT_TOP, legend.format_value(legend.low));
     // On a logarithmic scale the middle is the geometric mean.
     let middle = if legend.log { (legend.low * legend.high).abs().sqrt() } else { 0.5 * (legend.low + legend.high) };
-    text(bar.center_bottom() + vec2(0.0, 3.0), Align2::CENTER_TOP, format_short(middle));
-    text(bar.right_bottom() + vec2(0.0, 3.0), Align2::RIGHT_TOP, format_short(legend.high));
+    text(bar.center_bottom() + vec2(0.0, 3.0), Align2::CENTER_TOP, legend.format_value(middle));
+    text(bar.right_bottom() + vec2(0.0, 3.0), Align2::RIGHT_TOP, legend.format_value(legend.high));
 }

@@ -2,9 +2,11 @@
 //! none depends on the state of the others.
 
 pub(crate) mod appearance;
+pub(crate) mod export_dialog;
 pub mod habits;
 pub(crate) mod history;
 pub(crate) mod legend;
+pub(crate) mod operation_form;
 pub(crate) mod pen;
 pub(crate) mod scene;
 pub(crate) mod stages;

@@ -53,7 +53,8 @@ impl Panel {
                     ui.label(RichText::new(title).strong());
                     for about in models::all_models().map(|model| model.about()).filter(|about| about.family == family)
                     {
-                        if ui.button(about.name).on_hover_text(about.summary).clicked() {
+                        let hover = format!("{}: {}", about.name, about.summary);
+                        if ui.button(about.display_title()).on_hover_text(hover).clicked() {
                             act = Some(StageEdit::Add(about.name));
                             ui.close();
                         }
@@ -80,7 +81,7 @@ impl Panel {
         let labels: Vec<String> = recipe.stages.iter().map(|stage| stage.label.clone()).collect();
         let stage = &mut recipe.stages[number];
         let about = stage.model.about();
-        let mut title = RichText::new(&stage.label);
+        let mut title = RichText::new(stage.title());
         if stage.muted {
             title = title.weak().strikethrough();
         } else if number == running {
@@ -158,8 +159,8 @@ impl Panel {
         let Ok(model) = models::find_model(name) else { return };
         let mut open = true;
         let position = ui.max_rect().right_top() + vec2(30.0, 0.0);
-        let window = egui::Window::new(name).open(&mut open).default_pos(position).default_size([520.0, 420.0]);
-        window.vscroll(true).show(ui.ctx(), |ui| {
+        let window = egui::Window::new(model.about().display_title()).open(&mut open).default_pos(position);
+        window.default_size([520.0, 420.0]).vscroll(true).show(ui.ctx(), |ui| {
             ui.label(RichText::new(format!("thalweg models {name}")).weak());
             ui.add_space(6.0);
             ui.label(model.page());

@@ -61,7 +61,7 @@ impl Timeline {
 fn describe_progress(snapshot: &SessionSnapshot) -> RichText {
     let mut words = match snapshot.turns.get(snapshot.turn) {
         Some(turn) if !snapshot.done => {
-            format!("{} · step {} of {}", turn.label, snapshot.step, snapshot.steps)
+            format!("{} · step {} of {}", turn.title, snapshot.step, snapshot.steps)
         }
         _ => "done".to_string(),
     };
@@ -150,7 +150,7 @@ fn draw_turn_bar(ui: &mut Ui, snapshot: &SessionSnapshot) -> Option<WorkerOrder>
         painter.with_clip_rect(inner).text(
             inner.left_center() + vec2(6.0, 0.0),
             Align2::LEFT_CENTER,
-            &turn.label,
+            &turn.title,
             FontId::proportional(11.0),
             colour,
         );

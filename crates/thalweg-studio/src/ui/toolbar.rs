@@ -37,6 +37,8 @@ pub enum ToolbarAct {
     CopyLink,
     /// Give these files to the page's user.
     Give(RunExport),
+    /// Choose the options of this export.
+    Configure(RunExport),
     /// Show or hide the list of keys.
     Keys,
 }
@@ -237,10 +239,12 @@ fn draw_menu_item(ui: &mut Ui, wish: &mut Option<ToolbarAct>, [text, about]: [&s
 
 /// Draws the export menu of a window, which writes into folders.
 fn draw_export_menu(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
-    let ask = |export| ToolbarAct::Ask(DialogQuestion::Export(export));
     let about = "Heights, layers, map, recipe and report, as `thalweg build` writes them";
-    draw_menu_item(ui, wish, ["All layers …", about], ask(RunExport::World));
-    ui.menu_button("For a program", |ui| draw_program_items(ui, wish, ask));
+    let ask = ToolbarAct::Ask(DialogQuestion::Export(RunExport::World));
+    draw_menu_item(ui, wish, ["All layers …", about], ask);
+    ui.menu_button("For a program", |ui| draw_program_items(ui, wish));
+    let about = "Flow directions, basins, lakes and streams of the land, as `thalweg drain` writes them";
+    draw_menu_item(ui, wish, ["Drainage …", about], ToolbarAct::Configure(RunExport::Drainage));
     draw_picture_items(ui, wish, &[1, 2, 4]);
     draw_menu_item(
         ui,
@@ -260,16 +264,17 @@ fn draw_page_export_menu(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
     draw_menu_item(ui, wish, ["Heights as GeoTIFF", about], ToolbarAct::Give(RunExport::Heights));
     let about = "Heights, layers, rivers, lakes, trees, map, recipe and report, as `thalweg build` writes them";
     draw_menu_item(ui, wish, ["All layers, as ZIP", about], ToolbarAct::Give(RunExport::World));
-    ui.menu_button("For a program, as ZIP", |ui| draw_program_items(ui, wish, ToolbarAct::Give));
+    ui.menu_button("For a program, as ZIP", |ui| draw_program_items(ui, wish));
     draw_menu_item(ui, wish, ["Recipe", "The text from which this world is built"], ToolbarAct::Save);
     draw_picture_items(ui, wish, &[1, 2]);
     draw_menu_item(ui, wish, ["Copy link", "An address that opens this world"], ToolbarAct::CopyLink);
 }
 
 /// Draws the items for programs for which files can be written.
-fn draw_program_items(ui: &mut Ui, wish: &mut Option<ToolbarAct>, act: impl Fn(RunExport) -> ToolbarAct) {
+fn draw_program_items(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
     for target in &TARGETS {
-        draw_menu_item(ui, wish, [target.about, "As `thalweg export` writes it"], act(RunExport::For(target)));
+        let configure = ToolbarAct::Configure(RunExport::For(target));
+        draw_menu_item(ui, wish, [target.about, "As `thalweg export` writes it"], configure);
     }
 }
 

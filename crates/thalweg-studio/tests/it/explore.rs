@@ -2,6 +2,7 @@
 //! the whole terrain into a gully.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::run_recipe;
@@ -143,8 +144,8 @@ fn the_wheel_leads_from_the_whole_into_a_gully_and_back() {
     assert!(back.visible_levels().last() <= first.last(), "{:?}: the whole again", back.visible_levels());
 }
 
-/// A level 0 that cannot be solved.
-struct Nothing(Frame);
+/// A level 0 that cannot be solved, and how often it was requested.
+struct Nothing(Frame, Arc<AtomicUsize>);
 
 impl CoarseLevel for Nothing {
     fn frame(&self) -> &Frame {
@@ -152,6 +153,7 @@ impl CoarseLevel for Nothing {
     }
 
     fn window(&self, _: CellRect<i64>, _: &mut dyn Progress) -> thalweg_core::base::error::Result<LocalWindow> {
+        self.1.fetch_add(1, Ordering::Relaxed);
         Err(thalweg_core::base::error::Error::invalid_value("land", "none", "some"))
     }
 
@@ -165,15 +167,35 @@ impl CoarseLevel for Nothing {
 }
 
 #[test]
-fn a_world_that_cannot_be_made_says_so() {
+fn a_world_that_cannot_be_made_says_so_and_is_tried_again_elsewhere() {
     let frame = Frame::from_grid(&Grid::new([64, 64], 30.0).unwrap()).unwrap();
-    let world = World::new(Arc::new(Nothing(frame)), Rules::default(), 1).unwrap();
-    let stand = Viewpoint { place: Point::default(), camera: ViewCamera::default() };
+    let requests = Arc::new(AtomicUsize::new(0));
+    let world = World::new(Arc::new(Nothing(frame, Arc::clone(&requests))), Rules::default(), 1).unwrap();
+    let camera = ViewCamera { distance: 20_000.0, ..ViewCamera::default() };
+    let stand = Viewpoint { place: Point::default(), camera };
     assert!(draw_world_picture(&world, stand, &Appearance::default(), [64, 48]).unwrap_err().contains("land = none"));
     let mut bench = Bench::new(world, stand);
-    for _ in 0..200 {
-        bench.0.step();
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    // Steps frames until there are no more requests, and returns their number so far.
+    let rest = |bench: &mut Bench| {
+        let start = Instant::now();
+        loop {
+            let before = requests.load(Ordering::Relaxed);
+            for _ in 0..100 {
+                bench.0.step();
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            if requests.load(Ordering::Relaxed) == before {
+                return before;
+            }
+            assert!(start.elapsed() < Duration::from_secs(60), "rings that failed are requested for ever");
+        }
+    };
+    let far = rest(&mut bench);
     assert!(bench.explorer().status_text().contains("land = none"), "{}", bench.explorer().status_text());
+    // Other rings are requested although those before them failed.
+    (0..40).for_each(|_| bench.scroll(60.0));
+    let near = rest(&mut bench);
+    assert!(near > far, "{near} requests after {far}");
+    (0..60).for_each(|_| bench.scroll(-60.0));
+    assert!(rest(&mut bench) > near, "rings that failed are not tried again");
 }

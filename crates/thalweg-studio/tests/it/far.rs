@@ -15,7 +15,7 @@ use thalweg_sim::recipe::strokes::{Stroke, Tool};
 use thalweg_sim::run::Run;
 use thalweg_studio::painter::{DisplaySettings, PaintJob, Painted, ViewPainter};
 use thalweg_studio::remote::{Link, Post, WorkerStation};
-use thalweg_studio::run_export::RunExport;
+use thalweg_studio::run_export::{ExportRequest, RunExport};
 use thalweg_studio::session::{RemoteSession, SessionSnapshot, WorkerOrder};
 
 const WORLD: &str = r#"
@@ -160,7 +160,7 @@ fn orders_arrive_and_files_come_back() {
     let stroke = Stroke { radius: 300.0, strength: 12.5, ..Stroke::new(Tool::Raise, vec![[1000.0, 1200.0].into()]) };
     pair.link.send_order(WorkerOrder::Stroke(stroke));
     pair.link.send_order(WorkerOrder::Drop([1500.0, 1500.0].into()));
-    let shown = pair.until("hands were heard", |shown| shown.heard == 2);
+    let shown = pair.until("both orders were carried out", |shown| shown.heard == 2);
     assert!(shown.trace.points.len() > 1 && shown.recipe.contains("raise"), "{}", shown.recipe);
     let edited = Recipe::parse(&WORLD.replace("seed = 5", "seed = 6")).unwrap();
     pair.link.send_order(WorkerOrder::Edit(Box::new(edited), 7, shown.strokes));
@@ -168,7 +168,7 @@ fn orders_arrive_and_files_come_back() {
     let shown = pair.until("it is done again", |shown| shown.done && shown.revision == 7);
     let run = finished(&shown.recipe);
     assert_eq!(shown.fingerprint.as_ref(), run.terrain().fingerprints().get("ground"));
-    pair.link.send_order(WorkerOrder::Export(RunExport::Heights, PathBuf::from("far-6.tif")));
+    pair.link.send_order(WorkerOrder::Export(RunExport::Heights.into(), PathBuf::from("far-6.tif")));
     pair.turn();
     let files = pair.link.take_files();
     let [Ok((name, bytes))] = files.as_slice() else { panic!("{} files", files.len()) };
@@ -178,10 +178,10 @@ fn orders_arrive_and_files_come_back() {
     let options = SaveOptions { seed: Some(recipe.seed), recipe_hash: Some(recipe.hash()), ..SaveOptions::default() };
     save_terrain(&path, run.terrain(), &options).unwrap();
     assert!(name == "far-6.tif" && *bytes == std::fs::read(&path).unwrap());
-    for goods in RunExport::all().skip(1) {
+    for goods in RunExport::all().filter(|goods| !matches!(goods, RunExport::Heights | RunExport::Drainage)) {
         assert_eq!(RunExport::from_name(goods.name()).unwrap(), goods);
         let name = goods.file_name("far-6");
-        pair.link.send_order(WorkerOrder::Export(goods, PathBuf::from(&name)));
+        pair.link.send_order(WorkerOrder::Export(goods.into(), PathBuf::from(&name)));
         pair.turn();
         let files = pair.link.take_files();
         let [Ok((given, bytes))] = files.as_slice() else { panic!("{name}: {files:?}") };
@@ -195,11 +195,17 @@ fn orders_arrive_and_files_come_back() {
 fn an_export_that_cannot_be_is_said() {
     let mut pair = Pair::new("extent = [100.0, 100.0]\ncells = 1\n[[stage]]\nmodel = \"gradient_noise\"\n");
     pair.until("it is done", |shown| shown.done);
-    pair.link.send_order(WorkerOrder::Export(RunExport::from_name("unity").unwrap(), PathBuf::from("a.zip")));
-    pair.turn();
-    let files = pair.link.take_files();
-    let [Err(said)] = files.as_slice() else { panic!("{files:?}") };
-    assert!(said.contains("2 × 2"), "{said}");
+    let unity = ExportRequest::from(RunExport::from_name("unity").unwrap());
+    let mut wrong = unity.clone();
+    wrong.options.insert("size".into(), serde_json::json!("wide"));
+    // The drainage needs a disk.
+    for (request, words) in [(unity, "2 × 2"), (wrong, "size = wide"), (RunExport::Drainage.into(), "desktop studio")] {
+        pair.link.send_order(WorkerOrder::Export(request, PathBuf::from("a.zip")));
+        pair.turn();
+        let files = pair.link.take_files();
+        let [Err(said)] = files.as_slice() else { panic!("{files:?}") };
+        assert!(said.contains(words), "{said}");
+    }
 }
 
 #[test]

@@ -11,6 +11,8 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use egui_kittest::wgpu::{WgpuTestRenderer, create_render_state, default_wgpu_setup};
 use glam::Vec3;
+use thalweg_core::base::names::title_from_name;
+use thalweg_core::declare::operation::{WorkForm, options_for};
 use thalweg_core::declare::params::Value;
 use thalweg_render::pictures::picture::Picture;
 use thalweg_sim::recipe::Recipe;
@@ -53,9 +55,14 @@ struct TestWindow {
 
 impl TestWindow {
     fn new(playing: bool) -> Self {
+        Self::with_recipe(HILLS, playing)
+    }
+
+    fn with_recipe(text: &str, playing: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let own = folder.path().join("own.toml");
-        std::fs::write(&own, HILLS).unwrap();
+        std::fs::write(&own, text).unwrap();
+        let text = text.to_string();
         // Every file dialog is answered with another world.
         let other = folder.path().join("other.toml");
         std::fs::write(&other, HILLS.replace("\"small\"", "\"other\"").replace("seed = 3", "seed = 8")).unwrap();
@@ -69,7 +76,7 @@ impl TestWindow {
             .build_ui_state(
                 move |ui, studio: &mut Option<Studio>| {
                     let options = || StudioOptions {
-                        recipe: Recipe::parse(HILLS).unwrap(),
+                        recipe: Recipe::parse(&text).unwrap(),
                         path: Some(own.clone()),
                         playing,
                         presets: vec![PresetCard { name: "small", text: HILLS.to_string(), thumbnail: &[] }],
@@ -188,7 +195,7 @@ fn every_panel_opens_and_shows_what_is_declared() {
     let mut window = TestWindow::new(false);
     window.painted();
     for stage in Recipe::parse(HILLS).unwrap().stages {
-        window.harness.get_by_label(&stage.label).click();
+        window.harness.get_by_label(&stage.title()).click();
         window.harness.run_steps(12);
         for param in stage.model.declared() {
             assert!(window.harness.query_all_by_label(param.name).count() >= 2, "{}: no name and control", param.name);
@@ -197,7 +204,7 @@ fn every_panel_opens_and_shows_what_is_declared() {
         window.harness.get_by_role_and_label(Role::Button, stage.model.about().name).click();
         window.harness.run_steps(4);
         window.harness.get_by_label(&format!("thalweg models {}", stage.model.about().name));
-        window.harness.get_by_label(&stage.label).click();
+        window.harness.get_by_label(&stage.title()).click();
         window.harness.run_steps(12);
     }
     window.click("Text");
@@ -210,7 +217,7 @@ fn every_panel_opens_and_shows_what_is_declared() {
     }
     window.key(Key::F1);
     for (menu, item) in
-        [("Export", "Copy command line"), ("+ Add a stage", "thermal"), ("small", "Save the recipe as …")]
+        [("Export", "Copy command line"), ("+ Add a stage", "Scree"), ("small", "Save the recipe as …")]
     {
         window.click(menu);
         window.harness.get_by_label_contains(item);
@@ -255,7 +262,7 @@ fn sliders_change_the_recipe_and_undo_brings_it_back() {
     let mut window = TestWindow::new(false);
     window.painted();
     let before = window.studio().recipe_text();
-    window.harness.get_by_label("rivers").click();
+    window.harness.get_by_label("Rivers · rivers").click();
     window.harness.run_steps(12);
     let slider =
         window.harness.get_by(|node| node.role() == Role::Slider && node.label().as_deref() == Some("erodibility"));
@@ -395,7 +402,7 @@ fn keys_and_clicks_do_what_the_list_says() {
     window.button(bar, PointerButton::Primary, false, Modifiers::NONE);
     window.until("it is back at the start", |studio| studio.snapshot().all[0] == 0);
     // A parameter's description appears under the cursor.
-    window.click("rivers");
+    window.click("Rivers · rivers");
     window.harness.run_steps(12);
     window.harness.get_all_by_label("erodibility").next().unwrap().hover();
     window.harness.run_steps(40);
@@ -515,8 +522,11 @@ fn layers_and_frames_are_exported() {
     window.click("Export");
     window.click("For a program");
     window.click("Unity (a Terrain)");
+    window.harness.run_steps(4);
+    window.click("Choose a folder …");
     window.until("what Unity takes is written", |_| unity.join(thalweg_export::export::MANIFEST).exists());
     window.until("it is said", |studio| studio.current_message().is_some_and(|said| said.contains("under import")));
+    window.click("Close");
     window.click("Export");
     window.click("Picture, 2× as large");
     let large = window.pictures();
@@ -544,6 +554,110 @@ fn layers_and_frames_are_exported() {
         "{:?}",
         window.studio().current_message()
     );
+}
+
+#[test]
+fn the_options_of_an_export_come_from_their_declaration() {
+    let mut window = TestWindow::new(false);
+    window.painted();
+    let open = |window: &mut TestWindow, items: &[&str], operation: &str| {
+        window.click("Export");
+        items.iter().for_each(|item| window.click(item));
+        window.harness.run_steps(4);
+        let operation = thalweg_export::find_operation(operation).unwrap();
+        for option in options_for(&*operation, WorkForm::Folder) {
+            window.harness.get_by_label(&title_from_name(option.name));
+            assert!(window.harness.query_all_by_label(option.name).count() >= 1, "{} has no control", option.name);
+        }
+    };
+    open(&mut window, &["For a program", "Unity (a Terrain)"], "export");
+    // A text that is no value of its option is refused in place, and nothing can be written with it.
+    let typed = |window: &mut TestWindow, text: &str| {
+        window.harness.get_by_label("tiles").focus();
+        window.harness.run_steps(2);
+        window.harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
+        window.harness.step();
+        window.harness.event(Event::Paste(text.to_string()));
+        window.harness.run_steps(3);
+    };
+    typed(&mut window, "2y");
+    window.harness.get_by_label_contains("tiles = 2y: must be");
+    window.click("Choose a folder …");
+    window.harness.run_steps(10);
+    let unity = window.folder.path().join("unity");
+    assert!(!unity.exists());
+    typed(&mut window, "2");
+    assert!(window.harness.query_by_label_contains("must be").is_none());
+    window.click("Choose a folder …");
+    window.until("the tiles are written", |_| unity.join(thalweg_export::export::MANIFEST).exists());
+    let names = std::fs::read_dir(&unity).unwrap().map(|file| file.unwrap().file_name().to_string_lossy().into_owned());
+    assert!(names.collect::<Vec<_>>().iter().any(|name| name.starts_with("small_1_1")));
+    window.click("Close");
+    open(&mut window, &["Drainage …"], "drain");
+    window.click("Choose a folder …");
+    let report = window.folder.path().join("drainage").join(thalweg_export::survey::REPORT);
+    window.until("the drainage is written", |_| report.exists());
+}
+
+#[test]
+fn the_probe_shows_each_quantity_with_its_title_and_unit() {
+    let mut window = TestWindow::new(false);
+    window.painted();
+    window.studio().send_order(WorkerOrder::Play(true));
+    window.until("the run is done and shown", |studio| studio.snapshot().done && studio.is_settled());
+    window.harness.hover_at(MIDDLE);
+    window.harness.run_steps(4);
+    let text = window.studio().describe_ground().unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let number = |line: &str, title: &str, unit: &str| {
+        line.strip_prefix(title).and_then(|line| line.strip_suffix(unit)).is_some_and(|x| x.parse::<f32>().is_ok())
+    };
+    assert!(number(lines[0], "Elevation ", " m") && number(lines[1], "Slope ", "°"), "{text}");
+    let basin = lines.iter().find_map(|line| line.strip_prefix("Basin ")).unwrap();
+    assert!(basin.chars().all(|letter| letter.is_ascii_digit()), "{text}");
+    // The stage that runs and the state of the run are named by titles as well.
+    for order in [WorkerOrder::Play(false), WorkerOrder::Restart, WorkerOrder::Step(1)] {
+        window.studio().send_order(order);
+    }
+    window.until("one step is taken", |studio| studio.snapshot().all[0] == 1 && !studio.snapshot().playing);
+    window.harness.run_steps(2);
+    window.harness.get_by_label_contains("Rivers · rivers · step 0 of");
+}
+
+#[test]
+fn a_long_drag_is_one_step_back() {
+    let mut window = TestWindow::new(false);
+    window.painted();
+    window.click("Tools");
+    window.harness.run_steps(10);
+    window.click("raise");
+    let (plain, marks) = (window.studio().recipe_text(), window.studio().snapshot().marks.len());
+    window.button(MIDDLE, PointerButton::Primary, true, Modifiers::NONE);
+    for part in 1..=4 {
+        std::thread::sleep(Duration::from_millis(500));
+        window.harness.event(Event::PointerMoved(MIDDLE + vec2(30.0 * part as f32, 0.0)));
+        window.harness.run_steps(3);
+    }
+    window.button(MIDDLE + vec2(120.0, 0.0), PointerButton::Primary, false, Modifiers::NONE);
+    let count = |studio: &Studio| studio.recipe_text().matches("tool = \"raise\"").count();
+    window.until("the parts of the drag are in the recipe", |studio| count(studio) > 2);
+    assert_eq!(window.studio().snapshot().marks.len(), marks + 1);
+    window.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+    window.until("the drag is undone", |studio| studio.recipe_text() == plain);
+}
+
+#[test]
+fn space_rains_after_the_end_where_a_margin_was_cut_away() {
+    let text = HILLS.replace("seed = 3", "seed = 3\nmargin = 0.1");
+    let mut window = TestWindow::with_recipe(&text, true);
+    window.until("the run is done", |studio| studio.snapshot().done);
+    window.key(Key::Space);
+    window.until("the shower has fallen", |studio| studio.snapshot().done && studio.snapshot().particles == 30_000);
+    window.until("it is shown", Studio::is_settled);
+    let snapshot = window.studio().snapshot();
+    assert!(snapshot.falling.is_some() && snapshot.terrain.grid.size == [64, 64]);
+    let run = run_recipe(Recipe::parse(&snapshot.recipe).unwrap());
+    assert!(run.terrain().ground == snapshot.terrain.ground, "the build differs from what the window showed");
 }
 
 #[test]

@@ -175,6 +175,92 @@ fn strokes_are_kept_in_the_recipe_and_undone() {
     assert!(undone.terrain.ground == built(WORLD).ground);
 }
 
+/// The world with a margin, which is cut away at the end.
+fn world_with_margin() -> String {
+    WORLD.replace("seed = 5", "seed = 5\nmargin = 0.1")
+}
+
+/// Returns the number of stages for user edits in a recipe.
+fn count_manual_stages(recipe: &str) -> usize {
+    recipe.matches("model = \"manual\"").count()
+}
+
+#[test]
+fn edits_after_the_end_are_in_one_stage_and_are_undone_one_by_one() {
+    for text in [WORLD.to_string(), world_with_margin()] {
+        let worker = Worker::start(Recipe::parse(&text).unwrap(), true, || {}).unwrap();
+        worker.send_order(WorkerOrder::Pace(None));
+        let done = until(&worker, "it is done", |snapshot| snapshot.done);
+        let mut states = vec![Arc::clone(&done)];
+        for (count, x) in (1..).zip([1000.0, 1600.0, 2200.0]) {
+            worker.send_order(WorkerOrder::Drop([x, 1600.0].into()));
+            let edited = until(&worker, "the droplet has run", |snapshot| snapshot.strokes == count && snapshot.done);
+            assert_eq!(count_manual_stages(&edited.recipe), 1, "{}", edited.recipe);
+            assert_eq!((edited.particles, edited.trace.number), (done.particles + count, count));
+            assert!(!edited.trace.points.is_empty() && edited.terrain.grid.size == [64, 64]);
+            assert!(edited.terrain.ground == built(&edited.recipe).ground);
+            states.push(edited);
+        }
+        // Space makes a shower.
+        worker.send_order(WorkerOrder::Stroke(Stroke::shower(500)));
+        let wet = until(&worker, "the shower has fallen", |snapshot| snapshot.strokes == 4 && snapshot.done);
+        assert_eq!((wet.particles, count_manual_stages(&wet.recipe)), (done.particles + 503, 1));
+        assert!(wet.falling.is_some() && wet.terrain.ground == built(&wet.recipe).ground);
+        assert!(wet.terrain.ground != states[3].terrain.ground);
+        for (revision, state) in (1..).zip(states.iter().rev()) {
+            let recipe = Recipe::parse(&state.recipe).unwrap();
+            worker.send_order(WorkerOrder::Edit(Box::new(recipe), revision, u64::MAX));
+            let undone = until(&worker, "it is undone", |snapshot| snapshot.revision == revision && snapshot.done);
+            assert!(undone.terrain.ground == state.terrain.ground, "{}", undone.recipe);
+        }
+    }
+}
+
+#[test]
+fn a_recipe_with_several_stages_of_edits_keeps_them() {
+    let stage = |label: &str, x: u32| {
+        let stroke = format!("{{ tool = \"raise\", x = {x}, y = 1600, radius = 300 }}");
+        format!("[[stage]]\nmodel = \"manual\"\nlabel = \"{label}\"\nstrokes = [{stroke}]\n")
+    };
+    let stages = [stage("manual", 900), stage("manual 2", 1600), stage("manual 3", 2300)].concat();
+    let text = format!("{WORLD}{stages}");
+    let worker = Worker::start(Recipe::parse(&text).unwrap(), true, || {}).unwrap();
+    worker.send_order(WorkerOrder::Pace(None));
+    let done = until(&worker, "it is done", |snapshot| snapshot.done);
+    assert!(count_manual_stages(&done.recipe) == 3 && done.terrain.ground == built(&text).ground);
+    worker.send_order(WorkerOrder::Drop([1600.0, 1600.0].into()));
+    let edited = until(&worker, "the droplet has run", |snapshot| snapshot.strokes == 1 && snapshot.done);
+    assert_eq!(count_manual_stages(&edited.recipe), 3);
+    assert!(edited.terrain.ground == built(&edited.recipe).ground);
+}
+
+#[test]
+fn the_parts_of_a_drag_share_a_mark_however_long_it_takes() {
+    for (text, steps) in [(WORLD.to_string(), Some(10)), (world_with_margin(), None)] {
+        let worker = Worker::start(Recipe::parse(&text).unwrap(), steps.is_none(), || {}).unwrap();
+        worker.send_order(WorkerOrder::Pace(None));
+        if let Some(steps) = steps {
+            worker.send_order(WorkerOrder::Step(steps));
+        }
+        let before = until(&worker, "it rests", |snapshot| {
+            snapshot.done || (!snapshot.playing && steps.map(u64::from) == Some(snapshot.all[0]))
+        });
+        let part = |x: f64| Stroke { radius: 200.0, ..Stroke::new(Tool::Raise, vec![[x, 1600.0].into()]) };
+        worker.send_order(WorkerOrder::Stroke(part(1000.0)));
+        until(&worker, "the drag has begun", |snapshot| snapshot.strokes == 1);
+        for x in [1200.0, 1400.0, 1600.0] {
+            std::thread::sleep(Duration::from_millis(450));
+            worker.send_order(WorkerOrder::DragStroke(part(x)));
+        }
+        let drawn = until(&worker, "it has ended", |snapshot| snapshot.strokes == 4);
+        let [marks, earlier] = [&drawn, &before].map(|snapshot| snapshot.marks.len());
+        assert!(marks <= earlier + 2, "{marks} marks after {earlier}");
+        worker.send_order(WorkerOrder::Play(true));
+        let done = until(&worker, "it is done", |snapshot| snapshot.done);
+        assert!(done.terrain.ground == built(&done.recipe).ground);
+    }
+}
+
 #[test]
 fn going_back_to_a_mark_stops_there() {
     let worker = worker(true);

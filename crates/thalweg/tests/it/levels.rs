@@ -224,7 +224,7 @@ fn marks_agree_over_levels_and_with_more_of_them() {
 }
 
 #[test]
-fn strokes_belong_to_their_level_and_hands_come_last() {
+fn strokes_belong_to_their_level_and_manual_edits_come_last() {
     let mut run = Run::new(recipe(128)).unwrap();
     while run.position() != (3, 2) {
         run.take_step().unwrap();

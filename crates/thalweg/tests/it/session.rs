@@ -531,6 +531,55 @@ fn a_spring_after_the_end_runs_in_a_stage_of_its_own_and_goes_with_it() {
 }
 
 #[test]
+fn strokes_after_the_end_are_made_before_the_margin_is_cut_away_and_local_levels() {
+    for head in ["cells = 64", "cells = 128\nbeyond = 'local'\nlocal_from = 64"] {
+        let text = format!(
+            "extent = [2560, 2560]\n{head}\nmargin = 0.1\nseed = 3\n\
+             [[stage]]\nmodel = 'gradient_noise'\namplitude = 200\nwavelength = 900\n\
+             [[stage]]\nmodel = 'thermal'\ntalus = 25\nsteps = 4\n"
+        );
+        let recipe = Recipe::parse(&text).unwrap();
+        let stroke = |x: f64| Stroke { radius: 300.0, ..stroke(x) };
+        // A run alone cannot go back.
+        let said = run_recipe(recipe.clone()).add_stroke(stroke(600.0)).unwrap_err().to_string();
+        assert!(said.contains("margin"), "{said}");
+        let mut session = Session::new(recipe).unwrap();
+        apply(&mut session, &Act::Steps(1000));
+        assert!(session.run().is_done() && !session.is_going());
+        let state = |session: &Session| (session.run().recipe().to_toml(), session.terrain().fingerprints());
+        let mut states = vec![state(&session)];
+        for x in [600.0, 1202.0, 1801.0] {
+            session.add_stroke(stroke(x)).unwrap();
+            come(&mut session).unwrap();
+            assert!(session.run().is_done() && session.marks().is_sorted());
+            assert_eq!(session.terrain().fingerprints(), built(session.run().recipe()).fingerprints());
+            assert!(Some(&state(&session)) != states.last());
+            states.push(state(&session));
+        }
+        assert_eq!(session.run().recipe().stages.len(), 3);
+        for before in states.iter().rev().skip(1) {
+            assert!(session.undo().unwrap());
+            come(&mut session).unwrap();
+            assert_eq!(state(&session), *before);
+        }
+        assert!(!session.undo().unwrap());
+        for after in &states[1..] {
+            assert!(session.redo().unwrap());
+            come(&mut session).unwrap();
+            assert_eq!(state(&session), *after);
+        }
+        if session.run().grids().len() > 1 {
+            continue;
+        }
+        // A spring gets a stage of its own there as well.
+        session.add_stroke(Stroke { rate: 2.0, ..Stroke::new(Tool::Spring, vec![[1200.0, 900.0].into()]) }).unwrap();
+        come(&mut session).unwrap();
+        assert_eq!((session.run().is_done(), session.run().recipe().stages.len()), (true, 4));
+        assert_eq!(session.terrain().fingerprints(), built(session.run().recipe()).fingerprints());
+    }
+}
+
+#[test]
 fn what_is_drawn_begins_the_run_anew_and_is_undone_saved_and_opened() {
     let mut session = Session::new(recipe(true)).unwrap();
     session.play();

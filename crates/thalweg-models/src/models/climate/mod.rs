@@ -120,6 +120,7 @@ impl Model for Climate {
     fn about(&self) -> About {
         About {
             name: "climate",
+            title: "Climate",
             summary: "Computes the distribution of rain by latitude, wind and relief.",
             source: "Smith & Barstad (2004), A linear theory of orographic precipitation; Roe (2005), Orographic precipitation",
             family: Family::Analysis,

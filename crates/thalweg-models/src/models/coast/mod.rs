@@ -102,6 +102,7 @@ impl Model for Coast {
     fn about(&self) -> About {
         About {
             name: "coast",
+            title: "Coast",
             summary: "Waves cut cliffs and platforms and deposit beaches in bays; corals build reefs.",
             source: "Trenhaile (2000), Modeling the development of wave-cut shore platforms",
             family: Family::Erosion,

@@ -130,6 +130,7 @@ impl Model for Delta {
     fn about(&self) -> About {
         About {
             name: "delta",
+            title: "Delta",
             summary: "A river builds land into the sea: levees, arms, bays and lobes.",
             source: "Karssenberg & Bridge (2008), A three-dimensional numerical model of sediment transport and avulsion; Sun et al. (2002)",
             family: Family::Erosion,

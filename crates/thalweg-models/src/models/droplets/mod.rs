@@ -237,6 +237,7 @@ impl Model for Droplets {
     fn about(&self) -> About {
         About {
             name: "droplets",
+            title: "Droplets",
             summary: "Raindrops run downhill, erode and deposit: gullies, fans, filled depressions.",
             source: "Beyer (2015), Implementation of a method for hydraulic erosion",
             family: Family::Erosion,

@@ -151,6 +151,7 @@ impl Model for Dunes {
     fn about(&self) -> About {
         About {
             name: "dunes",
+            title: "Dunes",
             summary: "Wind-blown sand: barchans, ridges across the wind and along it, with slip faces in the lee.",
             source: "Werner (1995), Eolian dunes: computer simulations and attractor interpretation",
             family: Family::Erosion,

@@ -156,6 +156,7 @@ impl Model for Fluvial {
     fn about(&self) -> About {
         About {
             name: "fluvial",
+            title: "Running water",
             summary: "Water from springs, drops and rain flows from cell to cell, erodes channels and deposits fans.",
             source: "Musgrave, Kolb & Mace (1989), The synthesis and rendering of eroded fractal terrains",
             family: Family::Erosion,

@@ -167,6 +167,7 @@ impl Model for Glacier {
     fn about(&self) -> About {
         About {
             name: "glacier",
+            title: "Glaciers",
             summary: "Glaciers accumulate, flow and erode their beds: troughs, cirques, sharp crests, lake basins, fjords.",
             source: "Braun, Zwartz & Tomkin (1999), A new surface-processes model combining glacial and fluvial erosion",
             family: Family::Erosion,

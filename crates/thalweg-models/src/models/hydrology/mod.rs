@@ -244,6 +244,7 @@ impl Model for Hydrology {
     fn about(&self) -> About {
         About {
             name: "hydrology",
+            title: "Streams and lakes",
             summary: "Drops of rain form meandering streams and lakes that fill and spill.",
             source: "McDonald (2020), Procedural hydrology",
             family: Family::Erosion,

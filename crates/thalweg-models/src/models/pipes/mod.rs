@@ -218,6 +218,7 @@ impl Model for Pipes {
     fn about(&self) -> About {
         About {
             name: "pipes",
+            title: "Shallow water",
             summary: "Rain flows as shallow water through pipes between cells and erodes: channels, lakes, fans.",
             source: "Mei, Decaudin & Hu (2007), Fast hydraulic erosion simulation and visualization on GPU",
             family: Family::Erosion,

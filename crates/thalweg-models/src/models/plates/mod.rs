@@ -388,6 +388,7 @@ impl Model for Plates {
     fn about(&self) -> About {
         About {
             name: "plates",
+            title: "Plates",
             summary: "A continent of plates: lowlands, shelf, deep sea, and the uplift of the land.",
             source: "ours; Dewey & Bird (1970), Mountain belts and the new global tectonics",
             family: Family::Base,

@@ -147,6 +147,7 @@ impl Model for Soils {
     fn about(&self) -> About {
         About {
             name: "soils",
+            title: "Soils",
             summary: "Classifies the ground as rock, gravel, sand, loam, clay or peat, and places beds of rock below.",
             source: "Milne (1935), Some suggested units of classification and mapping, particularly for East African soils",
             family: Family::Analysis,

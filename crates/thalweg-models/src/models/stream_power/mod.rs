@@ -248,6 +248,7 @@ impl Model for StreamPower {
     fn about(&self) -> About {
         About {
             name: "stream_power",
+            title: "Rivers",
             summary: "Land is uplifted and rivers incise it: branching valleys and ridges above a base level.",
             source: "Braun & Willett (2013), A very efficient O(n), implicit and parallel method to solve the stream power equation",
             family: Family::Erosion,

@@ -6,6 +6,7 @@ use crate::pictures::ramps::Ramp;
 use crate::pictures::relief::Relief;
 use crate::pictures::sample::quantile_of_sorted;
 use crate::products::overlay::Overlay;
+use crate::products::probe::format_value;
 use thalweg_core::terrain::{DISCHARGE, Hue, LOOSE, SUSPENDED, WATER};
 use thalweg_core::{Error, Field, Result, Terrain};
 
@@ -48,9 +49,21 @@ pub struct OverlayLegend {
     pub high: f32,
     /// True if the scale is logarithmic: equal steps of colour are equal factors.
     pub log: bool,
+    /// True if the values are whole numbers.
+    pub is_whole: bool,
 }
 
 impl OverlayLegend {
+    /// Returns the title, with the unit in brackets if there is one.
+    pub fn heading(&self) -> String {
+        if self.unit.is_empty() { self.title.clone() } else { format!("{} [{}]", self.title, self.unit) }
+    }
+
+    /// Formats a value without its unit, which the heading states.
+    pub fn format_value(&self, value: f32) -> String {
+        format_value(value, "", self.is_whole)
+    }
+
     /// Returns the position of a value between the ends, 0 to 1 inside; for kinds, the value itself. NaN for a value
     /// without a logarithm on a logarithmic scale.
     pub fn relative_position(&self, value: f32) -> f32 {
@@ -125,7 +138,8 @@ impl Overlay {
             }
             _ => fitting.range.unwrap_or_else(|| choose_value_range(&relief, values, log)),
         };
-        Ok(OverlayLegend { title: self.title(), unit: self.unit(terrain), ramp, low, high, log })
+        let (unit, is_whole) = (self.unit(terrain), self.is_whole(terrain));
+        Ok(OverlayLegend { title: self.title(), unit, ramp, low, high, log, is_whole })
     }
 }
 

@@ -6,8 +6,13 @@ mod values;
 
 use serde::{Deserialize, Serialize};
 
-use thalweg_core::terrain::{DISCHARGE, LOOSE, LayerOverlay, POOL, SOIL, SUSPENDED, TREE_DENSITY, WATER};
+use crate::products::probe::Reading;
+use thalweg_core::base::names::title_from_name;
+use thalweg_core::terrain::{
+    CATCHMENT, Cells, DISCHARGE, LOOSE, LayerOverlay, LayerSpec, POOL, SOIL, SUSPENDED, TREE_DENSITY, WATER,
+};
 use thalweg_core::{Error, Result, Terrain};
+use thalweg_models::models::drainage::{ACCUMULATION, BASIN};
 use thalweg_models::models::pipes::{PIPE_X, PIPE_Y};
 use thalweg_models::process::forest::TREES;
 
@@ -46,6 +51,29 @@ pub enum Overlay {
     Difference,
     /// Any other layer, by name.
     Layer(String),
+}
+
+/// The layers of quantities that have an overlay of their own, from which they have their titles.
+static TITLED_LAYERS: [(LayerSpec, Overlay); 9] = [
+    (WATER, Overlay::WaterDepth),
+    (DISCHARGE, Overlay::Discharge),
+    (CATCHMENT, Overlay::Catchment),
+    (ACCUMULATION, Overlay::Catchment),
+    (SUSPENDED, Overlay::Suspended),
+    (LOOSE, Overlay::Loose),
+    (SOIL, Overlay::Soil),
+    (TREE_DENSITY, Overlay::Trees),
+    (BASIN, Overlay::Basins),
+];
+
+/// Returns the title of a layer in words: that of the overlay of the same quantity, or else its name.
+pub fn layer_title(name: &str) -> String {
+    find_quantity(name).map_or_else(|| title_from_name(name), Overlay::title)
+}
+
+/// Returns the overlay of the quantity that a layer contains, if the library defines one.
+fn find_quantity(layer: &str) -> Option<&'static Overlay> {
+    TITLED_LAYERS.iter().find(|(spec, _)| spec.name == layer).map(|(_, overlay)| overlay)
 }
 
 impl Overlay {
@@ -122,9 +150,13 @@ impl Overlay {
             Self::Deposits => "Deposition since the start",
             Self::Soil => "Soil",
             Self::Trees => "Root stabilisation",
-            Self::Basins => "Basins",
+            Self::Basins => "Basin",
             Self::Difference => "Difference from the start",
-            Self::Layer(name) => return capitalise_first(&name.replace('_', " ")),
+            // The name distinguishes the layer from the overlay of the same quantity.
+            Self::Layer(name) => {
+                let title = layer_title(name);
+                return if find_quantity(name).is_some() { format!("{title} ({name})") } else { title };
+            }
         };
         words.to_string()
     }
@@ -146,18 +178,41 @@ impl Overlay {
         };
         unit.to_string()
     }
-}
 
-fn capitalise_first(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    /// Returns true if the values are whole numbers, such as numbers of basins.
+    pub fn is_whole(&self, terrain: &Terrain) -> bool {
+        match self {
+            Self::Soil | Self::Basins => true,
+            Self::Layer(name) => {
+                let layer = terrain.layers.get(name);
+                layer.is_some_and(|layer| matches!(layer.cells, Cells::Count(_)))
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns a value of this overlay with its title and unit, for display.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{Grid, Terrain};
+    /// use thalweg_render::products::overlay::Overlay;
+    ///
+    /// let terrain = Terrain::new(Grid::new([2, 2], 10.0)?);
+    /// assert_eq!(Overlay::Slope.read_value(&terrain, 12.34).to_string(), "Slope 12.3°");
+    /// assert_eq!(Overlay::Catchment.read_value(&terrain, 1.234).to_string(), "Drainage area 1.23 km²");
+    /// assert_eq!(Overlay::Basins.read_value(&terrain, 105.0).to_string(), "Basin 105");
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
+    pub fn read_value(&self, terrain: &Terrain, value: f32) -> Reading {
+        Reading { title: self.title(), unit: self.unit(terrain), value, is_whole: self.is_whole(terrain) }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::pictures::colour::to_oklab;
-    use thalweg_core::terrain::{Cells, LayerSpec};
     use thalweg_core::{Field, Grid, Height};
 
     /// Two valleys that fall to the south, separated by a ridge; 10 m cells.
@@ -195,6 +250,8 @@ mod tests {
             assert!(shown.clone().all(|(c, cover)| c.iter().all(|x| x.is_finite()) && (0.0..=1.0).contains(&cover)));
             assert_eq!(Overlay::find(overlay.name(), &terrain).unwrap(), *overlay);
         }
+        assert_eq!(layer_title("area"), "Drainage area");
+        assert_eq!(Overlay::Layer("area".into()).title(), "Drainage area (area)");
         let own = Overlay::find("own_layer", &terrain).unwrap();
         assert_eq!((own.title(), own.unit(&terrain)), ("Own layer".to_string(), "kg".to_string()));
         assert!(Overlay::find("heigth", &terrain).unwrap_err().to_string().contains("height"));

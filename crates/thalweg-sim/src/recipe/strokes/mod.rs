@@ -320,7 +320,7 @@ impl Stroke {
     /// # Errors
     /// Returns an error, and changes nothing, if a layer that it paints does not consist of real numbers; also returns
     /// the errors of the droplet model and of the check of springs.
-    pub fn apply_to(&self, terrain: &mut Terrain, hand: &StrokeContext<'_>) -> Result<MassBalance> {
+    pub fn apply_to(&self, terrain: &mut Terrain, context: &StrokeContext<'_>) -> Result<MassBalance> {
         match self.tool {
             Tool::Raise | Tool::Lower | Tool::Smooth | Tool::Flatten => Ok(dab::reshape_terrain(self, terrain)),
             Tool::Hardness => dab::paint_layer(self, terrain, &HARDNESS, 0.0),
@@ -331,15 +331,15 @@ impl Stroke {
                 springs::add_springs(terrain, &springs).map(|()| MassBalance::default())
             }
             Tool::Droplets => {
-                let model = Droplets { count: self.count, ..hand.droplets.clone() };
+                let model = Droplets { count: self.count, ..context.droplets.clone() };
                 if self.points.is_empty() {
-                    return pour_droplets(&model, terrain, hand.key, None);
+                    return pour_droplets(&model, terrain, context.key, None);
                 }
                 let mut budget = MassBalance::default();
                 for (point, number) in self.points.iter().zip(0..) {
                     let circle = Circle { middle: *point, radius: self.radius };
                     // Each place has a key of its own, so that places do not repeat the same droplets.
-                    budget += pour_droplets(&model, terrain, hand.key.derive_key(number), Some(circle))?;
+                    budget += pour_droplets(&model, terrain, context.key.derive_key(number), Some(circle))?;
                 }
                 Ok(budget)
             }
