@@ -36,7 +36,7 @@ pub fn load_classes(path: impl AsRef<Path>, options: &LoadOptions, asked: bool) 
 /// Returns true if a layer of counts is declared under the file's name.
 fn is_count(path: &Path) -> bool {
     let name = path.file_stem().and_then(|stem| stem.to_str());
-    let spec = name.and_then(|name| Models::default().layer(name));
+    let spec = name.and_then(|name| Models::default().declared_layer(name));
     spec.is_some_and(|spec| spec.cells == CellType::Count)
 }
 
@@ -48,7 +48,7 @@ fn is_count(path: &Path) -> bool {
 pub fn load_layer_map(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Option<Raster>> {
     let path = path.as_ref();
     let name = path.file_stem().and_then(|stem| stem.to_str());
-    let spec = name.and_then(|name| Models::default().layer(name));
+    let spec = name.and_then(|name| Models::default().declared_layer(name));
     if spec.is_some_and(|spec| spec.unit != "m") && Format::from_path(path)? == Format::Tiff && options.unit.is_none() {
         return read_raster(path).map(Some);
     }

@@ -38,8 +38,8 @@ pub struct PictureArgs {
     /// Factor on heights, which exaggerates the relief; 1 is true to scale [default: chosen from the terrain].
     #[arg(long, value_name = "X")]
     pub exaggeration: Option<f32>,
-    /// Data to draw over the terrain, such as height, slope, catchment or basins, or the name of a layer; the error for
-    /// an unknown name lists all.
+    /// Data to draw over the terrain, such as height, slope, drainage_area or basins, or the name of a layer; the error
+    /// for an unknown name lists all.
     #[arg(long, value_name = "NAME")]
     pub overlay: Option<String>,
     /// Draws the terrain in the natural colours of its ground cover, such as rock, grass and snow.

@@ -260,7 +260,7 @@ fn a_model_s_store_holds_what_its_file_does_and_is_a_source_of_others() {
     let samples = |name: &str| read_raster(place.path(name)).unwrap().samples;
     assert!(samples("whole.tif") == samples("parts.tif"));
     let report: serde_json::Value = serde_json::from_str(&text(&place.read("parts.report.json"))).unwrap();
-    assert_eq!(report["ledger"]["solid_change"], "0", "{report}");
+    assert_eq!(report["mass_balance"]["solid_change"], "0", "{report}");
 
     // The same by separate parts, and with a store as the source, into a store and into a file.
     place.works(&format!("plan apply thermal dem.tif -o plan.json --store verbs.zarr --tile 256 {set}"));

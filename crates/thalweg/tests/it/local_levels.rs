@@ -55,7 +55,7 @@ fn a_build_is_the_world_s_own_level_and_its_ledger_closes() {
             let (mut before, mut cells) = (solid(run.terrain()), run.terrain().grid.len());
             let mut sum = MassBalance::default();
             while let Some(progress) = run.take_step().unwrap() {
-                sum += progress.budget;
+                sum += progress.mass_balance;
                 if progress.step == progress.steps {
                     let now = run.terrain();
                     let finer = (now.grid.len() / cells) as i128;
@@ -125,7 +125,7 @@ fn a_build_that_is_stopped_within_a_level_goes_on_to_the_same_bits() {
     assert_eq!(again.position(), (last, 2));
     finish_run(&mut again);
     assert_eq!(again.terrain().fingerprints(), run.terrain().fingerprints());
-    let budgets = |run: &Run| run.reports().iter().map(|report| report.budget).collect::<Vec<_>>();
+    let budgets = |run: &Run| run.reports().iter().map(|report| report.mass_balance).collect::<Vec<_>>();
     assert_eq!(budgets(&again), budgets(&run));
     // A mark is compatible with its recipe, but not with one whose local levels differ.
     assert!(marks[0].is_consistent_with(&recipe));

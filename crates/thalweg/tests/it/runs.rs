@@ -87,11 +87,11 @@ fn the_report_says_what_was_done() {
     assert_eq!(report["rows"], 113);
     assert_eq!(report["recipe_hash"], run.recipe().hash());
     assert_eq!(report["stages"][2]["parameters"]["count"], 2000);
-    assert_eq!(report["stages"][2]["budget"]["particles"], run.reports()[2].budget.particles);
+    assert_eq!(report["stages"][2]["mass_balance"]["particles"], run.reports()[2].mass_balance.particles);
     assert_eq!(report["fingerprints"]["ground"], run.terrain().fingerprints()["ground"]);
     assert!(!run.terrain().layers.contains_key("hardness"), "a stage's inputs go with it");
     // The mass balance closes over the whole run.
-    let change: i128 = run.reports().iter().map(|stage| stage.budget.solid_change()).sum();
+    let change: i128 = run.reports().iter().map(|stage| stage.mass_balance.solid_change()).sum();
     assert_eq!(run.terrain().sum_solid(), change);
 }
 
@@ -250,7 +250,7 @@ fn headers_that_lie_are_refused() {
     });
     assert!(take_up(folder.path(), &uneven).is_err());
     // Elevations above the accepted range, and negative sediment thickness.
-    for (name, value) in [("ground", i32::MAX), ("loose", -1), ("loose", i32::MAX)] {
+    for (name, value) in [("ground", i32::MAX), ("sediment", -1), ("sediment", i32::MAX)] {
         let bytes = forged(&whole, |header, content| {
             let sections = header["sections"].as_array().unwrap();
             let before = sections.iter().take_while(|s| s["name"] != name).map(|s| s["bytes"].as_u64().unwrap());
@@ -292,7 +292,7 @@ fn whatever_the_content_a_run_goes_on_or_is_refused() {
         let mut bytes = [&whole[..16], &(header.len() as u64).to_le_bytes(), header.as_bytes(), content].concat();
         bytes.extend(xxhash_rust::xxh3::xxh3_64(&bytes).to_le_bytes());
         let run = finished(take_up(folder.path(), &bytes).unwrap());
-        assert!(run.report()["stages"][0]["budget"]["eroded"].as_f64().unwrap().abs() > 1e38);
+        assert!(run.report()["stages"][0]["mass_balance"]["eroded"].as_f64().unwrap().abs() > 1e38);
     }
 }
 
