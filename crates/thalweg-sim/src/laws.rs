@@ -68,7 +68,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "mass",
-        says: "Ground after is ground before and what the ledger says, to the unit.",
+        says: "Ground after is ground before and what the mass balance says, to the unit.",
         holds: check_mass_balance,
     },
     Law {

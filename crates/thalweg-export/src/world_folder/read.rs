@@ -201,7 +201,29 @@ fn find_folder_file(folder: &Path, name: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::terrain::Cells;
+    use thalweg_core::{Field, Grid, Height};
+    use thalweg_io::{SaveOptions, save_layer, save_terrain};
     use thalweg_sim::presets;
+
+    #[test]
+    fn a_layer_is_read_from_a_file_with_its_earlier_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let terrain = Terrain::new(Grid::new([3, 4], 10.0).unwrap());
+        let thickness = |metres| Field::new([3, 4], Height::from_metres_clamped(metres));
+        let save = |name: &str, metres| {
+            let cells = Cells::Height(thickness(metres));
+            save_layer(folder.path().join(format!("{name}.tif")), &terrain, name, &cells).unwrap();
+        };
+        save_terrain(folder.path().join(HEIGHT), &terrain, &SaveOptions::default()).unwrap();
+        save("loose", 2.0);
+        let read = || read_world(folder.path(), &LoadOptions::default()).unwrap().0.loose;
+        assert_eq!(read(), Some(thickness(2.0)));
+        assert!(list_input_files(folder.path()).contains(&folder.path().join("loose.tif")));
+        // The file with the current name takes precedence.
+        save("sediment", 3.0);
+        assert_eq!(read(), Some(thickness(3.0)));
+    }
 
     #[test]
     fn a_recipe_stays_in_its_folder_only_as_it_is_written_there() {

@@ -32,7 +32,7 @@ fn busy() -> Run {
         max_steps = 60
         visits = true
         wear = true
-        layers = { protect = { layer = "loose", scale = [0, 50] } }
+        layers = { protect = { layer = "sediment", scale = [0, 50] } }
         [[stage]]
         model = "thermal"
         label = "again"
@@ -187,8 +187,30 @@ fn damaged_and_cut_files_are_refused() {
     assert!(Run::resume(&folder.path().join("none")).is_err());
 }
 
+#[test]
+fn an_earlier_name_of_a_layer_is_read_in_a_recipe() {
+    let built = |layer: &str| {
+        let text = format!(
+            r#"
+            extent = [3000, 3000]
+            cells = 60
+            [[stage]]
+            model = "gradient_noise"
+            [[stage]]
+            model = "thermal"
+            steps = 3
+            [[stage]]
+            model = "shape"
+            layers = {{ amount = {{ layer = "{layer}", scale = [0, 5] }} }}
+            "#
+        );
+        run_recipe(Recipe::parse(&text).unwrap())
+    };
+    assert!(*built("loose").terrain() == *built("sediment").terrain());
+}
+
 /// Returns the file with its header or content changed and a matching checksum: a forgery, not damage.
-fn forged(whole: &[u8], change: impl Fn(&mut serde_json::Value, &mut Vec<u8>)) -> Vec<u8> {
+pub(crate) fn forged(whole: &[u8], change: impl Fn(&mut serde_json::Value, &mut Vec<u8>)) -> Vec<u8> {
     let length = u64::from_le_bytes(whole[16..24].try_into().unwrap()) as usize;
     let mut header: serde_json::Value = serde_json::from_slice(&whole[24..24 + length]).unwrap();
     let mut content = whole[24 + length..whole.len() - 8].to_vec();
