@@ -38,8 +38,8 @@ fn is_count(path: &Path) -> bool {
     find_layer_spec(path).is_some_and(|spec| spec.cells == CellType::Count)
 }
 
-/// Returns the declaration of the layer that has the file's name. Earlier names of layers do not count, because files of
-/// heights may have names such as `area.tif`.
+/// Returns the declaration of the layer that has the file's name. Earlier names of layers do not count, because files
+/// of heights may have names such as `area.tif`.
 fn find_layer_spec(path: &Path) -> Option<LayerSpec> {
     let name = path.file_stem()?.to_str()?;
     Models::default().declared_layers().into_iter().find(|spec| spec.name == name)

@@ -128,7 +128,7 @@ impl ExportSource {
                 format!("covers another area in {}: its coordinates are not those of the heights", path.display());
             return Err(Error::invalid_layer(name, problem));
         }
-        let declared = Models::default().declared_layer(&name);
+        let declared = Models::default().layer(&name);
         // Integers with a scale are amounts, for example centimetres, and are interpolated like floats.
         let is_whole = !matches!(head.samples.kind(), SampleType::F32 | SampleType::F64) && head.scale == [1.0, 0.0];
         let whole = is_whole || declared.is_some_and(|spec| spec.cells == CellType::Count);
