@@ -11,10 +11,10 @@ from rasterio.windows import Window
 
 
 UNITS = {
-    "height": "m", "loose": "m", "discharge": "m3/s", "accumulation": "m2", "angles": "rad", "filled": "m", "lake_depth": "m",
+    "height": "m", "sediment": "m", "discharge": "m3/s", "drainage_area": "m2", "angles": "rad", "filled": "m", "lake_depth": "m",
     "bed": "m", "water_surface": "m", "distance": "m", "pool": "m",
 }
-CLASSES = {"stream_order", "basin", "basins", "streams", "directions", "rivers", "paths", "lakes", "catchments"}
+CLASSES = {"stream_order", "basin", "basins", "streams", "flow_direction", "rivers", "paths", "lakes", "catchments"}
 
 
 @pytest.fixture(scope="module")
@@ -40,19 +40,30 @@ def test_bands_have_names_units_and_types(folders):
                 if path.stem in CLASSES:
                     assert file.dtypes[0] in ("uint8", "uint32"), (path, file.dtypes)
                     seen.add(path.stem)
-    assert {"discharge", "accumulation", "bed", "stream_order", "basin", "streams", "catchments"} <= seen, seen
+    assert {"discharge", "drainage_area", "bed", "stream_order", "basin", "streams", "catchments"} <= seen, seen
 
 
 def test_a_world_reads_its_own_layers(folders):
     """What is written as whole numbers, and with units, is read again."""
-    for name, layer in [("world", "discharge"), ("world", "loose")]:
+    for name, layer in [("world", "discharge"), ("world", "sediment")]:
         thalweg("render", "map", name, "-o", "layer.png", "--layer", layer, cwd=folders)
     thalweg("render", "perspective", "world", "-o", "view.png", "--size", "200x150", cwd=folders)
     thalweg("textures", "world", "-o", "cover", cwd=folders)
 
 
+def test_earlier_names_of_layers_are_read(folders):
+    thalweg("shade", "world", "-o", "layer.png", "--layer", "loose", cwd=folders)
+    thalweg("export", "world", "--for", "gis", "-o", "renamed", "--layers", "loose", cwd=folders)
+    assert (folders / "renamed/world_sediment.tif").exists()
+    # A folder of an earlier version.
+    shutil.copytree(folders / "world", folders / "earlier")
+    (folders / "earlier/sediment.tif").rename(folders / "earlier/loose.tif")
+    thalweg("shade", "earlier", "-o", "again.png", "--layer", "sediment", cwd=folders)
+    assert (folders / "again.png").read_bytes() == (folders / "layer.png").read_bytes()
+
+
 @pytest.mark.parametrize("name", [
-    "drained/streams", "drained/basins", "drained/directions", "drained/accumulation", "drained/discharge", "alpine/stream_order", "alpine/basin",
+    "drained/streams", "drained/basins", "drained/flow_direction", "drained/drainage_area", "drained/discharge", "alpine/stream_order", "alpine/basin",
 ])
 def test_a_cropped_layer_is_that_layer(folders, name):
     thalweg("crop", f"{name}.tif", "-o", "part.tif", "--window", "5,7,31,22", cwd=folders)
@@ -66,8 +77,8 @@ def test_a_cropped_layer_is_that_layer(folders, name):
 
 
 def test_exported_maps_keep_units(folders):
-    thalweg("export", "drained", "--for", "gis", "-o", "gis", "--layers", "accumulation,discharge,streams", cwd=folders)
-    for layer, unit in [("accumulation", "m2"), ("discharge", "m3/s"), ("streams", None)]:
+    thalweg("export", "drained", "--for", "gis", "-o", "gis", "--layers", "drainage_area,discharge,streams", cwd=folders)
+    for layer, unit in [("drainage_area", "m2"), ("discharge", "m3/s"), ("streams", None)]:
         with rasterio.open(folders / f"gis/drained_{layer}.tif") as file:
             assert file.units[0] == unit and file.descriptions[0] == layer
 

@@ -144,7 +144,7 @@ def test_the_tree_is_that_of_the_definition(tmp_path, kind):
         heights = np.ascontiguousarray(heights, "float64")
         save(tmp_path / "a.tif", heights)
         thalweg("drain", "a.tif", "-o", f"d{n}", "--depressions", "--quiet", cwd=tmp_path)
-        codes = read_band(tmp_path / f"d{n}" / "directions.tif")
+        codes = read_band(tmp_path / f"d{n}" / "flow_direction.tif")
         text = (tmp_path / f"d{n}" / "depressions.csv").read_bytes()
         same(text.decode(), expected(heights, codes))
         if n < long_or(1, 10):

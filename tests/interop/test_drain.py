@@ -31,7 +31,7 @@ def lines(path):
 
 
 def test_rasters_keep_where_they_are(drained):
-    types = dict(filled="float32", lake_depth="float32", directions="uint8", accumulation="float64", basins="uint32",
+    types = dict(filled="float32", lake_depth="float32", flow_direction="uint8", drainage_area="float64", basins="uint32",
                  streams="uint8", angles="float32")
     with rasterio.open(JACKSBORO) as real:
         for name, dtype in types.items():
@@ -41,7 +41,7 @@ def test_rasters_keep_where_they_are(drained):
 
 
 def test_filled_ground_drains(drained):
-    ground, filled, codes = read_band(JACKSBORO), read_band(drained / "filled.tif"), read_band(drained / "directions.tif")
+    ground, filled, codes = read_band(JACKSBORO), read_band(drained / "filled.tif"), read_band(drained / "flow_direction.tif")
     assert (filled >= ground).all()
     np.testing.assert_array_equal(read_band(drained / "lake_depth.tif"), filled - ground)
     assert set(np.unique(codes)) <= {0, *ESRI}
@@ -54,7 +54,7 @@ def test_filled_ground_drains(drained):
 
 
 def test_following_the_codes_gives_the_catchments(drained):
-    codes, area = read_band(drained / "directions.tif"), read_band(drained / "accumulation.tif")
+    codes, area = read_band(drained / "flow_direction.tif"), read_band(drained / "drainage_area.tif")
     basins = read_band(drained / "basins.tif")
     rows, cols = codes.shape
     target = np.full(codes.size, -1)
@@ -78,14 +78,14 @@ def test_following_the_codes_gives_the_catchments(drained):
 
 def test_lines_lie_on_the_streams(drained):
     report = validate_report(json.loads((drained / "drain.json").read_text()), "drain")
-    order, area = read_band(drained / "streams.tif"), read_band(drained / "accumulation.tif")
+    order, area = read_band(drained / "streams.tif"), read_band(drained / "drainage_area.tif")
     np.testing.assert_array_equal(order > 0, area >= report["threshold_m2"])
     found = {ending: lines(drained / f"streams.{ending}") for ending in ["fgb", "geojson"]}
     with rasterio.open(JACKSBORO) as real:
         bounds, transform = real.bounds, real.transform
     for crs, columns, points in found.values():
         assert crs == "EPSG:32616"
-        assert len(points) == report["streams"]["links"] > 100
+        assert len(points) == report["streams"]["reaches"] > 100
         every = np.concatenate(points)
         assert (every > bounds[:2]).all() and (every < bounds[2:]).all()
         by_id = {number: k for k, number in enumerate(columns["id"])}

@@ -46,7 +46,7 @@ def test_every_raster_is_cloud_optimised(worlds):
 
 
 def test_classes_keep_their_values_in_overviews(worlds):
-    with rasterio.open(worlds / "drained/directions.tif") as file:
+    with rasterio.open(worlds / "drained/flow_direction.tif") as file:
         codes = file.read(1)
         half = file.read(1, out_shape=(codes.shape[0] // 2, codes.shape[1] // 2))
     assert file.dtypes == ("uint8",) and np.array_equal(half, codes[::2, ::2])
@@ -138,7 +138,7 @@ def test_lines_and_areas_lie_in_one_geopackage(worlds, world, crs):
 
 
 def test_every_map_has_a_style(worlds):
-    thalweg("export", "laid", "--for", "gis", "-o", "styled", "--layers", worlds / "drained/directions.tif", "--quiet", cwd=worlds)
+    thalweg("export", "laid", "--for", "gis", "-o", "styled", "--layers", worlds / "drained/flow_direction.tif", "--quiet", cwd=worlds)
     for path in (worlds / "styled").glob("*.tif"):
         style = ElementTree.parse(path.with_suffix(".qml"))
         with rasterio.open(path) as file:

@@ -19,9 +19,9 @@ SIZE = (203, 331)
 LAYERS = {
     # type, and what stands for no data
     "height": ("<i4", -(2**31)),
-    "area": ("<f8", 0.0),
+    "drainage_area": ("<f8", 0.0),
     "angle": ("<f4", np.nan),
-    "direction": ("u1", 255),
+    "flow_direction": ("u1", 255),
     "basin": ("<u4", 0),
     "change": ("<i2", -32768),
     "count": ("<u2", 65535),

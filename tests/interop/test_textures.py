@@ -42,12 +42,12 @@ def test_eight_bits_sum_to_255_and_lie_where_they_are_said_to(world, tmp_path):
     cell = manifest["cell_size"]
     south, east = np.gradient(height, cell)
     slope = np.degrees(np.arctan(np.hypot(south, east)))
-    loose = read_band(world / "loose.tif")
+    sediment = read_band(world / "sediment.tif")
     discharge = read_band(world / "discharge.tif")
     inside = np.zeros(height.shape, bool)
     inside[1:-1, 1:-1] = True
     dry = by_name["wet_bed"] == 0
-    steep = inside & (slope > 40) & (loose < 0.1) & dry
+    steep = inside & (slope > 40) & (sediment < 0.1) & dry
     if steep.sum() > 20:
         assert (by_name["bare_rock"] > 127)[steep].mean() > 0.98
     # 7.2 m wide at 1 m3/s (Moody & Troutman 2002): a twentieth of a cell, and no less than what the rules say.

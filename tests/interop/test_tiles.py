@@ -12,7 +12,7 @@ import urllib.request
 import numpy as np
 import pytest
 import rasterio
-from helpers import NEIGHBOURS, ROOT, long_or, program, read_band, refused, run_thalweg, thalweg
+from helpers import ESRI, NEIGHBOURS, ROOT, long_or, program, read_band, refused, run_thalweg, thalweg
 from PIL import Image
 
 
@@ -52,10 +52,11 @@ def place(tmp_path_factory):
     return folder
 
 
-def receivers(rec):
-    """Row and column that each cell drains to, itself where it drains nowhere."""
-    i, j = np.indices(rec.shape)
-    to = np.array([*NEIGHBOURS, (0, 0)])[rec]
+def receivers(codes):
+    """Returns the row and column that each cell drains to, those of the cell itself where it drains nowhere."""
+    assert set(np.unique(codes)) <= {0, *ESRI}
+    i, j = np.indices(codes.shape)
+    to = np.array([ESRI.get(code, (0, 0)) for code in range(256)])[codes]
     return i + to[..., 0], j + to[..., 1]
 
 
@@ -75,22 +76,23 @@ def test_a_tile_says_where_it_lies_and_where_its_water_goes(place):
         assert 0 <= row < size and 0 <= col < size
         assert transform.c % (size * width) == 0 and transform.f % (size * width) == 0
         assert (transform.c, transform.f) == (report["west_m"], report["north_m"])
-        rec, area = read_band(folder / "rec.tif"), read_band(folder / "area.tif")
-        assert rec.dtype == np.uint8 and rec.max() <= 8 and np.all(area > 0)
-        i, j = receivers(rec)
-        inside = (0 <= i) & (i < size) & (0 <= j) & (j < size) & (rec < 8)
+        codes, area = read_band(folder / "flow_direction.tif"), read_band(folder / "drainage_area.tif")
+        assert codes.dtype == np.uint8 and np.all(area > 0)
+        i, j = receivers(codes)
+        inside = (0 <= i) & (i < size) & (0 <= j) & (j < size) & (codes > 0)
         down, at = z[i[inside], j[inside]], z[inside]
         assert np.all(down <= at)
         land = z[i[inside], j[inside]] > 0
         assert np.all(area[i[inside], j[inside]][land] >= area[inside][land])
         # Land without a way on is at no place of the world but its sea.
-        assert np.all(z[rec == 8] <= 0)
+        assert np.all(z[codes == 0] <= 0)
         lines = json.loads((folder / "rivers.geojson").read_text())["features"]
         assert len(lines) == report["rivers"]
         for line in lines:
             points = np.array(line["geometry"]["coordinates"])
             assert np.all(np.diff(points[:, 2]) <= 0), "downhill"
-            assert np.all(np.diff(line["properties"]["area_m2"]) >= 0)
+            assert np.all(np.diff(line["properties"]["drainage_areas_m2"]) >= 0)
+            assert line["properties"]["drainage_area_m2"] == line["properties"]["drainage_areas_m2"][-1]
         with Image.open(folder / "shaded.png") as picture:
             assert picture.size == (size, size)
         assert sorted(report["files"]) == sorted(path.name for path in folder.iterdir())
@@ -109,7 +111,7 @@ def quarters(place):
 
 
 def test_neighbouring_tiles_join_bit_for_bit(quarters):
-    for layer in ["height", "rec", "area"]:
+    for layer in ["height", "flow_direction", "drainage_area"]:
         sheets = [[read_band(quarters / f"part{i}{j}/{layer}.tif") for j in range(2)] for i in range(2)]
         assert np.array_equal(np.block(sheets), read_band(quarters / f"whole/{layer}.tif")), layer
 
@@ -121,8 +123,8 @@ def units(path):
     return z.astype(np.int64)
 
 
-def test_the_ledger_of_a_tile_is_that_of_its_file(quarters):
-    books = {name: json.loads((quarters / name / "report.json").read_text())["ledger"]
+def test_the_mass_balance_of_a_tile_is_that_of_its_file(quarters):
+    books = {name: json.loads((quarters / name / "report.json").read_text())["mass_balance"]
              for name in ["whole", "part00", "part01", "part10", "part11"]}
     for name, book in books.items():
         assert book["after"] == units(quarters / name / "height.tif").sum(), name
@@ -136,7 +138,7 @@ def test_the_ledger_of_a_tile_is_that_of_its_file(quarters):
     thalweg("tile", "isles.toml", "--level", 3, "--at", "500,500", "--side", 80, "-o", "coarse", "-q", cwd=quarters)
     assert 4 * units(quarters / "coarse" / "height.tif").sum() == books["whole"]["before"]
     thalweg("tile", "isles.toml", "--level", 0, "--at", "500,500", "--side", 32, "-o", "first", "-q", cwd=quarters)
-    assert json.loads((quarters / "first" / "report.json").read_text())["ledger"] is None
+    assert json.loads((quarters / "first" / "report.json").read_text())["mass_balance"] is None
 
 
 @pytest.mark.parametrize("preset, place_at", [("lakes", "10036,2065"), ("desert", "2500,2500")])
@@ -144,7 +146,7 @@ def test_all_water_of_a_tile_arrives_under_lakes_and_through_dry_hollows(place, 
     """By the written files alone: surfaces fall along receivers, and no cell but of a lake, or of the rim, lies under all beside it."""
     thalweg("tile", preset, "--level", 1, "--at", place_at, "--side", 512, "-o", preset, "-q", cwd=place)
     folder = place / preset
-    z, rec = read_band(folder / "height.tif"), read_band(folder / "rec.tif")
+    z, codes = read_band(folder / "height.tif"), read_band(folder / "flow_direction.tif")
     assert (folder / "pool.tif").exists() == (folder / "lake.tif").exists() == (preset == "lakes")
     depth = read_band(folder / ("pool.tif" if preset == "lakes" else "hollow.tif"))
     assert depth.min() == 0.0 and depth.max() > 1.0
@@ -156,7 +158,7 @@ def test_all_water_of_a_tile_arrives_under_lakes_and_through_dry_hollows(place, 
     else:
         assert json.loads((folder / "report.json").read_text())["rivers"] == 0
     surface = z + depth
-    i, j = receivers(rec)
+    i, j = receivers(codes)
     inside = (0 <= i) & (i < 512) & (0 <= j) & (j < 512)
     assert np.all(surface[i[inside], j[inside]] <= surface[inside])
     core = surface[1:-1, 1:-1]
@@ -212,7 +214,7 @@ def test_a_place_has_the_same_plants_in_all_tiles(place):
     assert whole == joined and len(whole) > 300
     assert json.loads((place / "wood" / "trees.geojson").read_text())["features"].__len__() == len(whole)
     # None in streams: 0.01 m3/s of 0.8 m a year are 39 hectares.
-    with rasterio.open(place / "wood" / "area.tif") as file:
+    with rasterio.open(place / "wood" / "drainage_area.tif") as file:
         area, transform = file.read(1), file.transform
     for x, y, _ in whole.values():
         assert area[int((y - transform.f) / transform.e), int((x - transform.c) / transform.a)] < 3.95e5
@@ -247,16 +249,17 @@ def test_a_folder_of_tiles_is_whole_goes_on_and_is_of_one_world(place):
     assert fine.shape == (48 * 2**level,) * 2
     means = fine.reshape(coarse.shape[0], 2, coarse.shape[1], 2).mean((1, 3))
     assert np.corrcoef(means.ravel(), coarse.ravel())[0, 1] > 0.999
-    i, j = receivers(sheet(level, ".rec"))
+    i, j = receivers(sheet(level, ".flow_direction"))
     assert np.all(fine[i.clip(0, len(fine) - 1), j.clip(0, len(fine) - 1)] <= fine)
     # What is missing is made anew, the same; what is there is left alone.
     gone = [f"{level}/0/0.tif", f"{level - 1}/0/0.tif"]
     [(folder / name).unlink() for name in gone]
-    (folder / "0/0/0.rec.tif").write_bytes(b"kept as it is")
+    kept = "0/0/0.flow_direction.tif"
+    (folder / kept).write_bytes(b"kept as it is")
     thalweg(*make, cwd=place)
-    assert (folder / "0/0/0.rec.tif").read_bytes() == b"kept as it is"
+    assert (folder / kept).read_bytes() == b"kept as it is"
     after = tiles(folder)
-    assert {k: v for k, v in after.items() if k != "0/0/0.rec.tif"} == {k: v for k, v in first.items() if k != "0/0/0.rec.tif"}
+    assert {k: v for k, v in after.items() if k != kept} == {k: v for k, v in first.items() if k != kept}
     # Another seed is another world.
     other = refused(*make, "--seed", "8", cwd=place)
     assert "another folder" in other and other.count("\n") == 1

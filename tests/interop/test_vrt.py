@@ -134,12 +134,12 @@ def test_drained_as_one_file(quartered, tmp_path):
     for kind, ending in [("m", ""), ("t", ".zarr")]:
         for name in ("whole.tif", "parts.vrt"):
             thalweg("drain", quartered / name, "-o", tmp_path / f"{kind}-{name[:5]}{ending}")
-    for layer in ("filled", "directions", "accumulation"):
+    for layer in ("filled", "flow_direction", "drainage_area"):
         with rasterio.open(tmp_path / f"m-whole/{layer}.tif") as a, rasterio.open(tmp_path / f"m-parts/{layer}.tif") as b:
             np.testing.assert_array_equal(a.read(1), b.read(1))
             assert a.crs == b.crs and a.transform == b.transform
     import zarr
-    for layer in ("height", "area"):
+    for layer in ("height", "drainage_area"):
         np.testing.assert_array_equal(*[zarr.open(tmp_path / f"t-{name}.zarr")[layer][:] for name in ("whole", "parts")])
 
 

@@ -1,4 +1,4 @@
-"""The ledger and the lakes, from the files alone: sums and balances worked out here from their definitions.
+"""The mass balance and the lakes, from the files alone: sums and balances worked out here from their definitions.
 
     pytest tests/interop/test_water.py
 
@@ -20,11 +20,11 @@ def settings(values):
     return [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
 
 
-def budgets(report):
-    return [stage["budget"] for stage in json.loads(report.read_text())["stages"]]
+def balances(report):
+    return [stage["mass_balance"] for stage in json.loads(report.read_text())["stages"]]
 
 
-# The ledger.
+# The mass balance.
 
 MODELS = {
     "hydrology": {"drops": 0.5},
@@ -39,7 +39,7 @@ MODELS = {
 
 @pytest.mark.parametrize("edges", ["open", "closed"])
 @pytest.mark.parametrize("model", MODELS)
-def test_ground_after_is_ground_before_and_the_ledger(tmp_path, model, edges):
+def test_ground_after_is_ground_before_and_the_mass_balance(tmp_path, model, edges):
     before, after, report = tmp_path / "before.tif", tmp_path / "after.tif", tmp_path / "report.json"
     thalweg("generate", "gradient_noise", "-o", before, "--cells", "72x56", "--cell-size", 20, "--seed", 3, "--type", "f64",
             "--set", "amplitude=300", "--set", "wavelength=500")
@@ -47,19 +47,19 @@ def test_ground_after_is_ground_before_and_the_ledger(tmp_path, model, edges):
             *settings(MODELS[model]))
     # 64-bit floats hold units of 1/65 536 m exactly.
     change = int((read_band(after) * UNITS).astype(np.int64).sum() - (read_band(before) * UNITS).astype(np.int64).sum())
-    [budget] = budgets(report)
-    assert change == budget["added"] + budget["rounded"] - budget["exported"]
-    if budget["added"] == 0:
-        assert change == budget["deposited"] - budget["eroded"] + budget["rounded"]
+    [balance] = balances(report)
+    assert change == balance["added"] + balance["rounded"] - balance["exported"]
+    if balance["added"] == 0:
+        assert change == balance["deposited"] - balance["eroded"] + balance["rounded"]
 
 
 @pytest.mark.parametrize("seed", range(1, 13 if LONG else 4))
 @pytest.mark.parametrize("preset, cells", [("rivers", 64), ("forest", 64), ("lakes", 64)])
-def test_ground_of_presets_is_as_the_ledger_says(tmp_path, preset, cells, seed):
+def test_ground_of_presets_is_as_the_mass_balance_says(tmp_path, preset, cells, seed):
     folder = tmp_path / "world"
     thalweg("build", preset, "--cells", cells, "--seed", seed, "--out", folder, "--quiet")
     ground = read_band(folder / "height.tif").astype(np.float32)
-    stages = budgets(folder / "report.json")
+    stages = balances(folder / "report.json")
     said = sum(stage["added"] + stage["rounded"] - stage["exported"] for stage in stages)
     # A world begins as flat ground at 0. A 32-bit float is off by half its spacing at most.
     bound = np.spacing(np.abs(ground)).astype(float).sum() / 2 * UNITS
@@ -246,19 +246,19 @@ def water_stands_where_what_comes_is_what_goes(folder, shape, cells, cell, edges
             slack = 0.05 * inflow * years
             assert (inflow - lost) * years - slack <= stands <= inflow * years + slack, f"{stands} of {inflow * years}"
     # What fell is what evaporated, left, or stands there, to the rounding of depths.
-    [budget] = budgets(report)
-    went = budget["evaporated"] + budget["drained"] + budget["infiltrated"]
-    assert abs(budget["rained"] + budget["poured"] - went - depth.sum() * cell**2) <= 1e-6 * budget["rained"]
-    assert min(budget[name] for name in ("rained", "evaporated", "drained", "infiltrated")) >= 0
+    [balance] = balances(report)
+    went = balance["evaporated"] + balance["drained"] + balance["infiltrated"]
+    assert abs(balance["rained"] + balance["poured"] - went - depth.sum() * cell**2) <= 1e-6 * balance["rained"]
+    assert min(balance[name] for name in ("rained", "evaporated", "drained", "infiltrated")) >= 0
     if edges == "closed":
-        assert budget["drained"] <= (depth > 0).sum() / UNITS * cell**2, "there is no way out"
-    return budget
+        assert balance["drained"] <= (depth > 0).sum() / UNITS * cell**2, "there is no way out"
+    return balance
 
 
 @pytest.mark.parametrize("shape, cells, cell, edges, climate, drops", CASES)
 def test_a_lake_stands_where_what_comes_is_what_goes(tmp_path, shape, cells, cell, edges, climate, drops):
-    budget = water_stands_where_what_comes_is_what_goes(tmp_path, shape, cells, cell, edges, CLIMATES[climate] | {"drops": drops})
-    assert budget["particle_steps"] < 100 * budget["particles"], "drops come to rest"
+    balance = water_stands_where_what_comes_is_what_goes(tmp_path, shape, cells, cell, edges, CLIMATES[climate] | {"drops": drops})
+    assert balance["particle_steps"] < 100 * balance["particles"], "drops come to rest"
 
 
 def drawn(seed):

@@ -327,7 +327,7 @@ def test_the_bits_do_not_depend_on_threads(folder, holes, threads):
 
 @pytest.mark.parametrize("words, said", [
     (["holes.tif", "--tiles", "2"], "tiles"), (["holes.tif", "--size", "512"], "--zoom"), (["holes.tif", "--range", "0,9"], "metres"),
-    (["holes.tif", "--layers", "loose"], "accepts only heights"), (["holes.tif", "--zoom", "9-7"], "rising"), (["holes.tif", "--zoom", "23"], "0 to 22"),
+    (["holes.tif", "--layers", "sediment"], "accepts only heights"), (["holes.tif", "--zoom", "9-7"], "rising"), (["holes.tif", "--zoom", "23"], "0 to 22"),
     (["holes.tif", "--zoom", "x"], "0-22"), (["north.tif", "--zoom", "22"], "at most"), (["holes.tif", "--origin", "1,2"], "EPSG:32616"),
     (["alpine", "--origin", "1,89"], "latitude"), (["lambert.tif"], "EPSG:2154"), (["lambert.tif"], "gdalwarp"),
 ])

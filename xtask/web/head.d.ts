@@ -164,9 +164,9 @@ export interface Reach {
   /** Drop divided by length. */
   slope: number;
   /** Drainage area in m² at its lower end. */
-  catchment: number;
+  drainageArea: number;
   /** Number of the reach downstream; null at an outlet. */
-  into: number | null;
+  downstream: number | null;
   /** Its cells, downstream: the row and the column of the first cell, then those of the second, and so on. */
   cells: Uint32Array;
 }
@@ -180,16 +180,16 @@ export interface Drainage {
   /** Depth of carved channels in metres, if `breach` was given. */
   cut?: Float64Array;
   /**
-   * D8 flow direction in ESRI's codes: 1 east, 2 south-east, clockwise to 128 north-east; 0 where water leaves, 255
+   * D8 flow direction as an ESRI code: 1 east, 2 south-east, clockwise to 128 north-east; 0 where water leaves, 255
    * without data.
    */
-  directions: Uint8Array;
+  flowDirection: Uint8Array;
   /** D∞ direction of steepest descent in radians counter-clockwise from the east; below 0 where there is none. */
   angles: Float32Array;
   /** Number of cells upstream of each cell by D8, the cell included. */
   cells: Uint32Array;
   /** Drainage area in m², by the method of the options. */
-  area: Float64Array;
+  drainageArea: Float64Array;
   /** Number of the basin, from 1; 0 without data. */
   basins: Uint32Array;
   /** Strahler's order of the stream; 0 where there is none. */

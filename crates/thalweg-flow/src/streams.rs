@@ -2,6 +2,7 @@
 
 use crate::{D8, Directions, Land, Neighbourhood, OUT, VOID, accumulate};
 use thalweg_core::base::range::check_range;
+use thalweg_core::terrain::d8::to_esri_code;
 use thalweg_core::terrain::{shreve_magnitude, strahler_order};
 use thalweg_core::{Cell, Error, Field, Height, Result, Topology};
 
@@ -219,11 +220,7 @@ fn step_length(direction: u8, cell: f64) -> f64 {
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn to_esri_codes(directions: &Directions) -> Field<u8> {
-    directions.map(|code| match (D8::from_code(*code), *code) {
-        (Some(direction), _) => direction.to_esri(),
-        (None, VOID) => 255,
-        (None, _) => 0,
-    })
+    directions.map(|code| to_esri_code(*code))
 }
 
 /// Converts ESRI codes, as returned by [`to_esri_codes`], to directions, on a grid where these axes (rows, columns)

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::raster::each_alike;
 use super::{Format, LoadOptions, Raster, SampleType, Samples, Sidecar, TiffWindows, WindowedMap as _, read_raster};
-use thalweg_core::terrain::CellType;
 use thalweg_core::terrain::filter::{AxisFilter, Kernel};
+use thalweg_core::terrain::{CellType, LayerSpec};
 use thalweg_core::{CellRect, Error, Grid, Result, Size};
 use thalweg_models::models::Models;
 use thalweg_render::products::resample::resample_grid;
@@ -35,9 +35,14 @@ pub fn load_classes(path: impl AsRef<Path>, options: &LoadOptions, asked: bool) 
 
 /// Returns true if a layer of counts is declared under the file's name.
 fn is_count(path: &Path) -> bool {
-    let name = path.file_stem().and_then(|stem| stem.to_str());
-    let spec = name.and_then(|name| Models::default().layer(name));
-    spec.is_some_and(|spec| spec.cells == CellType::Count)
+    find_layer_spec(path).is_some_and(|spec| spec.cells == CellType::Count)
+}
+
+/// Returns the declaration of the layer that has the file's name. Earlier names of layers do not count, because files
+/// of heights may have names such as `area.tif`.
+fn find_layer_spec(path: &Path) -> Option<LayerSpec> {
+    let name = path.file_stem()?.to_str()?;
+    Models::default().declared_layers().into_iter().find(|spec| spec.name == name)
 }
 
 /// Reads the raster in a file if it is not a map of heights: if it has classes according to [`load_classes`], or if it
@@ -47,9 +52,8 @@ fn is_count(path: &Path) -> bool {
 /// Returns the errors of [`load_classes`].
 pub fn load_layer_map(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Option<Raster>> {
     let path = path.as_ref();
-    let name = path.file_stem().and_then(|stem| stem.to_str());
-    let spec = name.and_then(|name| Models::default().layer(name));
-    if spec.is_some_and(|spec| spec.unit != "m") && Format::from_path(path)? == Format::Tiff && options.unit.is_none() {
+    let is_other = find_layer_spec(path).is_some_and(|spec| spec.unit != "m");
+    if is_other && Format::from_path(path)? == Format::Tiff && options.unit.is_none() {
         return read_raster(path).map(Some);
     }
     load_classes(path, options, false)

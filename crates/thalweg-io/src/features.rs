@@ -49,8 +49,8 @@ pub struct Feature {
 }
 
 /// Writes channel reaches, each as a line through the centres of its cells, with the properties `id`, `order`,
-/// `magnitude`, `length_m`, `drop_m`, `slope`, `catchment_m2` and `downstream` (null at an outlet). The formats and the
-/// returned messages are those of [`save_features`].
+/// `magnitude`, `length_m`, `drop_m`, `slope`, `drainage_area_m2` and `downstream` (null at an outlet). The formats and
+/// the returned messages are those of [`save_features`].
 ///
 /// # Errors
 /// Returns the errors of [`save_features`].
@@ -197,7 +197,7 @@ fn reach_feature(reach: &ChannelReach) -> Feature {
         ("length_m", Property::Real(reach.length)),
         ("drop_m", Property::Real(reach.drop)),
         ("slope", Property::Real(reach.slope)),
-        ("catchment_m2", Property::Real(reach.drainage_area)),
+        ("drainage_area_m2", Property::Real(reach.drainage_area)),
         ("downstream", Property::Count(reach.downstream)),
     ];
     // The centre of a cell is half a cell to the south-east of its corner.

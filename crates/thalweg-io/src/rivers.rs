@@ -142,7 +142,7 @@ fn reach_feature(reach: &RiverReach) -> Feature {
             ("slope", real(if reach.length > 0.0 { drop / reach.length } else { 0.0 })),
             ("discharge_from_m3_s", real(reach.discharge[0])),
             ("discharge_m3_s", real(reach.discharge[1])),
-            ("catchment_m2", real(reach.drainage_area)),
+            ("drainage_area_m2", real(reach.drainage_area)),
             ("width_m", real(reach.width[middle])),
             ("depth_m", real(reach.depth)),
             ("lake_from", Property::Count(reach.lake_from)),

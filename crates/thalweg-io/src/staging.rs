@@ -25,10 +25,10 @@ pub const JOURNAL: &str = ".thalweg-journal.json";
 /// The report of a folder that contains only the layers of a run; [`format_file_list`] makes its text.
 pub const LAYERS: &str = ".thalweg-layers.json";
 
-/// The reports that list the files of a folder, each with files that it always lists.
+/// The reports that list the files of a folder, each with files that it always lists, also in earlier versions.
 const REPORTS: [(&str, &[&str]); 5] = [
     ("report.json", &["height.tif", "recipe.toml"]),
-    ("drain.json", &["filled.tif", "directions.tif"]),
+    ("drain.json", &["filled.tif", "streams.geojson"]),
     ("rivers.json", &["height.tif", "network.json"]),
     ("textures.json", &["weights_0.png", "albedo.png"]),
     (LAYERS, &[]),

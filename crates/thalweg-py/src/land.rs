@@ -8,7 +8,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use thalweg_core::terrain::grid::Edges;
-use thalweg_core::terrain::{Cells, Column, GROUND, LOOSE, LayerSpec};
+use thalweg_core::terrain::{Cells, Column, GROUND, LayerSpec, SEDIMENT};
 use thalweg_core::{Cell, Error, Georeference, Grid, Height};
 use thalweg_io::{self as io, LoadOptions, SampleType, SaveOptions, Unit};
 use thalweg_models::models::Models;
@@ -110,9 +110,9 @@ fn set_boundaries(grid: &mut Grid, edges: Option<Edges>, sea_level: Option<f64>)
 /// Returns the declaration of the layer of that name.
 fn find_layer_spec(name: &str) -> PyResult<LayerSpec> {
     let models = Models::default();
-    let known = [GROUND, LOOSE].into_iter().find(|spec| spec.name == name).or_else(|| models.layer(name));
+    let known = [GROUND, SEDIMENT].into_iter().find(|spec| spec.name == name).or_else(|| models.layer(name));
     known.ok_or_else(|| {
-        let mut names: Vec<&str> = models.layers().map(|spec| spec.name).chain([LOOSE.name]).collect();
+        let mut names: Vec<&str> = models.layers().map(|spec| spec.name).chain([SEDIMENT.name]).collect();
         // Several models may declare the same layer, so the names are sorted to remove duplicates.
         names.sort_unstable();
         names.dedup();
@@ -140,13 +140,14 @@ pub fn insert_layer(
     terrain.insert_layer(&spec, to_layer_cells(values, spec.cells)?).map_err(to_python_error)
 }
 
-/// Returns the cells of a layer, which may be `loose`.
+/// Returns the cells of a layer, which may be `sediment`.
 pub fn find_layer<'a>(
     terrain: &'a thalweg_core::terrain::Terrain,
     name: &str,
 ) -> PyResult<std::borrow::Cow<'a, Cells>> {
     use std::borrow::Cow;
-    if name == LOOSE.name
+    let name = terrain.resolve_layer_name(name);
+    if name == SEDIMENT.name
         && let Some(loose) = &terrain.loose
     {
         // Sediment is a field of its own in the terrain; only it has to be copied to look like a layer.
@@ -158,9 +159,9 @@ pub fn find_layer<'a>(
     })
 }
 
-/// Returns the names of a terrain's layers, including `loose`.
+/// Returns the names of a terrain's layers, including `sediment`.
 pub fn list_layer_names(terrain: &thalweg_core::terrain::Terrain) -> Vec<String> {
-    let loose = terrain.loose.iter().map(|_| LOOSE.name.to_string());
+    let loose = terrain.loose.iter().map(|_| SEDIMENT.name.to_string());
     loose.chain(terrain.layers.keys().cloned()).collect()
 }
 
@@ -283,6 +284,7 @@ impl Terrain {
         let declared = || {
             find_layer_spec(name).map_or_else(|_| Default::default(), |spec| (spec.unit.into(), spec.meaning.into()))
         };
+        let name = self.0.resolve_layer_name(name);
         self.0.layers.get(name).map_or_else(declared, |layer| (layer.unit.clone(), layer.meaning.clone()))
     }
 

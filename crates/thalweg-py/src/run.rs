@@ -98,7 +98,7 @@ impl Run {
         let run: &mut thalweg_sim::run::Run = &mut held;
         let done = run_on_pool(py, || run.take_step());
         let Some(progress) = done? else { return Ok(None) };
-        let budget = serde_json::to_string(&progress.budget).unwrap_or_default();
+        let budget = serde_json::to_string(&progress.mass_balance).unwrap_or_default();
         let steps = held.steps();
         Ok(Some((
             progress.label,

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use thalweg_core::CellRect;
-use thalweg_core::terrain::{CATCHMENT, Cells, RECEIVER};
+use thalweg_core::terrain::d8::to_esri_code;
+use thalweg_core::terrain::{Cells, DRAINAGE_AREA, FLOW_DIRECTION};
 use thalweg_export::world_files::terrain_of_window;
 use thalweg_sim::world::PathEnd;
 
@@ -67,8 +68,9 @@ impl World {
             let mut land = terrain_of_window(world.frame(), &window, world.runoff())?;
             // These layers come from the world: drainage derived from the window's heights would lack inflow from
             // outside.
-            land.insert_layer(&RECEIVER, Cells::Count(window.receivers.map(|to| u32::from(*to))))?;
-            land.insert_layer(&CATCHMENT, Cells::Float(window.area.clone()))?;
+            let codes = window.receivers.map(|code| u32::from(to_esri_code(*code)));
+            land.insert_layer(&FLOW_DIRECTION, Cells::Count(codes))?;
+            land.insert_layer(&DRAINAGE_AREA, Cells::Float(window.area.clone()))?;
             Ok(land)
         })?;
         Ok(Terrain(Arc::new(made)))
@@ -182,6 +184,9 @@ impl World {
         let world = self.clone_world()?;
         let rivers = run_on_pool(py, || world.rivers(level, CellRect::new(start, size), least))?;
         let vertex = |v: &thalweg_sim::world::RiverVertex| [v.place.x, v.place.y, v.height, v.area, v.discharge];
-        Ok(rivers.iter().map(|river| (river.id, river.into, river.vertices.iter().map(vertex).collect())).collect())
+        Ok(rivers
+            .iter()
+            .map(|river| (river.id, river.downstream, river.vertices.iter().map(vertex).collect()))
+            .collect())
     }
 }

@@ -19,7 +19,7 @@
 use crate::run::tiles;
 use thalweg_core::base::rng::RandomKey;
 use thalweg_core::declare::params::{ParamKind, Value};
-use thalweg_core::terrain::{CellType, Cells, HARDNESS, LOOSE, LayerSpec, Mass, PROTECT, RAIN, VectorPart};
+use thalweg_core::terrain::{CellType, Cells, HARDNESS, LayerSpec, Mass, PROTECT, RAIN, SEDIMENT, VectorPart};
 use thalweg_core::{Cell, Edge, Error, Field, Grid, Height, Result, Terrain};
 use thalweg_models::model::{Family, MassBalance, Model, Role, StepReach, Tick};
 
@@ -68,7 +68,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "mass",
-        says: "Ground after is ground before and what the ledger says, to the unit.",
+        says: "Ground after is ground before and what the mass balance says, to the unit.",
         holds: check_mass_balance,
     },
     Law {
@@ -501,7 +501,7 @@ fn check_declaration(model: &dyn Model) -> Result<(), Violation> {
             |spec: &&LayerSpec| (spec.name, spec.unit, spec.cells) == (name, &layer.unit, layer.cells.cell_type());
         ensure_holds(known.iter().any(is_known), || format!("{name} is written but not declared"))?;
     }
-    ensure_holds(terrain.loose.is_none() || about.writes.contains(&LOOSE), || {
+    ensure_holds(terrain.loose.is_none() || about.writes.contains(&SEDIMENT), || {
         "sediment is produced but not declared".into()
     })?;
     let is_exact = |spec: &LayerSpec| spec.traits.mass != Mass::Solid || spec.cells == CellType::Height;

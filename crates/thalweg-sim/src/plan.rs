@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 use crate::recipe::{Coarsest, Levels, LocalFrom, MapTrim, Recipe, RefinementMethod, Stage, When};
 use thalweg_core::base::memory;
 use thalweg_core::declare::params::ParamType;
-use thalweg_core::terrain::{CATCHMENT, LAKE, POOL, RECEIVER};
+use thalweg_core::terrain::{DRAINAGE_AREA, FLOW_DIRECTION, LAKE, POOL};
 use thalweg_core::{Cell, CellRect, Edge, Error, Extent, Grid, Height, Result, Size, Terrain};
 use thalweg_models::model::{Blend, Family};
 use thalweg_render::products::resample::resample_terrain;
@@ -581,7 +581,7 @@ impl Recipe {
                     // Of all layers only those of the tree are left, which are counted.
                     layers.clear();
                     most = most.max(LOCAL * cells + LOCAL_SCRATCH * rayon::current_num_threads() as u64);
-                    layers.extend([RECEIVER, CATCHMENT, LAKE, POOL].map(|spec| spec.name));
+                    layers.extend([FLOW_DIRECTION, DRAINAGE_AREA, LAKE, POOL].map(|spec| spec.name));
                     continue;
                 }
                 // In addition to everything on the cells of twice the width.

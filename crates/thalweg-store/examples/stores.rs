@@ -97,10 +97,10 @@ fn layers() -> Vec<StoredLayer> {
         description: "Heights of the ground.".to_string(),
         ..StoredLayer::new("height", SampleType::I32, f64::from(i32::MIN))
     };
-    let area = StoredLayer { unit: "m2".to_string(), ..StoredLayer::new("area", SampleType::F64, 0.0) };
+    let area = StoredLayer { unit: "m2".to_string(), ..StoredLayer::new("drainage_area", SampleType::F64, 0.0) };
     let angle = StoredLayer { unit: "radian".to_string(), ..StoredLayer::new("angle", SampleType::F32, f64::NAN) };
     let classes = [
-        StoredLayer::new("direction", SampleType::U8, 255.0),
+        StoredLayer::new("flow_direction", SampleType::U8, 255.0),
         StoredLayer::new("basin", SampleType::U32, 0.0),
         StoredLayer::new("change", SampleType::I16, -32_768.0),
         StoredLayer::new("count", SampleType::U16, 65_535.0),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thalweg_core::base::names::format_path as named;
+use thalweg_core::terrain::{current_layer_name, earlier_layer_names};
 use thalweg_core::{Error, Result};
 use thalweg_io::file_identity::is_same_file;
 use thalweg_io::plain::read_text;
@@ -305,7 +306,20 @@ impl Plan {
 
     /// Computes the hash of everything except the hash itself and the store's path, since the store may be moved.
     fn compute_hash(&self) -> String {
-        let bare = Self { hash: String::new(), store: PathBuf::new(), ..self.clone() };
+        let mut bare = Self { hash: String::new(), store: PathBuf::new(), ..self.clone() };
+        // Layers are hashed by their first names, so that a renamed layer does not change the hash of its plans.
+        let use_first_name = |name: &mut String| {
+            let first = earlier_layer_names(current_layer_name(name)).next().map(String::from);
+            if let Some(first) = first {
+                *name = first;
+            }
+        };
+        for stage in &mut bare.stages {
+            [&mut stage.reads, &mut stage.writes, &mut stage.hands_on].into_iter().flatten().for_each(use_first_name);
+        }
+        if let Job::Apply(job) = &mut bare.job {
+            job.leaves.iter_mut().for_each(use_first_name);
+        }
         let text = serde_json::to_string(&bare).unwrap_or_default();
         format!("{:032x}", xxh3_128(text.as_bytes()))
     }

@@ -100,7 +100,7 @@ impl ProductWriter {
             file.write_reach(&reach)
         })?;
         file.finish()?;
-        let found = json!({"links": count, "length_m": length, "highest_order": highest});
+        let found = json!({"reaches": count, "length_m": length, "highest_order": highest});
         Ok(Solution { answers, report: Map::from_iter([("streams".into(), found)]) })
     }
 

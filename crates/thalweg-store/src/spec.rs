@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use thalweg_core::terrain::TileGrid;
+use thalweg_core::terrain::{TileGrid, current_layer_name};
 use thalweg_core::{CellRect, Error, Georeference, Result, Size};
 use thalweg_io::SampleType;
 
@@ -226,13 +226,30 @@ impl StoreSpec {
         Ok(())
     }
 
-    /// Returns the layer of that name.
+    /// Returns the layer of that name. If no layer has exactly this name, an [earlier
+    /// name](thalweg_core::terrain::EARLIER_LAYER_NAMES) of a layer and its current name are equivalent.
     ///
     /// # Errors
     /// Returns an error if there is no such layer.
     pub fn layer(&self, name: &str) -> Result<&StoredLayer> {
-        let found = self.layers.iter().find(|layer| layer.name == name);
+        let exact = self.layers.iter().find(|layer| layer.name == name);
+        let is_same = |layer: &&StoredLayer| current_layer_name(&layer.name) == current_layer_name(name);
+        let found = exact.or_else(|| self.layers.iter().find(is_same));
         found.ok_or_else(|| Error::unknown_name("layer", name, self.layers.iter().map(|layer| layer.name.as_str())))
+    }
+
+    /// Returns the part of the specification that determines the cells: names of layers are the current ones, and
+    /// descriptions are empty.
+    pub(crate) fn without_descriptions(&self) -> Self {
+        let layer = |layer: &StoredLayer| StoredLayer {
+            name: current_layer_name(&layer.name).to_string(),
+            unit: String::new(),
+            standard_name: None,
+            long_name: String::new(),
+            description: String::new(),
+            ..layer.clone()
+        };
+        Self { layers: self.layers.iter().map(layer).collect(), attributes: Map::new(), ..self.clone() }
     }
 
     /// The partition of the maps into tiles.

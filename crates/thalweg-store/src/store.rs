@@ -179,8 +179,13 @@ impl Store {
     }
 
     fn find_array(&self, name: &str) -> Result<&ZarrArray> {
-        self.spec.layer(name)?;
+        let name = self.stored_name(name)?;
         self.arrays.get(name).ok_or_else(|| Error::invalid_layer(name, "is not in the store"))
+    }
+
+    /// Returns the name by which the store has a layer.
+    fn stored_name(&self, layer: &str) -> Result<&str> {
+        Ok(self.spec.layer(layer)?.name.as_str())
     }
 
     /// Returns the path of a tile's shard.
@@ -203,7 +208,7 @@ impl Store {
     /// # Errors
     /// Returns an error if the layer or tile does not exist.
     pub fn is_done(&self, layer: &str, tile: usize) -> Result<bool> {
-        self.spec.layer(layer)?;
+        let layer = self.stored_name(layer)?;
         self.spec.tile_window(tile)?;
         Ok(self.valid_mark(layer, tile).is_some())
     }
@@ -219,7 +224,7 @@ impl Store {
     /// # Errors
     /// Returns an error if the layer does not exist.
     pub fn unfinished_tiles(&self, layer: &str) -> Result<Vec<usize>> {
-        self.spec.layer(layer)?;
+        let layer = self.stored_name(layer)?;
         let tiles = (0..self.spec.tile_count()).into_par_iter();
         Ok(tiles.filter(|tile| self.valid_mark(layer, *tile).is_none()).collect())
     }
@@ -229,7 +234,7 @@ impl Store {
     /// # Errors
     /// Returns an error if the layer does not exist.
     pub fn sample_range(&self, layer: &str) -> Result<Option<[f64; 2]>> {
-        self.spec.layer(layer)?;
+        let layer = self.stored_name(layer)?;
         let marks = (0..self.spec.tile_count()).into_par_iter().filter_map(|tile| self.valid_mark(layer, tile));
         let ranges = marks.filter_map(|mark| Some([mark.minimum?, mark.maximum?]));
         Ok(ranges.reduce_with(|a, b| [a[0].min(b[0]), a[1].max(b[1])]))
@@ -262,6 +267,7 @@ impl Store {
         self.check_writable()?;
         let window = self.spec.tile_window(tile)?;
         let about = self.spec.layer(layer)?;
+        let layer = about.name.as_str();
         if samples.kind() != about.kind || samples.len() != window.size()[0] * window.size()[1] {
             let [rows, cols] = window.size();
             let problem = format!(
@@ -289,6 +295,7 @@ impl Store {
 
     /// Deletes the temporary files that interrupted writers of a layer left behind.
     pub(crate) fn delete_leftovers(&self, layer: &str) {
+        let Ok(layer) = self.stored_name(layer) else { return };
         sweep_shards(&self.path.join(layer).join("c"));
         atomic::remove_stale_temporaries(&self.path.join(MARKS).join(layer));
     }
@@ -361,7 +368,7 @@ impl Store {
     /// refuses an operation.
     pub fn forget_tile(&self, layer: &str, tile: usize) -> Result<()> {
         self.check_writable()?;
-        self.spec.layer(layer)?;
+        let layer = self.stored_name(layer)?;
         self.spec.tile_window(tile)?;
         let place = self.mark_path(layer, tile);
         core_disk::remove_file(&place).map_err(Error::io(&place, "remove"))
@@ -472,11 +479,12 @@ fn read_root(folder: &Path) -> Result<StoreSpec> {
 
 /// Refuses a store of another specification, and names what differs.
 fn check_same_spec(path: &Path, there: &StoreSpec, asked: &StoreSpec) -> Result<()> {
-    let [there, asked] = [there, asked].map(|spec| serde_json::to_value(spec).unwrap_or_default());
+    // Descriptions do not affect any cell, and a store of an earlier version may have other ones.
+    let [there, asked] =
+        [there, asked].map(|spec| serde_json::to_value(spec.without_descriptions()).unwrap_or_default());
     let empty = Map::new();
     let [there, asked] = [&there, &asked].map(|spec| spec.as_object().unwrap_or(&empty));
-    // Attributes of the whole, such as a title, are descriptive: they do not affect any cell.
-    match asked.iter().find(|(key, value)| *key != "attributes" && there.get(*key) != Some(value)) {
+    match asked.iter().find(|(key, value)| there.get(*key) != Some(value)) {
         None => Ok(()),
         Some((key, value)) => {
             let short = |value: Option<&Value>| {

@@ -132,6 +132,7 @@ impl Store {
     /// # Errors
     /// Returns an error if the layer or tile does not exist, or if the system does not allow reading the shard.
     pub fn check_tile(&self, layer: &str, tile: usize, level: VerifyLevel) -> Result<Option<TileFault>> {
+        let layer = self.spec().layer(layer)?.name.as_str();
         let shard = self.shard_path(layer, tile)?;
         let harm = self.find_harm(layer, tile, level, &shard)?;
         Ok(harm.map(|harm| TileFault { layer: layer.to_string(), tile, harm }))

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
-use thalweg_core::terrain::TileGrid;
+use thalweg_core::terrain::{TileGrid, current_layer_name};
 use thalweg_core::{Error, Result};
 use thalweg_io::{Samples, write_text};
 use thalweg_tiled::{LayerRead, TileInput, TileOutput, TilePass};
@@ -418,8 +418,13 @@ impl PlannedWork {
         for (number, stage) in self.setup.passes.iter().enumerate() {
             let writes = stage.output_layers();
             let mut tiles: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
-            for fault in faults.iter().filter(|fault| writes.contains(&fault.layer)) {
-                tiles.entry(fault.tile).or_default().push(&fault.layer);
+            for fault in faults {
+                // A store of an earlier version may have the earlier name of a layer.
+                let is_current = writes.contains(&fault.layer);
+                let layer = if is_current { fault.layer.as_str() } else { current_layer_name(&fault.layer) };
+                if writes.iter().any(|name| name == layer) {
+                    tiles.entry(fault.tile).or_default().push(layer);
+                }
             }
             let (known, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
                 tiles.into_iter().partition(|(tile, _)| self.shelves[number].is_tile_done(*tile));

@@ -216,7 +216,7 @@ pub(crate) fn paint_terrain(job: PaintJob) -> Result<Painted, String> {
 
 /// Returns true for overlays that the probe reads anyway.
 fn is_plain(overlay: &Overlay) -> bool {
-    matches!(overlay, Overlay::Height | Overlay::Slope | Overlay::Loose | Overlay::Layer(_))
+    matches!(overlay, Overlay::Height | Overlay::Slope | Overlay::Sediment | Overlay::Layer(_))
 }
 
 /// Traces paths of droplets with random starts, as many as can be followed within the time limit.

@@ -2,7 +2,7 @@
 
 pub use thalweg_core::terrain::height::NO_HEIGHT;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::terrain::{CATCHMENT, LAKE};
+use thalweg_core::terrain::{DRAINAGE_AREA, FLOW_DIRECTION, LAKE, current_layer_name};
 use thalweg_core::{Error, Result};
 use thalweg_io::SampleType;
 use thalweg_models::models::drainage::BASIN;
@@ -19,6 +19,7 @@ use crate::LayerRead;
 /// assert_eq!(depth, TileLayer::Depth);
 /// // Samples are in fixed point: times the scale they are metres.
 /// assert_eq!((depth.unit(), depth.scale()), ("m", Some(1.0 / 65_536.0)));
+/// assert_eq!(TileLayer::from_name("direction")?.name(), "flow_direction");
 /// assert!(TileLayer::from_name("soil").is_err());
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
@@ -72,9 +73,9 @@ impl TileLayer {
         let none = NO_HEIGHT as f64;
         match self {
             Self::Height => ("height", I32, none, HEIGHT, "Elevation of the ground in fixed point."),
-            Self::Filled => ("filled", I32, none, HEIGHT, "The ground with each depression filled to its spill level."),
+            Self::Filled => ("filled", I32, none, HEIGHT, "Elevation with each depression filled to its spill level."),
             Self::Direction => (
-                "direction",
+                FLOW_DIRECTION.name,
                 U8,
                 255.0,
                 "1",
@@ -87,20 +88,21 @@ impl TileLayer {
                 "rad",
                 "Direction of steepest descent counter-clockwise from the east; -1 where water leaves.",
             ),
-            Self::Area => (CATCHMENT.name, F64, 0.0, "m²", "Catchment of the cell, itself with it."),
+            Self::Area => (DRAINAGE_AREA.name, F64, 0.0, "m²", DRAINAGE_AREA.meaning),
             Self::Basin => (BASIN.name, U32, 0.0, "1", "Number of the basin, from 1; 0 in the sea."),
-            Self::Order => ("order", U8, 0.0, "1", "Strahler's order of the stream in the cell."),
-            Self::Lake => (LAKE.name, U32, 0.0, "1", "Number of the lake over the cell, from 1; 0 on dry land."),
-            Self::Depth => ("depth", I32, 0.0, HEIGHT, "Depth of the depression, full to its brim, in fixed point."),
+            Self::Order => ("order", U8, 0.0, "1", "Strahler order of the stream in the cell; 0 without a stream."),
+            Self::Lake => (LAKE.name, U32, 0.0, "1", "Number of the lake that covers the cell, from 1; 0 on dry land."),
+            Self::Depth => ("depth", I32, 0.0, HEIGHT, "Depth below the depression's spill level, in fixed point."),
         }
     }
 
-    /// Returns the layer of this name.
+    /// Returns the layer of this name, which may be an [earlier one](thalweg_core::terrain::EARLIER_LAYER_NAMES).
     ///
     /// # Errors
     /// Returns an error if there is none.
     pub fn from_name(name: &str) -> Result<Self> {
-        let found = Self::ALL.into_iter().find(|layer| layer.name() == name);
+        let current = current_layer_name(name);
+        let found = Self::ALL.into_iter().find(|layer| layer.name() == current);
         found.ok_or_else(|| Error::unknown_name("layer", name, Self::ALL.map(Self::name)))
     }
 

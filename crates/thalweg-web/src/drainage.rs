@@ -31,10 +31,10 @@ pub fn drain(terrain: &Terrain, options: JsValue) -> Result<JsValue> {
     if let Some(cut) = &survey.cut {
         put("cut", heights_to_array(cut, mask).into())?;
     }
-    put("directions", Uint8Array::from(streams::to_esri_codes(&survey.directions).as_slice()).into())?;
+    put("flowDirection", Uint8Array::from(streams::to_esri_codes(&survey.directions).as_slice()).into())?;
     put("angles", Float32Array::from(survey.angles.as_slice()).into())?;
     put("cells", Uint32Array::from(survey.cells.as_slice()).into())?;
-    put("area", Float64Array::from(survey.drainage_area(&land.grid).as_slice()).into())?;
+    put("drainageArea", Float64Array::from(survey.drainage_area(&land.grid).as_slice()).into())?;
     put("basins", Uint32Array::from(survey.basins.as_slice()).into())?;
     put("orders", Uint32Array::from(survey.orders.as_slice()).into())?;
     put("reaches", convert_reaches(&survey)?)?;
@@ -48,7 +48,8 @@ fn convert_reaches(survey: &Survey) -> Result<JsValue> {
     for reach in &survey.channels.reaches {
         let entry = json_to_js(&json!({
             "id": reach.id, "order": reach.order, "magnitude": reach.magnitude, "length": reach.length,
-            "drop": reach.drop, "slope": reach.slope, "catchment": reach.drainage_area, "into": reach.downstream,
+            "drop": reach.drop, "slope": reach.slope, "drainageArea": reach.drainage_area,
+            "downstream": reach.downstream,
         }))?;
         // A typed array of rows and columns in turn is much smaller than a list of objects.
         let cells: Vec<u32> = reach.cells.iter().flat_map(|cell| [cell.row as u32, cell.col as u32]).collect();

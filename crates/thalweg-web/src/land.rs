@@ -1,7 +1,7 @@
 //! [`Terrain`]: the library's terrain as a class of JavaScript.
 
 use js_sys::{Float32Array, Float64Array, Object, Reflect};
-use thalweg_core::terrain::{CellType, Cells, GROUND, LOOSE};
+use thalweg_core::terrain::{CellType, Cells, GROUND, SEDIMENT};
 use thalweg_core::{Error, Field, Grid, Height};
 use thalweg_models::models::Models;
 use wasm_bindgen::prelude::*;
@@ -128,7 +128,8 @@ impl Terrain {
 
     /// Returns the values of a layer.
     pub fn layer(&self, name: &str) -> Result<JsValue> {
-        if let Some(loose) = self.land.loose.as_ref().filter(|_| name == LOOSE.name) {
+        let name = self.land.resolve_layer_name(name);
+        if let Some(loose) = self.land.loose.as_ref().filter(|_| name == SEDIMENT.name) {
             return Ok(heights_to_array(loose, None).into());
         }
         let found = self.land.layers.get(name).map(|found| layer_to_array(&found.cells));
@@ -160,7 +161,7 @@ impl Terrain {
 
 impl Terrain {
     fn layer_names(&self) -> impl Iterator<Item = &str> {
-        let loose = self.land.loose.iter().map(|_| LOOSE.name);
+        let loose = self.land.loose.iter().map(|_| SEDIMENT.name);
         loose.chain(self.land.layers.keys().map(String::as_str))
     }
 }
@@ -169,9 +170,9 @@ impl Terrain {
 fn insert_layer(terrain: &mut thalweg_core::terrain::Terrain, name: &str, values: &JsValue) -> Result<()> {
     let models = Models::default();
     // The heights are given separately, so `ground` is not accepted as a layer.
-    let spec = if name == LOOSE.name { Some(LOOSE) } else { models.layer(name).filter(|spec| *spec != GROUND) };
+    let spec = models.layer(name).filter(|spec| *spec != GROUND);
     let spec = spec.ok_or_else(|| {
-        let mut names: Vec<&str> = models.layers().map(|spec| spec.name).chain([LOOSE.name]).collect();
+        let mut names: Vec<&str> = models.layers().map(|spec| spec.name).collect();
         // Several models may declare the same layer, so the names are sorted to remove duplicates.
         names.sort_unstable();
         names.dedup();

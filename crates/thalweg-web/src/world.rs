@@ -2,7 +2,8 @@
 
 use js_sys::{Function, Uint8Array};
 use serde_json::json;
-use thalweg_core::terrain::{CATCHMENT, Cells, RECEIVER};
+use thalweg_core::terrain::d8::to_esri_code;
+use thalweg_core::terrain::{Cells, DRAINAGE_AREA, FLOW_DIRECTION};
 use thalweg_core::{CellRect, Error, Point};
 use thalweg_export::world_files::{WebTiles, terrain_of_window, tile_rect};
 use thalweg_render::web::{Encoding, MapTile};
@@ -99,8 +100,9 @@ impl World {
         let window = self.world.window(level, rect)?;
         let mut land = terrain_of_window(self.world.frame(), &window, self.world.runoff())?;
         // These layers come from the world: drainage derived from the window's heights would lack inflow from outside.
-        land.insert_layer(&RECEIVER, Cells::Count(window.receivers.map(|to| u32::from(*to))))?;
-        land.insert_layer(&CATCHMENT, Cells::Float(window.area.clone()))?;
+        let codes = window.receivers.map(|code| u32::from(to_esri_code(*code)));
+        land.insert_layer(&FLOW_DIRECTION, Cells::Count(codes))?;
+        land.insert_layer(&DRAINAGE_AREA, Cells::Float(window.area.clone()))?;
         Ok::<_, JsException>(Terrain { recipe: Some(self.recipe.clone()), ..land.into() })
     }
 }

@@ -16,7 +16,7 @@ fn main() -> Result<()> {
     let droplets = Droplets { density: 20_000.0, ..Droplets::default() };
     let mut run = Run::with_terrain(Recipe::with_single_stage(Box::new(droplets), 1), terrain)?;
     while run.take_step()?.is_some() {}
-    let budget = run.reports()[0].budget;
+    let budget = run.reports()[0].mass_balance;
     let after: Vec<f32> = run.into_terrain().ground_metres().into_vec();
 
     let deepest = before.iter().zip(&after).map(|(before, after)| before - after).fold(0.0, f32::max);

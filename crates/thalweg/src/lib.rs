@@ -106,8 +106,8 @@ pub mod terrain {
     pub use thalweg_core::terrain::height::{Height, NO_HEIGHT, UNITS};
     pub use thalweg_core::terrain::{
         Cell, CellRect, Cells, ChannelNetwork, ChannelReach, Coarser, Column, DISCHARGE, ERODIBILITY, Extent, Finer,
-        GROUND, HARDNESS, Hue, Hydraulics, LAYERS, LOOSE, Lake, LakeRaster, Layer, LayerOverlay, LayerSpec,
-        LayerTraits, Lifetime, MapPoint, Mass, POOL, PROTECT, Point, RAIN, ReadBack, SOIL, Table, Terrain, TileGrid,
+        GROUND, HARDNESS, Hue, Hydraulics, LAYERS, Lake, LakeRaster, Layer, LayerOverlay, LayerSpec, LayerTraits,
+        Lifetime, MapPoint, Mass, POOL, PROTECT, Point, RAIN, ReadBack, SEDIMENT, SOIL, Table, Terrain, TileGrid,
         UPLIFT, VectorPart, WATER, WETNESS,
     };
     pub use thalweg_render::products::agreement::{Agreement, compare_terrains};

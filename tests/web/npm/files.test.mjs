@@ -29,9 +29,9 @@ test("drain: every raster", () => {
   const rasters = {
     filled: f32(found.filled),
     lake_depth: f32(found.lakeDepth),
-    directions: bytes(found.directions),
+    flow_direction: bytes(found.flowDirection),
     angles: bytes(found.angles),
-    accumulation: bytes(Float64Array.from(found.cells, (n) => n * cell)),
+    drainage_area: bytes(Float64Array.from(found.cells, (n) => n * cell)),
     basins: bytes(found.basins),
   };
   for (const [name, mine] of Object.entries(rasters)) {
@@ -43,7 +43,7 @@ test("drain: every raster", () => {
   const width = orders.length / found.orders.length;
   const read = (k) => orders.readUIntLE(k * width, width);
   assert.ok(found.orders.every((order, k) => order === read(k)) && found.orders.some((order) => order > 1));
-  assert.equal(found.reaches.length, found.summary.reaches ?? found.reaches.length);
+  assert.equal(found.reaches.length, found.summary.streams.reaches);
   for (const { cells, order } of found.reaches) {
     assert.equal(found.orders[cells[0] * land.cols + cells[1]], order);
   }
@@ -57,8 +57,11 @@ test("a tile of a world without end", () => {
     const heard = [];
     const tile = world.tile(level, x, y, (step) => void heard.push(step));
     assert.ok(bytes(tile.heights()).equals(samples(join(out, "height.tif"))), `height, level ${level}`);
-    assert.ok(bytes(tile.layer("area")).equals(samples(join(out, "area.tif"))), `catchment, level ${level}`);
-    assert.ok(bytes(Uint8Array.from(tile.layer("rec"))).equals(samples(join(out, "rec.tif"))), `receiver, level ${level}`);
+    const area = bytes(tile.layer("drainage_area")), codes = bytes(Uint8Array.from(tile.layer("flow_direction")));
+    assert.ok(area.equals(samples(join(out, "drainage_area.tif"))), `drainage area, level ${level}`);
+    assert.ok(codes.equals(samples(join(out, "flow_direction.tif"))), `flow direction, level ${level}`);
+    // The names of earlier versions are accepted.
+    assert.ok(bytes(tile.layer("area")).equals(area) && bytes(Uint8Array.from(tile.layer("rec"))).equals(codes));
     assert.equal(tile.cellSize, world.width(level));
     if (level === 0) assert.ok(heard.length > 0 && heard.every(({ done, of }) => done <= of));
   }

@@ -628,7 +628,7 @@ fn a_drop_falls_from_a_clear_sky() {
     let place = Place::with_dem();
     let water = |sets: &str| {
         place.works(&format!("apply fluvial dem.tif -o x.tif --set steps=5 {sets} --report r.json"));
-        let budget = place.json("r.json")["stages"][0]["budget"].clone();
+        let budget = place.json("r.json")["stages"][0]["mass_balance"].clone();
         [budget["rained"].as_f64().unwrap(), budget["poured"].as_f64().unwrap()]
     };
     let [rained, poured] = water("--set drop=90 --set x=600 --set y=450");
@@ -652,7 +652,7 @@ fn apply_gives_a_model_of_water_its_water() {
         };
         let [before, after] = ["first/water.tif", "second/water.tif"].map(sum);
         assert!(before > 0.0 && (after / before - 1.0).abs() < 1e-4, "{model}: {before} m³, {after} m³");
-        let poured = place.json("r.json")["stages"][0]["budget"]["poured"].as_f64().unwrap();
+        let poured = place.json("r.json")["stages"][0]["mass_balance"]["poured"].as_f64().unwrap();
         assert!((poured / before - 1.0).abs() < 1e-4, "{model}: {poured} m³ of {before}");
     }
 }

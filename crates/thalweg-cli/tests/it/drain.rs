@@ -17,9 +17,9 @@ fn with_real() -> Place {
 const FILES: [&str; 12] = [
     "filled.tif",
     "lake_depth.tif",
-    "directions.tif",
+    "flow_direction.tif",
     "angles.tif",
-    "accumulation.tif",
+    "drainage_area.tif",
     "basins.tif",
     "streams.tif",
     "streams.geojson",
@@ -35,7 +35,8 @@ fn the_files_of_a_real_model_agree() {
     let said = place.works("drain dem.tif -o out");
     assert!(FILES.iter().all(|name| said.contains(name) && !place.read(&format!("out/{name}")).is_empty()));
     let raster = |name: &str| read_raster(place.path(name)).unwrap();
-    let (dem, directions, area) = (raster("dem.tif"), raster("out/directions.tif"), raster("out/accumulation.tif"));
+    let (dem, directions, area) =
+        (raster("dem.tif"), raster("out/flow_direction.tif"), raster("out/drainage_area.tif"));
     for name in FILES.iter().filter(|name| name.ends_with(".tif")) {
         assert_eq!(raster(&format!("out/{name}")).georeference, dem.georeference, "{name}");
     }
@@ -72,7 +73,7 @@ fn the_files_of_a_real_model_agree() {
     let lines = place.json("out/streams.geojson");
     let report = place.json("out/drain.json");
     let lines = lines["features"].as_array().unwrap();
-    assert_eq!(report["streams"]["links"], lines.len());
+    assert_eq!(report["streams"]["reaches"], lines.len());
     assert_eq!((&report["crs"], &report["threshold_m2"]), (&"EPSG:32616".into(), &810_000.0.into()));
     let sum: f64 = lines.iter().map(|line| line["properties"]["length_m"].as_f64().unwrap()).sum();
     assert!((report["streams"]["length_m"].as_f64().unwrap() - sum).abs() < 1e-6 * sum);
@@ -128,13 +129,13 @@ fn thresholds_outlets_and_edges_are_heeded() {
     for outlet in ["--outlet 20,7", "--outlet-at 225,-615"] {
         let report = drained(&format!("--edges closed {outlet}"));
         assert_eq!((&report["basins"]["count"], &report["outlets"]), (&1.into(), &serde_json::json!([[20, 7]])));
-        let area = read_raster(place.path("out/accumulation.tif")).unwrap();
+        let area = read_raster(place.path("out/drainage_area.tif")).unwrap();
         assert_eq!(area.samples.get(20 * 40 + 7), 1200.0 * 900.0);
     }
     assert_eq!(drained("--edges closed")["basins"]["count"], 1);
     assert_eq!(drained("--sea-level 16000")["land_m2"], 0.0);
     let none = drained("--threshold 1000km2");
-    assert_eq!((&none["streams"]["links"], &none["streams"]["orders"]), (&0.into(), &serde_json::json!([])));
+    assert_eq!((&none["streams"]["reaches"], &none["streams"]["orders"]), (&0.into(), &serde_json::json!([])));
     place.refuses("drain dem.tif -o new --outlet 30,0", &["outlet", "row 30, column 0", "rows 0 to 29"]);
     place.refuses("drain dem.tif -o new --outlet-at 1,1", &["outlet = 1,1", "inside the file"]);
     place.refuses("drain none.tif -o new", &["none.tif"]);
@@ -148,7 +149,7 @@ fn the_drainage_area_accumulates_by_the_chosen_method() {
     let area = |options: &str| {
         place.works(&format!("drain dem.tif -o out --quiet {options}"));
         let read = |name: &str| read_raster(place.path(&format!("out/{name}.tif"))).unwrap().samples;
-        (read("accumulation"), read("directions"), read("streams"))
+        (read("drainage_area"), read("flow_direction"), read("streams"))
     };
     let (single, directions, streams) = area("");
     let sum = |cells: &thalweg_io::Samples| -> f64 {
@@ -242,7 +243,7 @@ fn the_smallest_the_flattest_and_the_holed_work() {
     assert_eq!((&holes["nodata_cells"], &holes["land_m2"]), (&1.into(), &800.0.into()));
     // The middle cell drains into the adjacent hole and has no lake.
     assert_eq!(holes["lakes"]["cells"], 0);
-    let codes = read_raster(place.path("holes/directions.tif")).unwrap().samples;
+    let codes = read_raster(place.path("holes/flow_direction.tif")).unwrap().samples;
     assert_eq!((codes.get(2), codes.get(4)), (255.0, 0.0));
     let said = place.run("drain holes.asc -o holes --threshold x");
     assert_eq!(said.status.code(), Some(2));
@@ -260,7 +261,7 @@ fn a_model_s_store_holds_what_its_file_does_and_is_a_source_of_others() {
     let samples = |name: &str| read_raster(place.path(name)).unwrap().samples;
     assert!(samples("whole.tif") == samples("parts.tif"));
     let report: serde_json::Value = serde_json::from_str(&text(&place.read("parts.report.json"))).unwrap();
-    assert_eq!(report["ledger"]["solid_change"], "0", "{report}");
+    assert_eq!(report["mass_balance"]["solid_change"], "0", "{report}");
 
     // The same by separate parts, and with a store as the source, into a store and into a file.
     place.works(&format!("job plan apply thermal dem.tif -o plan.json --store verbs.zarr --tile 256 {set}"));

@@ -9,7 +9,7 @@ use crate::support::{Place, signal, text};
 /// Several thousand short steps.
 const LONG: &str = "extent = [12000, 12000]\ncells = 600\n[[stage]]\nmodel = \"fault_formation\"\ncount = 8000\n";
 
-/// A recipe that writes `loose` and `water`.
+/// A recipe that writes `sediment` and `water`.
 const WET: &str = "extent = [600, 400]\ncells = 24\n[[stage]]\nmodel = \"gradient_noise\"\n[[stage]]\nmodel = \"fluvial\"\nrain = 0\nsteps = 3\ntables = { springs = [{ x = 300, y = 200, rate = 5 }] }\n";
 
 /// A recipe that writes `basin` and similar layers.
@@ -106,7 +106,7 @@ fn a_folder_of_layers_holds_those_of_one_run() {
     let place = Place::with_dem();
     let wet = "apply fluvial dem.tif --set steps=3 --quiet";
     place.works(&format!("{wet} -o a.tif --layers l"));
-    assert!(place.path("l/water.tif").exists() && place.path("l/loose.tif").exists());
+    assert!(place.path("l/water.tif").exists() && place.path("l/sediment.tif").exists());
     for own in ["notes.txt", "mine.tif"] {
         place.write(&format!("l/{own}"), "mine");
     }
@@ -142,12 +142,12 @@ fn outputs_that_are_inputs_or_one_another() {
     std::fs::hard_link(place.path("dem.tif"), place.path("hard.png")).unwrap();
     place.write(
         "mask.toml",
-        "from = \"dem.tif\"\n[[stage]]\nmodel = \"shape\"\nlayers = { amount = \"v/loose.tif\" }\n",
+        "from = \"dem.tif\"\n[[stage]]\nmodel = \"shape\"\nlayers = { amount = \"v/sediment.tif\" }\n",
     );
     std::fs::create_dir(place.path("v")).unwrap();
-    std::fs::copy(place.path("dem.tif"), place.path("v/loose.tif")).unwrap();
+    std::fs::copy(place.path("dem.tif"), place.path("v/sediment.tif")).unwrap();
     std::fs::copy(place.path("mask.toml"), place.path("v/recipe.toml")).unwrap();
-    let text = text(&place.read("v/recipe.toml")).replace("dem.tif", "../dem.tif").replace("v/loose", "loose");
+    let text = text(&place.read("v/recipe.toml")).replace("dem.tif", "../dem.tif").replace("v/sediment", "sediment");
     place.write("v/recipe.toml", text);
     place.write("v/.lock", "");
     std::fs::create_dir(place.path("u")).unwrap();

@@ -99,7 +99,7 @@ fn a_killed_run_goes_on_to_the_same_bits() {
     let (expected, report) = (place.json("whole.json"), place.json("killed.json"));
     assert_eq!(report["fingerprints"], expected["fingerprints"]);
     assert_eq!(report["recipe_hash"], expected["recipe_hash"]);
-    assert_eq!(report["stages"][0]["budget"], expected["stages"][0]["budget"]);
+    assert_eq!(report["stages"][0]["mass_balance"], expected["stages"][0]["mass_balance"]);
     assert_eq!(place.read("x.tif"), whole);
     assert!(checkpoint.exists(), "a checkpoint that was asked for stays");
     // A checkpoint with a flipped bit is refused.

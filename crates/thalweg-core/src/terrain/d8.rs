@@ -1,7 +1,7 @@
 //! [`D8`]: the eight neighbours of a cell, and the flow-direction codes of rasters.
 //!
-//! Flow-direction rasters store bytes: the [code](D8::code) of the neighbour to which a cell drains, 0 to 7, or
-//! [`OUT`], [`PIT`] or [`VOID`].
+//! Flow-direction rasters in memory are bytes: the [code](D8::code) of the neighbour to which a cell drains, 0 to 7, or
+//! [`OUT`], [`PIT`] or [`VOID`]. All data that leave the library are ESRI codes ([`to_esri_code`]).
 
 use std::slice;
 
@@ -201,6 +201,36 @@ impl D8 {
             1..=8 => Self::from_code((9 - code) % 8),
             _ => None,
         }
+    }
+}
+
+/// Converts a flow-direction code to an [ESRI code](D8::to_esri): [`OUT`] and [`PIT`] become 0, and [`VOID`] is 255 in
+/// both encodings.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::terrain::d8::{D8, OUT, VOID, from_esri_code, to_esri_code};
+///
+/// assert_eq!([D8::South.code(), OUT, VOID].map(to_esri_code), [4, 0, 255]);
+/// assert_eq!([4, 0, 255].map(from_esri_code), [D8::South.code(), OUT, VOID]);
+/// ```
+#[inline]
+pub const fn to_esri_code(code: u8) -> u8 {
+    match D8::from_code(code) {
+        Some(direction) => direction.to_esri(),
+        None if code == VOID => VOID,
+        None => 0,
+    }
+}
+
+/// Converts an [ESRI code](D8::to_esri) to a flow-direction code: 255 becomes [`VOID`], and 0 and all numbers that are
+/// not codes become [`OUT`].
+#[inline]
+pub const fn from_esri_code(code: u8) -> u8 {
+    match D8::from_esri(code) {
+        Some(direction) => direction.code(),
+        None if code == VOID => VOID,
+        None => OUT,
     }
 }
 

@@ -67,7 +67,7 @@ pub enum Hue {
     /// The colours of [`Hue::Wet`] for a share from 0 to 1, with a scale that ends at 1.
     WetShare,
     /// The colours for sediment.
-    Loose,
+    Sediment,
 }
 
 /// The component of a vector that a layer is. The first eastward and the first southward component among a model's
@@ -264,6 +264,48 @@ impl LayerSpec {
             CellType::Count => Self::counts("", "", ""),
         }
     }
+}
+
+/// The earlier names of layers, each with the current name. Folders of worlds, stores, checkpoints, recipes and options
+/// may contain the names of the first development versions; these are read for one version, and never written.
+///
+/// The hash of a plan of work by tiles contains the first earlier name of a layer, so it must stay the first.
+pub const EARLIER_LAYER_NAMES: &[(&str, &str)] = &[
+    ("loose", "sediment"),
+    // The names of an array of a store and of a layer of a refinement level, in this order.
+    ("direction", "flow_direction"),
+    ("rec", "flow_direction"),
+    ("area", "drainage_area"),
+    // The name of an overlay.
+    ("catchment", "drainage_area"),
+];
+
+/// Returns the current name of a layer that may be called by an [earlier one](EARLIER_LAYER_NAMES).
+///
+/// # Examples
+/// ```
+/// use thalweg_core::terrain::current_layer_name;
+///
+/// assert_eq!(current_layer_name("loose"), "sediment");
+/// assert_eq!(current_layer_name("sediment"), "sediment");
+/// assert_eq!(current_layer_name("hardness"), "hardness");
+/// ```
+pub fn current_layer_name(name: &str) -> &str {
+    let known = EARLIER_LAYER_NAMES.iter().find(|(earlier, _)| *earlier == name);
+    known.map_or(name, |(_, current)| *current)
+}
+
+/// Iterates over the [earlier names](EARLIER_LAYER_NAMES) of the layer that is now called `name`.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::terrain::earlier_layer_names;
+///
+/// assert_eq!(earlier_layer_names("flow_direction").collect::<Vec<_>>(), ["direction", "rec"]);
+/// assert_eq!(earlier_layer_names("hardness").count(), 0);
+/// ```
+pub fn earlier_layer_names(name: &str) -> impl Iterator<Item = &str> {
+    EARLIER_LAYER_NAMES.iter().filter(move |(_, current)| *current == name).map(|(earlier, _)| *earlier)
 }
 
 /// A named layer of a terrain.

@@ -18,8 +18,8 @@ pub use cell::{Cell, CellIndex, CellRect};
 pub use channels::{ChannelNetwork, ChannelReach, Hydraulics, ReachId, path_length, shreve_magnitude, strahler_order};
 pub use lake::{Lake, LakeRaster};
 pub use layer::{
-    CellType, Cells, Coarser, Finer, Hue, Layer, LayerOverlay, LayerSpec, LayerTraits, Lifetime, Mass, ReadBack,
-    VectorPart,
+    CellType, Cells, Coarser, EARLIER_LAYER_NAMES, Finer, Hue, Layer, LayerOverlay, LayerSpec, LayerTraits, Lifetime,
+    Mass, ReadBack, VectorPart, current_layer_name, earlier_layer_names,
 };
 pub use point::{Extent, MapPoint, Point};
 pub use table::{CARRIED, Column, ColumnType, Table, select_rows_inside};
@@ -42,9 +42,9 @@ pub struct Terrain {
     pub grid: Grid,
     /// The elevation of the surface, of the grid's size.
     pub ground: Field<Height>,
-    /// The thickness of the sediment or soil that is the upper part of the ground, of the grid's size; the bedrock
-    /// elevation is ground − loose. `None` until a model needs the distinction: all ground is bedrock then. For
-    /// example, where the ground is at 105 m and this thickness is 2 m, the bedrock is at 103 m.
+    /// The thickness of the sediment or soil on the bedrock, of the grid's size: the layer [`SEDIMENT`]. The bedrock
+    /// elevation is that of the ground minus this thickness. `None` until a model needs the distinction: all ground
+    /// is bedrock then. For example, where the ground is at 105 m and this thickness is 2 m, the bedrock is at 103 m.
     pub loose: Option<Field<Height>>,
     /// True where the input had no data, of the grid's size. Such cells are excluded from all models and keep their
     /// elevation. `None` if there is data everywhere.
@@ -67,35 +67,35 @@ macro_rules! declare_layers {
 }
 
 declare_layers! {
-    /// The ground's declaration.
+    /// The elevation of the surface, which is [`Terrain::ground`].
     pub const GROUND: LayerSpec = LayerSpec::heights("ground", "m", "Elevation of the surface.");
-    /// The loose layer's declaration.
-    pub const LOOSE: LayerSpec =
-        LayerSpec::heights("loose", "m", "Thickness of loose sediment or soil, the upper part of the ground.")
-            .hue(Hue::Loose)
+    /// The thickness of sediment or soil, which is [`Terrain::loose`].
+    pub const SEDIMENT: LayerSpec =
+        LayerSpec::heights("sediment", "m", "Thickness of the sediment or soil on the bedrock.")
+            .hue(Hue::Sediment)
             .in_world_folder(ReadBack::Always);
-    /// How hard bedrock is to dig.
+    /// The resistance of bedrock to erosion.
     pub const HARDNESS: LayerSpec = LayerSpec::floats(
         "hardness",
         "1",
-        "Share of an intended cut that bedrock withstands: 0 is dug like loose ground, 1 not at all.",
+        "Share of the erosion that bedrock resists: at 0 it erodes like sediment, at 1 it does not erode.",
     );
-    /// Where rain falls.
-    pub const RAIN: LayerSpec = LayerSpec::floats("rain", "1", "Share of the rain that falls here, 0 to 1.");
-    /// By what the declared uplift is multiplied.
+    /// The share of the rain that a cell receives.
+    pub const RAIN: LayerSpec = LayerSpec::floats("rain", "1", "Share of the rain that the cell receives, 0 to 1.");
+    /// The factor by which the declared uplift is multiplied.
     pub const UPLIFT: LayerSpec =
         LayerSpec::floats("uplift", "1", "Factor of the uplift, 0 or more.").finer(Finer::Smooth);
-    /// By what the declared erodibility is multiplied.
+    /// The factor by which the declared erodibility is multiplied.
     pub const ERODIBILITY: LayerSpec =
         LayerSpec::floats("erodibility", "1", "Factor of the erodibility, 0 or more.").finer(Finer::Smooth);
-    /// What must not be dug.
+    /// The protection of sediment and bedrock against erosion.
     pub const PROTECT: LayerSpec = LayerSpec::floats(
         "protect",
         "1",
-        "Share of an intended cut, in loose ground and bedrock alike, that is withheld: 1 keeps the ground.",
+        "Share of the erosion of sediment and bedrock that is prevented: at 1 the ground is not eroded.",
     )
     .coarser(Coarser::Most);
-    /// Water on the ground.
+    /// The depth of water on the ground.
     pub const WATER: LayerSpec = LayerSpec::floats("water", "m", "Depth of water standing or flowing on the ground.")
         .finer(Finer::Smooth)
         .hue(Hue::Wet)
@@ -103,79 +103,84 @@ declare_layers! {
         .in_world_folder(ReadBack::Always)
         .mass(Mass::Water)
         .following_water();
-    /// Water at rest, exact to the unit.
+    /// The depth of standing water, exact to 1/65 536 m.
     pub const POOL: LayerSpec =
-        LayerSpec::heights("pool", "m", "Depth of standing water, lakes and ponds: ground and depth together are level.")
+        LayerSpec::heights("pool", "m", "Depth of standing water in lakes and ponds, whose surface is level.")
             .finer(Finer::Level)
             .hue(Hue::Wet)
             .overlay(LayerOverlay::Dedicated)
             .in_world_folder(ReadBack::Always)
             .mass(Mass::Water)
             .following_water();
-    /// Water passing.
+    /// The discharge through a cell, as an exponential moving average, in m³/s.
     pub const DISCHARGE: LayerSpec =
-        LayerSpec::floats("discharge", "m³/s", "Water that runs through the cell, a mean that forgets slowly.")
+        LayerSpec::floats("discharge", "m³/s", "Discharge through the cell, as an exponential moving average.")
             .finer(Finer::Halved)
             .hue(Hue::Passing)
             .overlay(LayerOverlay::Dedicated)
             .in_world_folder(ReadBack::Always)
             .following_water();
-    /// Water passing, eastward.
+    /// The eastward component of the discharge. Its product with density and speed is the momentum flux.
     pub const MOMENTUM_X: LayerSpec = LayerSpec::floats(
         "momentum_x",
         "m³/s",
-        "Eastward part of the discharge: times density and speed, the momentum that passes.",
+        "Eastward component of the discharge; times density and speed, it is the momentum flux.",
     )
     .part(VectorPart::East)
     .finer(Finer::Halved)
     .in_world_folder(ReadBack::Always)
     .following_water();
-    /// Water passing, southward.
+    /// The southward component of the discharge. Its product with density and speed is the momentum flux.
     pub const MOMENTUM_Y: LayerSpec = LayerSpec::floats(
         "momentum_y",
         "m³/s",
-        "Southward part of the discharge: times density and speed, the momentum that passes.",
+        "Southward component of the discharge; times density and speed, it is the momentum flux.",
     )
     .part(VectorPart::South)
     .finer(Finer::Halved)
     .in_world_folder(ReadBack::Always)
     .following_water();
-    /// How wet the ground is. It is no layer of a world: `wetness` computes it
-    /// from the world's water.
+    /// The wetness of the ground. Worlds do not store this layer: `compute_wetness` derives it from their water.
     pub const WETNESS: LayerSpec =
-        LayerSpec::floats("wetness", "1", "How wet the ground is: 0 drained, 1 saturated.")
+        LayerSpec::floats("wetness", "1", "Wetness of the ground: 0 is drained, 1 is saturated.")
             .hue(Hue::WetShare)
             .following_water();
-    /// What the upper ground is.
+    /// The kind of soil of the upper ground.
     pub const SOIL: LayerSpec =
-        LayerSpec::counts("soil", "1", "Number of the kind of soil that lies here, in the table of kinds.")
+        LayerSpec::counts("soil", "1", "Number of the kind of soil in the cell, in the table of kinds.")
             .overlay(LayerOverlay::Dedicated)
             .in_world_folder(ReadBack::InViews);
-    /// How firmly roots hold the ground.
-    pub const TREE_DENSITY: LayerSpec =
-        LayerSpec::floats("tree_density", "1", "Sum of the root strengths of the trees here: 1 holds the ground wholly.")
-            .overlay(LayerOverlay::Dedicated)
-            .in_world_folder(ReadBack::InViews);
-    /// Of local levels: where each cell drains to, along the tree that they carry.
-    pub const RECEIVER: LayerSpec = LayerSpec::counts(
-        "rec",
+    /// The stabilisation of the ground by roots.
+    pub const TREE_DENSITY: LayerSpec = LayerSpec::floats(
+        "tree_density",
         "1",
-        "Neighbour that the cell drains to: 0 E, 1 SE, 2 S, 3 SW, 4 W, 5 NW, 6 N, 7 NE, 8 out of the world or into the sea.",
+        "Sum of the root strengths of the trees in the cell: 1 stabilises the ground completely.",
+    )
+    .overlay(LayerOverlay::Dedicated)
+    .in_world_folder(ReadBack::InViews);
+    /// The flow direction of each cell on a refinement level, as an ESRI code ([`d8::to_esri_code`]).
+    pub const FLOW_DIRECTION: LayerSpec = LayerSpec::counts(
+        "flow_direction",
+        "1",
+        "Neighbour that the cell drains to: 1 E, 2 SE, 4 S, 8 SW, 16 W, 32 NW, 64 N, 128 NE; 0 where water leaves.",
     )
     .following_water();
-    /// Of local levels: each cell's catchment, as it was counted on the level on which its stream became a river.
-    pub const CATCHMENT: LayerSpec = LayerSpec::floats("area", "m²", "Catchment of the cell.").following_water();
-    /// Of local levels: lakes by number; how deep each is stands in [`POOL`].
-    pub const LAKE: LayerSpec =
-        LayerSpec::counts("lake", "1", "Number of the lake that stands over the cell; 0 on dry land.").following_water();
-    /// Of local levels of land that yields no water: hollows, in place of [`POOL`] and [`LAKE`].
-    pub const HOLLOW: LayerSpec =
-        LayerSpec::heights("hollow", "m", "Depth of a dry hollow under its sill: what would be a lake if water came.")
+    /// The drainage area of each cell on a refinement level. It is derived from the level on which the cell's stream
+    /// first appeared as a river.
+    pub const DRAINAGE_AREA: LayerSpec =
+        LayerSpec::floats("drainage_area", "m²", "Drainage area of the cell, including the cell itself.")
+            .overlay(LayerOverlay::Dedicated)
             .following_water();
-    /// Sediment in the water.
+    /// The lakes of a refinement level, by number. The layer [`POOL`] contains their depth.
+    pub const LAKE: LayerSpec =
+        LayerSpec::counts("lake", "1", "Number of the lake that covers the cell; 0 on dry land.").following_water();
+    /// The depressions of a refinement level on land without runoff, in place of [`POOL`] and [`LAKE`].
+    pub const HOLLOW: LayerSpec =
+        LayerSpec::heights("hollow", "m", "Depth of a dry depression below its spill level.").following_water();
+    /// The sediment that the water carries.
     pub const SUSPENDED: LayerSpec =
         LayerSpec::heights("suspended", "m", "Sediment carried by the water, as thickness over the cell.")
-            .hue(Hue::Loose)
+            .hue(Hue::Sediment)
             .overlay(LayerOverlay::Dedicated)
             .in_world_folder(ReadBack::InViews)
             .mass(Mass::Solid);
@@ -369,7 +374,7 @@ impl Terrain {
         self.layers.values().filter(move |layer| layer.traits.mass == mass).map(|layer| &layer.cells)
     }
 
-    /// Inserts the layer `spec` with the given cells and replaces a layer of the same name; [`LOOSE`] becomes
+    /// Inserts the layer `spec` with the given cells and replaces a layer of the same name; [`SEDIMENT`] becomes
     /// [`Terrain::loose`].
     ///
     /// # Errors
@@ -407,7 +412,7 @@ impl Terrain {
         }
         // The sediment thickness is a field of the terrain; `insert_layer` accepts it so that callers need no special
         // case.
-        if *spec == LOOSE {
+        if *spec == SEDIMENT {
             if let Cells::Height(loose) = cells {
                 self.loose = Some(loose);
             }
@@ -415,6 +420,22 @@ impl Terrain {
         }
         self.layers.insert(spec.name.to_string(), Layer::new(spec, cells));
         Ok(())
+    }
+
+    /// Returns the name by which the terrain has the layer `name`, which may be an [earlier
+    /// name](EARLIER_LAYER_NAMES) of the layer. A layer with exactly this name takes precedence.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{Grid, Terrain};
+    ///
+    /// let terrain = Terrain::new(Grid::new([2, 3], 10.0)?);
+    /// assert_eq!(terrain.resolve_layer_name("loose"), "sediment");
+    /// assert_eq!(terrain.resolve_layer_name("hardness"), "hardness");
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
+    pub fn resolve_layer_name<'a>(&self, name: &'a str) -> &'a str {
+        if self.layers.contains_key(name) { name } else { current_layer_name(name) }
     }
 
     /// Returns the cells of a float layer; `None` if there is no layer of this name, or if it has another type.
@@ -487,7 +508,7 @@ impl Terrain {
     }
 
     /// Returns the fingerprint (XXH3-64, as 16 hexadecimal digits) of each layer by its name, including `ground`,
-    /// `loose` and `nodata`, and of each table as `table:` and its name. For example, if `ground` is equal in two
+    /// `sediment` and `nodata`, and of each table as `table:` and its name. For example, if `ground` is equal in two
     /// results, their elevations agree in every cell.
     pub fn fingerprints(&self) -> BTreeMap<String, String> {
         let hash = |parts: &mut dyn Iterator<Item = Values<'_>>| {
@@ -505,7 +526,7 @@ impl Terrain {
         let mut all = BTreeMap::new();
         all.insert(GROUND.name.to_string(), one(Values::Heights(self.ground.as_slice())));
         if let Some(loose) = &self.loose {
-            all.insert(LOOSE.name.to_string(), one(Values::Heights(loose.as_slice())));
+            all.insert(SEDIMENT.name.to_string(), one(Values::Heights(loose.as_slice())));
         }
         if let Some(mask) = &self.nodata {
             all.insert("nodata".to_string(), one(Values::Flags(mask.as_slice())));

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::file_plan::MAX_MASKS;
 use super::sampling::{WindowValues, WindowedRaster};
 use super::{ExportTarget, LayerPlace};
-use crate::world_folder::{find_heights_file, read_recipe};
-use thalweg_core::terrain::{CellType, Cells, LOOSE};
+use crate::world_folder::{find_heights_file, find_layer_file, read_recipe};
+use thalweg_core::terrain::{CellType, Cells, SEDIMENT, current_layer_name};
 use thalweg_core::{Cell, CellRect, Error, Field, Georeference, Grid, Height, Result, Size, Terrain};
 use thalweg_io::has_crs;
 use thalweg_io::{
@@ -92,10 +92,15 @@ impl ExportSource {
         match &self.from {
             LayerLocation::Folder(folder) => {
                 let file = folder.join(format!("{name}.tif"));
-                if !file.is_file() {
-                    let known = list_rasters(folder);
-                    return Err(Error::unknown_name("layer", name, known.iter().map(String::as_str)));
+                if file.is_file() {
+                    return self.layer_file(&file, name.to_string());
                 }
+                // The name that was given, or that of the file, may be an earlier name of the layer.
+                let name = current_layer_name(name);
+                let file = find_layer_file(folder, name).ok_or_else(|| {
+                    let known = list_rasters(folder);
+                    Error::unknown_name("layer", name, known.iter().map(String::as_str))
+                })?;
                 self.layer_file(&file, name.to_string())
             }
             _ => Err(Error::invalid_layer(
@@ -280,11 +285,12 @@ impl WindowedRaster for InMemoryLayer {
 }
 
 fn open_memory_layer(terrain: &Arc<Terrain>, name: &str) -> Result<GoingLayer> {
+    let name = terrain.resolve_layer_name(name);
     let (cells, unit) = match (terrain.layers.get(name), &terrain.loose) {
         (Some(layer), _) => (layer.cells.clone(), layer.unit.clone()),
-        (None, Some(loose)) if name == LOOSE.name => (Cells::Height(loose.clone()), LOOSE.unit.to_string()),
+        (None, Some(loose)) if name == SEDIMENT.name => (Cells::Height(loose.clone()), SEDIMENT.unit.to_string()),
         _ => {
-            let loose = terrain.loose.as_ref().map(|_| LOOSE.name);
+            let loose = terrain.loose.as_ref().map(|_| SEDIMENT.name);
             return Err(Error::unknown_name("layer", name, terrain.layers.keys().map(String::as_str).chain(loose)));
         }
     };
@@ -298,7 +304,7 @@ impl ExportTarget {
     /// more classes than masks are allowed, or with integers that an image cannot store.
     pub fn usable_layers(&self, terrain: &Terrain) -> Vec<String> {
         let loose = terrain.loose.clone().map(Cells::Height);
-        let loose = loose.iter().map(|cells| (LOOSE.name, cells));
+        let loose = loose.iter().map(|cells| (SEDIMENT.name, cells));
         let layers = terrain.layers.iter().map(|(name, layer)| (name.as_str(), &layer.cells)).chain(loose);
         layers.filter(|(_, cells)| self.has_place(terrain, cells)).map(|(name, _)| name.to_string()).collect()
     }

@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::{DrainOptions, Survey};
 use thalweg_core::base::clock::YEAR;
-use thalweg_core::terrain::{Cells, DISCHARGE, POOL};
+use thalweg_core::terrain::{Cells, DISCHARGE, DRAINAGE_AREA, FLOW_DIRECTION, POOL};
 use thalweg_core::{Field, Height, Result, Terrain};
-use thalweg_flow::{infinity, streams};
+use thalweg_flow::{VOID, infinity, streams};
 use thalweg_io::depression_file::DepressionFile;
 use thalweg_io::features::save_reaches;
 use thalweg_io::file_identity::check_distinct_files;
@@ -17,7 +17,7 @@ use thalweg_io::{
     Draft, MapPixels, Samples, SaveOptions, Saved, output, save_layer, save_picture, save_samples, save_terrain,
     save_world_file, write_atomically,
 };
-use thalweg_models::models::drainage::{ACCUMULATION, BASIN, LAKE_DEPTH};
+use thalweg_models::models::drainage::{BASIN, LAKE_DEPTH};
 use thalweg_render::pictures::drawn_land::DrawnLand;
 use thalweg_render::pictures::picture::Picture;
 use thalweg_render::pictures::shade::{SCREEN, ShadeOptions, draw_map};
@@ -27,24 +27,15 @@ use thalweg_render::pictures::water::Water;
 pub const REPORT: &str = "drain.json";
 
 /// The files of every survey, in addition to those of the layers and to the report.
-const FILES: [&str; 9] = [
-    "filled.tif",
-    "directions.tif",
-    "angles.tif",
-    "basins.tif",
-    "streams.tif",
-    "streams.geojson",
-    "streams.fgb",
-    "map.png",
-    "map.pgw",
-];
+const FILES: [&str; 8] =
+    ["filled.tif", "angles.tif", "basins.tif", "streams.tif", "streams.geojson", "streams.fgb", "map.png", "map.pgw"];
 
 /// The table of depressions, if requested.
 const DEPRESSIONS: &str = "depressions.csv";
 
 /// Returns the names of all files of a survey with these options.
 fn survey_file_names(options: &DrainOptions) -> Vec<String> {
-    let layers = [LAKE_DEPTH.name, ACCUMULATION.name].map(|name| format!("{name}.tif"));
+    let layers = [LAKE_DEPTH, FLOW_DIRECTION, DRAINAGE_AREA].map(|spec| format!("{}.tif", spec.name));
     let cut = options.breach.map(|_| "cut.tif".to_string());
     let running = options.runoff.into_iter().flat_map(|_| {
         let rasters = ["height", POOL.name, DISCHARGE.name].map(|name| format!("{name}.tif"));
@@ -70,8 +61,8 @@ impl Survey {
     /// is the value for no data in `filled`, if one is requested. The files get their names by [`Draft::commit`]; until
     /// then the caller may add to the report.
     ///
-    /// The rasters are GeoTIFFs: `filled` (m), `lake_depth` (m), `directions` (ESRI's codes), `angles` (radians),
-    /// `accumulation` (m²), `basins`, `streams` (Strahler orders), and `cut` (m) if channels were carved. The other
+    /// The rasters are GeoTIFFs: `filled` (m), `lake_depth` (m), `flow_direction` (ESRI codes), `angles` (radians),
+    /// `drainage_area` (m²), `basins`, `streams` (Strahler orders), and `cut` (m) if channels were carved. The other
     /// files are `streams.geojson` and `.fgb`, `map.png` and `.pgw`, `depressions.csv` if requested, and [`REPORT`].
     /// With runoff there are also `height` (m), `pool` (m), `discharge` (m³/s), and the files of [`save_water`].
     ///
@@ -153,13 +144,14 @@ impl Survey {
         let said = save_terrain(path("filled"), &surface, &SaveOptions { nodata, ..SaveOptions::default() })?;
         let depths = Cells::Height(self.lake_depth.clone());
         save_layer(path(LAKE_DEPTH.name), &surface, LAKE_DEPTH.name, &depths)?;
-        // ESRI's codes are the powers of two up to 128, and 0 for an outlet, so 255 is free for no data.
+        // ESRI codes are the powers of two up to 128, and 0 for an outlet, so 255 is free for no data.
         let directions = Samples::U8(streams::to_esri_codes(&self.directions).into_vec());
-        save_samples(path("directions"), grid, ["direction", "1"], directions, Some(255.0))?;
+        let name = FLOW_DIRECTION.name;
+        save_samples(path(name), grid, [name, "1"], directions, Some(VOID.into()))?;
         let none = Some(f64::from(infinity::NONE));
         save_samples(path("angles"), grid, ["flow angle", "rad"], Samples::F32(self.angles.as_slice().to_vec()), none)?;
         let areas = Samples::F64(self.drainage_area(grid).into_vec());
-        save_samples(path(ACCUMULATION.name), grid, [ACCUMULATION.name, "m2"], areas, Some(0.0))?;
+        save_samples(path(DRAINAGE_AREA.name), grid, [DRAINAGE_AREA.name, "m2"], areas, Some(0.0))?;
         save_samples(
             path("basins"),
             grid,

@@ -17,7 +17,7 @@
 //! let options = DrainOptions { threshold: Some(20_000.0), ..DrainOptions::default() };
 //! let survey = Survey::from_terrain(&terrain, &options, &mut NoProgress)?;
 //! assert_eq!(survey.lake_depth[(15, 10)], Height::from_metres(2.0)?);
-//! assert_eq!(survey.summarize(&terrain.grid).streams.links, survey.channels.reaches.len());
+//! assert_eq!(survey.summarize(&terrain.grid).streams.reaches, survey.channels.reaches.len());
 //!
 //! let folder = tempfile::tempdir().unwrap();
 //! survey.write_draft(folder.path(), &terrain, None)?.commit(&[])?;
@@ -39,7 +39,6 @@ use thalweg_flow::accumulate::quantize_weights;
 use thalweg_flow::channels::trace_channels;
 use thalweg_flow::multiple::accumulate_multiple;
 use thalweg_flow::{Directions, FlowGraph, Land, basins, breach, infinity, streams};
-use thalweg_models::models::drainage::ACCUMULATION;
 use thalweg_render::products::nested::{NestedDepression, nested_depressions};
 
 /// The default drainage area in m² from which there is a stream; it forms a brook in most humid regions.
@@ -95,7 +94,7 @@ pub struct Survey {
 impl Survey {
     /// The tasks of [`Survey::from_terrain`] in order: carve channels out of depressions; fill the rest and route the
     /// flow; count the cells upstream of each cell; find the streams, their orders and reaches, and the basins.
-    pub const TASKS: [&'static str; 4] = ["breach", "directions", ACCUMULATION.name, "streams"];
+    pub const TASKS: [&'static str; 4] = ["breach", "directions", "accumulation", "streams"];
 
     /// Returns the drainage area of each cell in m² by the method of the options; 0 where there is no data. `grid` is
     /// that of the terrain.

@@ -45,7 +45,7 @@ pub struct Summary {
     pub sea_level: Option<f64>,
     /// The drainage area in m² from which there is a stream.
     pub threshold_m2: f64,
-    /// The method by which `accumulation` accumulates: `d8`, `dinf` or `mfd`.
+    /// The routing method of the drainage area: `d8`, `dinf` or `mfd`.
     pub method: Json,
     /// The exponent of slopes, for the method `mfd`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,7 +93,7 @@ pub struct StreamSummary {
     /// The number of cells with a stream.
     pub cells: usize,
     /// The number of channel reaches.
-    pub links: usize,
+    pub reaches: usize,
     /// The total length of all reaches in metres.
     pub length_m: f64,
     /// The drainage density: that length divided by the area of the land, in km/km²; 0 without land.
@@ -109,7 +109,7 @@ pub struct OrderSummary {
     /// The order, from 1.
     pub order: u32,
     /// The number of reaches of this order.
-    pub links: usize,
+    pub reaches: usize,
     /// Their total length in metres.
     pub length_m: f64,
 }
@@ -162,12 +162,12 @@ impl Survey {
         let highest = self.channels.reaches.iter().map(|reach| reach.order).max().unwrap_or(0);
         let of_order = |order: u32| {
             let reaches = || self.channels.reaches.iter().filter(|reach| reach.order == order);
-            OrderSummary { order, links: reaches().count(), length_m: reaches().map(|reach| reach.length).sum() }
+            OrderSummary { order, reaches: reaches().count(), length_m: reaches().map(|reach| reach.length).sum() }
         };
         let length_m: f64 = self.channels.reaches.iter().map(|reach| reach.length).sum();
         StreamSummary {
             cells: self.orders.as_slice().iter().filter(|order| **order > 0).count(),
-            links: self.channels.reaches.len(),
+            reaches: self.channels.reaches.len(),
             length_m,
             density_km_per_km2: if land_m2 > 0.0 { length_m / land_m2 * 1000.0 } else { 0.0 },
             orders: (1..=highest).map(of_order).collect(),
@@ -197,8 +197,8 @@ fn summarize_basins(numbers: &Field<u32>, cell_area: f64) -> BasinSummary {
 /// Describes the streams in one line.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let StreamSummary { links, length_m, orders, .. } = &self.streams;
+        let StreamSummary { reaches, length_m, orders, .. } = &self.streams;
         let (kilometres, highest, from) = (length_m / 1000.0, orders.len(), self.threshold_m2 / 1e6);
-        write!(f, "{links} stream links, {kilometres:.1} km, up to order {highest}, from {from:.3} km² on")
+        write!(f, "{reaches} channel reaches, {kilometres:.1} km, up to order {highest}, from {from:.3} km² on")
     }
 }

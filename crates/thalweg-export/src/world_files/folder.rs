@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::world_files::tile::terrain_of_window;
+use crate::world_files::tile::{save_drainage_area, save_flow_direction, terrain_of_window};
 use thalweg_core::base::names::format_path;
+use thalweg_core::terrain::{DRAINAGE_AREA, FLOW_DIRECTION};
 use thalweg_core::{Cell, CellRect, Error, Result};
 use thalweg_io::atomic::write_text;
 use thalweg_io::plain::read_text;
-use thalweg_io::{SampleType, Samples, SaveOptions, output, save_samples, save_terrain};
+use thalweg_io::{SampleType, SaveOptions, output, save_terrain};
 use thalweg_refine::LocalWindow;
 use thalweg_sim::recipe::{RECIPE_FILE, Recipe, SCHEMA_FILE};
 use thalweg_sim::world::World;
@@ -30,9 +31,9 @@ pub struct TileRange {
     pub within: Option<[f64; 4]>,
 }
 
-/// A world's tiles as files: `{level}/{column}/{row}.tif` stores the heights in metres (f64: exact), `{row}.rec.tif`
-/// and `{row}.area.tif` next to it the receivers (0 east, counted clockwise, 8 none) and the drainage areas (m²).
-/// [`MANIFEST`] and `recipe.toml` describe to which world they belong.
+/// A world's tiles as files: `{level}/{column}/{row}.tif` stores the heights in metres (f64: exact),
+/// `{row}.flow_direction.tif` and `{row}.drainage_area.tif` next to it the flow directions (ESRI codes, 0 where water
+/// leaves) and the drainage areas (m²). [`MANIFEST`] and `recipe.toml` describe to which world they belong.
 ///
 /// # Examples
 /// ```
@@ -137,26 +138,14 @@ impl TileFolder {
     }
 
     fn save_tile(&self, level: u32, tile: Cell<i64>, window: &LocalWindow) -> Result<()> {
-        let path = |layer: &str| self.layer_path(level, tile, layer);
-        let height = path("");
+        let path = |layer: &str| self.layer_path(level, tile, &format!(".{layer}"));
+        let height = self.layer_path(level, tile, "");
         let folder = height.parent().unwrap_or(&self.folder);
         std::fs::create_dir_all(folder).map_err(Error::io(folder, "create the folder"))?;
         let land = terrain_of_window(self.world.frame(), window, 0.0)?;
         // The heights are written after the other layers, because a tile counts as complete when its heights exist.
-        save_samples(
-            path(".rec"),
-            &land.grid,
-            ["receiver", "1"],
-            Samples::U8(window.receivers.as_slice().to_vec()),
-            None,
-        )?;
-        save_samples(
-            path(".area"),
-            &land.grid,
-            ["catchment", "m2"],
-            Samples::F32(window.area.as_slice().to_vec()),
-            None,
-        )?;
+        save_flow_direction(path(FLOW_DIRECTION.name), &land.grid, &window.receivers)?;
+        save_drainage_area(path(DRAINAGE_AREA.name), &land.grid, &window.area)?;
         save_terrain(height, &land, &SaveOptions { sample: Some(SampleType::F64), ..SaveOptions::default() }).map(drop)
     }
 }
@@ -184,7 +173,8 @@ fn describe_tiles(world: &World, recipe: &Recipe) -> Value {
         "tile": world.tile_side(),
         "cell_m": world.frame().cell,
         "sea_level_m": world.frame().sea.map(|sea| sea.metres()),
-        "files": "{level}/{column}/{row}.tif: heights in metres; {row}.rec.tif: receivers, 0 east and on clockwise, 8 none; {row}.area.tif: catchments in m²",
+        "files": "{level}/{column}/{row}.tif: heights in metres; {row}.flow_direction.tif: ESRI codes; \
+                  {row}.drainage_area.tif: drainage areas in m²",
         "thalweg": env!("CARGO_PKG_VERSION"),
     })
 }

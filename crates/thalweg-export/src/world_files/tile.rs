@@ -4,13 +4,16 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use thalweg_core::terrain::{Cells, DISCHARGE};
-use thalweg_core::{Cell, CellRect, Error, Grid, Point, Result, Terrain};
-use thalweg_flow::OUT;
+use thalweg_core::terrain::d8::to_esri_code;
+use thalweg_core::terrain::{Cells, DISCHARGE, DRAINAGE_AREA, FLOW_DIRECTION};
+use thalweg_core::{Cell, CellRect, Error, Field, Grid, Point, Result, Terrain};
+use thalweg_flow::{OUT, VOID};
 use thalweg_io::features::{Feature, Geometry, Property, save_features};
 use thalweg_io::output::{check_names, make_folder};
 use thalweg_io::trees::save_trees;
-use thalweg_io::{Draft, MapPixels, Samples, SaveOptions, save_map, save_samples, save_terrain, save_world_file};
+use thalweg_io::{
+    Draft, FilePath, MapPixels, Samples, SaveOptions, save_map, save_samples, save_terrain, save_world_file,
+};
 use thalweg_models::process::forest::Forest;
 use thalweg_refine::{Frame, Ledger, LocalWindow, OPERATORS, Operator};
 use thalweg_render::pictures::look::LookOptions;
@@ -19,8 +22,15 @@ use thalweg_sim::recipe::Recipe;
 use thalweg_sim::world::World;
 
 /// The files of a tile, the report last.
-const FILES: [&str; 7] =
-    ["height.tif", "rec.tif", "area.tif", "rivers.geojson", "shaded.png", "shaded.pgw", "report.json"];
+const FILES: [&str; 7] = [
+    "height.tif",
+    "flow_direction.tif",
+    "drainage_area.tif",
+    "rivers.geojson",
+    "shaded.png",
+    "shaded.pgw",
+    "report.json",
+];
 
 /// The files of lakes, where there are any: their numbers and their depths; and of depressions where the land yields no
 /// water.
@@ -82,12 +92,12 @@ pub fn terrain_of_window(frame: &Frame, window: &LocalWindow, runoff: f64) -> Re
     Ok(terrain)
 }
 
-/// Writes a rectangle of a level for `folder`, which must exist: `height.tif` (metres in f64: exact), `rec.tif` (the
-/// neighbour to which a cell drains, 0 east, counted clockwise, 8 for none), `area.tif` (m²), `rivers.geojson`,
-/// `shaded.png` and `shaded.pgw`, `report.json`; `trees.csv` and `trees.geojson` where trees grow, `lake.tif` and
-/// `pool.tif` where there are lakes, `hollow.tif` where the depressions are dry. Coordinates are the world's metres,
-/// eastward and, as in all maps, northward, from the world's own origin. The files get their names by
-/// [`Draft::commit`]; until then the caller may add to the report.
+/// Writes a rectangle of a level for `folder`, which must exist: `height.tif` (metres in f64: exact),
+/// `flow_direction.tif` (ESRI codes, 0 where water leaves), `drainage_area.tif` (m²), `rivers.geojson`, `shaded.png`
+/// and `shaded.pgw`, `report.json`; `trees.csv` and `trees.geojson` where trees grow, `lake.tif` and `pool.tif` where
+/// there are lakes, `hollow.tif` where the depressions are dry. Coordinates are the world's metres, eastward and, as in
+/// all maps, northward, from the world's own origin. The files get their names by [`Draft::commit`]; until then the
+/// caller may add to the report.
 ///
 /// # Errors
 /// Returns the errors of [`World::window`]; an error if a file cannot be written.
@@ -119,24 +129,18 @@ pub fn draft_tile(world: &World, recipe: &Recipe, level: u32, rect: CellRect<i64
     let ledger = world.ledger(level, rect)?;
     Draft::new(|draft| {
         let at = draft.temporary_folder(folder)?;
-        let [height, receivers, area, lines, map, ..] = FILES.map(|name| at.join(name));
+        let [height, direction, area, lines, map, ..] = FILES.map(|name| at.join(name));
         // A 64-bit float represents every fixed-point height exactly.
         let exact = SaveOptions { sample: Some(thalweg_io::SampleType::F64), ..SaveOptions::default() };
         let said = save_terrain(&height, &land, &exact)?;
-        save_samples(
-            &receivers,
-            &land.grid,
-            ["receiver", "1"],
-            Samples::U8(window.receivers.as_slice().to_vec()),
-            None,
-        )?;
-        save_samples(&area, &land.grid, ["catchment", "m2"], Samples::F32(window.area.as_slice().to_vec()), None)?;
+        save_flow_direction(&direction, &land.grid, &window.receivers)?;
+        save_drainage_area(&area, &land.grid, &window.area)?;
         let features: Vec<Feature> = rivers.iter().map(|river| river_feature(river, &land.grid)).collect();
         save_features(&lines, &features, &land.grid)?;
         let look = LookOptions { ramp: Some(recipe.ramp), ..LookOptions::default() };
         save_map(&map, &land, &ShadeOptions { look, max_size: Some(SCREEN), ..ShadeOptions::default() })?;
         let place = save_world_file(&map, &land.grid, MapPixels::for_shaded_map(land.grid.size, Some(SCREEN)))?;
-        let files = [height, receivers, area, lines, map].map(PathBuf::from).into_iter().chain([place]).collect();
+        let files = [height, direction, area, lines, map].map(PathBuf::from).into_iter().chain([place]).collect();
         draft.add_saved(thalweg_io::Saved { files, said });
         for (name, samples) in encode_lakes(&window, world.runoff() > 0.0) {
             let path = at.join(name);
@@ -153,10 +157,21 @@ pub fn draft_tile(world: &World, recipe: &Recipe, level: u32, rect: CellRect<i64
             }
         }
         draft.report = build_report(world, recipe, &window, rivers.len());
-        draft.report["ledger"] = ledger.as_ref().map_or(serde_json::Value::Null, ledger_to_json);
+        draft.report["mass_balance"] = ledger.as_ref().map_or(serde_json::Value::Null, mass_balance_to_json);
         draft.add_report_path(folder.join(FILES[6]), true);
         Ok(())
     })
+}
+
+/// Writes the flow directions of a window as ESRI codes.
+pub(super) fn save_flow_direction(path: impl Into<FilePath>, grid: &Grid, receivers: &Field<u8>) -> Result<()> {
+    let codes = Samples::U8(receivers.map(|code| to_esri_code(*code)).into_vec());
+    save_samples(path, grid, [FLOW_DIRECTION.name, "1"], codes, Some(VOID.into()))
+}
+
+/// Writes the drainage areas of a window in m².
+pub(super) fn save_drainage_area(path: impl Into<FilePath>, grid: &Grid, area: &Field<f32>) -> Result<()> {
+    save_samples(path, grid, [DRAINAGE_AREA.name, "m2"], Samples::F32(area.as_slice().to_vec()), None)
 }
 
 /// Returns the files of a window's lakes: their numbers, and their depths in metres, exact; for dry depressions the
@@ -186,17 +201,17 @@ fn river_feature(river: &thalweg_sim::world::RiverLine, grid: &Grid) -> Feature 
     let last = |of: fn(&thalweg_sim::world::RiverVertex) -> f64| river.vertices.last().map_or(0.0, of);
     let properties = vec![
         ("id", Property::Word(river.id.to_string())),
-        ("into", Property::Word(river.into.map_or(String::new(), |into| into.to_string()))),
-        ("catchment_m2", Property::Real(last(|vertex| vertex.area))),
+        ("downstream", Property::Word(river.downstream.map_or(String::new(), |id| id.to_string()))),
+        ("drainage_area_m2", Property::Real(last(|vertex| vertex.area))),
         ("discharge_m3_s", Property::Real(last(|vertex| vertex.discharge))),
-        ("area_m2", Property::Reals(river.vertices.iter().map(|vertex| vertex.area).collect())),
+        ("drainage_areas_m2", Property::Reals(river.vertices.iter().map(|vertex| vertex.area).collect())),
     ];
     Feature { shape: Geometry::Profile(line), properties }
 }
 
 /// Formats a mass balance for the report, in units of 1/65 536 m over a cell, as integers; for each operator the
 /// amounts that it gave and took.
-fn ledger_to_json(ledger: &Ledger) -> serde_json::Value {
+fn mass_balance_to_json(ledger: &Ledger) -> serde_json::Value {
     // JSON readers expect integers of 64 bits; a greater sum is written as null.
     let units = |sum: i128| i64::try_from(sum).map_or(serde_json::Value::Null, Into::into);
     let by = |operator: Operator| {

@@ -32,6 +32,7 @@ pub use begin::begin_run;
 pub use frames::{Frames, FramesOptions};
 pub use layer::draw_layer;
 pub use lock::FolderLock;
+pub(crate) use read::find_layer_file;
 pub use read::{
     find_heights_file, is_of_another, is_unchanged_recipe, list_input_files, read_cover, read_displayed_terrain,
     read_recipe, read_texture_rules, read_world, read_world_trees, read_world_with_models,

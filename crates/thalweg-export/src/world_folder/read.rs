@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{HEIGHT, REPORT, TREES};
-use thalweg_core::terrain::ReadBack;
+use thalweg_core::terrain::{ReadBack, earlier_layer_names};
 use thalweg_core::{Error, Result, Terrain};
 use thalweg_io::file_identity::is_same_file;
 use thalweg_io::trees::load_trees;
@@ -116,8 +116,8 @@ pub fn list_input_files(path: &Path) -> Vec<PathBuf> {
     }
     let layers = Models::default().declared_layers();
     let layers = layers.iter().filter(|spec| spec.traits.in_world_folder != ReadBack::Never);
-    let names =
-        layers.map(|spec| format!("{}.tif", spec.name)).chain([HEIGHT, RECIPE_FILE, TREES[0]].map(String::from));
+    let layers = layers.flat_map(|spec| std::iter::once(spec.name).chain(earlier_layer_names(spec.name)));
+    let names = layers.map(|name| format!("{name}.tif")).chain([HEIGHT, RECIPE_FILE, TREES[0]].map(String::from));
     names.filter_map(|name| find_folder_file(path, &name)).collect()
 }
 
@@ -180,12 +180,18 @@ pub fn is_unchanged_recipe(folder: &Path, recipe: &Recipe, file: &Path) -> bool 
 fn add_layers(folder: &Path, read_back: ReadBack, models: &Models, terrain: &mut Terrain) -> Result<()> {
     let declared = models.declared_layers();
     for spec in declared.iter().filter(|spec| spec.traits.in_world_folder == read_back) {
-        if let Some(file) = find_folder_file(folder, &format!("{}.tif", spec.name)) {
+        if let Some(file) = find_layer_file(folder, spec.name) {
             let cells = load_terrain_layer(file, terrain, spec)?;
             terrain.insert_layer(spec, cells)?;
         }
     }
     Ok(())
+}
+
+/// Returns the file of a layer in a world's folder. Its name may be an earlier name of the layer.
+pub(crate) fn find_layer_file(folder: &Path, name: &str) -> Option<PathBuf> {
+    let mut names = std::iter::once(name).chain(earlier_layer_names(name));
+    names.find_map(|name| find_folder_file(folder, &format!("{name}.tif")))
 }
 
 fn find_folder_file(folder: &Path, name: &str) -> Option<PathBuf> {
@@ -195,7 +201,29 @@ fn find_folder_file(folder: &Path, name: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::terrain::Cells;
+    use thalweg_core::{Field, Grid, Height};
+    use thalweg_io::{SaveOptions, save_layer, save_terrain};
     use thalweg_sim::presets;
+
+    #[test]
+    fn a_layer_is_read_from_a_file_with_its_earlier_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let terrain = Terrain::new(Grid::new([3, 4], 10.0).unwrap());
+        let thickness = |metres| Field::new([3, 4], Height::from_metres_clamped(metres));
+        let save = |name: &str, metres| {
+            let cells = Cells::Height(thickness(metres));
+            save_layer(folder.path().join(format!("{name}.tif")), &terrain, name, &cells).unwrap();
+        };
+        save_terrain(folder.path().join(HEIGHT), &terrain, &SaveOptions::default()).unwrap();
+        save("loose", 2.0);
+        let read = || read_world(folder.path(), &LoadOptions::default()).unwrap().0.loose;
+        assert_eq!(read(), Some(thickness(2.0)));
+        assert!(list_input_files(folder.path()).contains(&folder.path().join("loose.tif")));
+        // The file with the current name takes precedence.
+        save("sediment", 3.0);
+        assert_eq!(read(), Some(thickness(3.0)));
+    }
 
     #[test]
     fn a_recipe_stays_in_its_folder_only_as_it_is_written_there() {

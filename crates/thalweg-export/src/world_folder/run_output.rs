@@ -11,7 +11,7 @@ use serde_json::json;
 use super::lock;
 use super::{Frames, HEIGHT, MAP, MAP_PLACE, REPORT, TREES};
 use thalweg_core::base::names;
-use thalweg_core::terrain::{Cells, LOOSE};
+use thalweg_core::terrain::{Cells, SEDIMENT};
 use thalweg_core::{Error, Result, Terrain};
 use thalweg_io::file_identity::check_distinct_files;
 use thalweg_io::output::{self, absolute_path};
@@ -347,7 +347,7 @@ fn copy_from_memory(recipe: &mut Recipe, folder: &FilePath) -> Result<Vec<PathBu
 /// Writes every layer except the ground as a TIFF with its name.
 fn save_layers(folder: &FilePath, terrain: &Terrain, sample: Option<SampleType>) -> Result<Saved> {
     let loose = terrain.loose.clone().map(Cells::Height);
-    let loose = loose.as_ref().map(|loose| (LOOSE.name, loose));
+    let loose = loose.as_ref().map(|loose| (SEDIMENT.name, loose));
     let layers = terrain.layers.iter().map(|(name, layer)| (name.as_str(), &layer.cells));
     let write = |(name, cells): (&str, &Cells)| {
         let path = folder.join(format!("{name}.tif"));
@@ -389,7 +389,7 @@ fn tree_file_paths(output: &FilePath) -> [FilePath; 2] {
 fn layer_file_paths(folder: &Path, recipe: &Recipe) -> Vec<PathBuf> {
     let given = recipe.stages.iter().flat_map(|stage| stage.layers.keys().map(String::as_str));
     let made = recipe.stages.iter().flat_map(|stage| stage.model.about().writes).map(|spec| spec.name);
-    let layers: BTreeSet<&str> = given.chain(made).chain([LOOSE.name]).collect();
+    let layers: BTreeSet<&str> = given.chain(made).chain([SEDIMENT.name]).collect();
     layers.iter().map(|name| folder.join(format!("{name}.tif"))).collect()
 }
 

@@ -287,13 +287,13 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
     ///
     /// # Examples
     /// ```
-    /// use thalweg_core::terrain::LOOSE;
+    /// use thalweg_core::terrain::SEDIMENT;
     /// use thalweg_models::model::Family;
     /// use thalweg_models::models::find_model;
     ///
     /// let about = find_model("thermal")?.about();
     /// assert_eq!((about.name, about.family, about.loops), ("thermal", Family::Erosion, true));
-    /// assert!(about.writes.contains(&LOOSE));
+    /// assert!(about.writes.contains(&SEDIMENT));
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     fn about(&self) -> About;

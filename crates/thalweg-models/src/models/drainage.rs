@@ -66,7 +66,7 @@ params! {
 pub const ACCUMULATION: LayerSpec = LayerSpec::floats(
     "accumulation",
     "m²",
-    "Area that drains through the cell, itself included, weighed by rain; 0 without data.",
+    "Drainage area of the cell, including the cell itself, weighted by rain; 0 without data.",
 )
 .hue(Hue::Passing)
 .following_water();
@@ -74,19 +74,19 @@ pub const ACCUMULATION: LayerSpec = LayerSpec::floats(
 pub const BASIN: LayerSpec = LayerSpec::counts(
     "basin",
     "1",
-    "Number of the basin, 1 and more: cells of one drain to one outlet; 0 in the sea and without data.",
+    "Number of the basin, from 1: its cells drain to one outlet; 0 in the sea and without data.",
 )
 .overlay(LayerOverlay::Dedicated)
 .following_water();
 /// Layer of the streams, by Strahler order from 1 on; 0 where there is none.
 pub const STREAM_ORDER: LayerSpec =
-    LayerSpec::counts("stream_order", "1", "Strahler's order of the stream in the cell; 0 where there is none.")
+    LayerSpec::counts("stream_order", "1", "Strahler order of the stream in the cell; 0 without a stream.")
         .following_water();
 /// Layer of the depth of lakes if all depressions were full, in units of [`Height`].
 pub const LAKE_DEPTH: LayerSpec = LayerSpec::heights(
     "lake_depth",
     "m",
-    "Depth of the water if every depression stood full; 0 where the ground drains.",
+    "Depth of the water if every depression were full; 0 where the ground drains.",
 )
 .following_water();
 

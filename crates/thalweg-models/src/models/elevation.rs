@@ -9,7 +9,7 @@ use thalweg_core::{Error, Grid, Result, Terrain, params};
 pub const ELEVATION: LayerSpec = LayerSpec::floats(
     "elevation",
     "m",
-    "Elevation to be laid on the ground; cells that are not a number leave it alone.",
+    "Elevation to be added to the ground; cells that are not a number leave it unchanged.",
 );
 
 params! {

@@ -9,7 +9,7 @@ use crate::process::slopes::{
     Bounds, Guards, book_erosion, diffuse_ground, export_eroded, find_float_layer, limit_slopes, vary_slope_limit,
 };
 use thalweg_core::base::cast::clamp_share;
-use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
+use thalweg_core::terrain::{HARDNESS, PROTECT, SEDIMENT};
 use thalweg_core::{Cell, Edge, Error, Field, Grid, Height, Result, Terrain, Topology, params};
 
 params! {
@@ -28,11 +28,11 @@ params! {
     /// threshold, and that rivers at their foot carry off what falls: Burbank et al. (1996, doi:10.1038/379505a0).
     /// Deviations: the threshold is enforced at once, not by a flux that grows without bound towards it.
     ///
-    /// Layers: it needs none, uses `slope_limit`, `hardness` (creep only), `protect` and `loose`, and writes the ground
-    /// and `loose`. The material that the limit removes is carried off by rivers that are not part of this model: it is
-    /// exported or, where no edge is open and no data is missing, deposited level on the lowest ground. Open edges keep
-    /// their height while soil creeps, as base level: what reaches them is exported, and what they give is added.
-    /// Closed edges and missing data are walls; the sea has no effect.
+    /// Layers: it needs none, uses `slope_limit`, `hardness` (creep only), `protect` and `sediment`, and writes the
+    /// ground and `sediment`. The material that the limit removes is carried off by rivers that are not part of this
+    /// model: it is exported or, where no edge is open and no data is missing, deposited level on the lowest ground.
+    /// Open edges keep their height while soil creeps, as base level: what reaches them is exported, and what they give
+    /// is added. Closed edges and missing data are walls; the sea has no effect.
     ///
     /// Limits: failed material does not pile up below; `thermal` does that. Height differences below 1/65 536 m divided
     /// by the share of a pass do not creep. Creep blurs the landscape when √(2·diffusion·years) exceeds several cells,
@@ -75,7 +75,7 @@ impl Model for Hillslope {
             source: "Culling (1960), Analytical theory of erosion; Zhao (2005), A fast sweeping method for eikonal equations",
             family: Family::Erosion,
             uses: &[SLOPE_LIMIT, HARDNESS, PROTECT],
-            writes: &[LOOSE],
+            writes: &[SEDIMENT],
             loops: true,
             ..About::default()
         }

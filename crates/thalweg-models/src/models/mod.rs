@@ -31,7 +31,7 @@ pub mod trees;
 pub mod volcano;
 
 use crate::model::{Model, Role};
-use thalweg_core::terrain::{LAYERS, LayerSpec};
+use thalweg_core::terrain::{LAYERS, LayerSpec, current_layer_name};
 use thalweg_core::{Error, Result};
 
 /// A function that creates one model with default parameters.
@@ -135,9 +135,10 @@ impl Models {
     }
 
     /// Returns the specification of the layer of that name, the first one if several models declare it, and `None` if
-    /// none does.
+    /// none does. If no layer has the name, it may be an [earlier name](thalweg_core::terrain::EARLIER_LAYER_NAMES).
     pub fn layer(&self, name: &str) -> Option<LayerSpec> {
-        self.layers().find(|spec| spec.name == name)
+        let find = |name: &str| self.layers().find(|spec| spec.name == name);
+        find(name).or_else(|| find(current_layer_name(name)))
     }
 
     /// Returns every layer that is declared, each name once: those of [`Models::layers`], then the rest of [`LAYERS`].
@@ -154,9 +155,12 @@ impl Models {
         declared
     }
 
-    /// Returns the one of [`Models::declared_layers`] that has that name; `None` where none has it.
+    /// Returns the one of [`Models::declared_layers`] that has that name, which may be an earlier one as in
+    /// [`Models::layer`]; `None` if there is none.
     pub fn declared_layer(&self, name: &str) -> Option<LayerSpec> {
-        self.layer(name).or_else(|| LAYERS.iter().copied().find(|spec| spec.name == name))
+        let declared = self.declared_layers();
+        let find = |name: &str| declared.iter().copied().find(|spec| spec.name == name);
+        find(name).or_else(|| find(current_layer_name(name)))
     }
 }
 

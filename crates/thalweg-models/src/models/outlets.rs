@@ -4,7 +4,7 @@ use crate::model::{About, Family, MassBalance, Model, Stepper, Tick};
 use crate::process::forest::{Forest, TREES};
 use crate::process::slopes::replace_ground;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::terrain::{Cells, LOOSE, POOL, TREE_DENSITY};
+use thalweg_core::terrain::{Cells, POOL, SEDIMENT, TREE_DENSITY};
 use thalweg_core::{Field, Grid, Height, Result, Terrain, params};
 use thalweg_flow::{Land, outlets};
 
@@ -31,7 +31,7 @@ params! {
     /// doi:10.1080/13658816.2014.975715); filling by Barnes, Lehman & Mulla (2014, doi:10.1016/j.cageo.2013.04.024).
     /// Deviation: depressions of a lake's size are kept, with their water.
     ///
-    /// It needs no layers, uses `pool`, and writes the ground and `pool`. Channels are cut into sediment (`loose`)
+    /// It needs no layers, uses `pool`, and writes the ground, `sediment` and `pool`. Channels are cut into sediment
     /// first. What fills depressions is sediment: material that was cut, and if that is not enough, material that
     /// rivers have brought in. The rest of the cut material leaves the map, or is deposited on the lowest ground if no
     /// edge is open and no data is missing. Plants in a new lake are removed. Limits: channels are one cell wide, so on
@@ -54,7 +54,7 @@ impl Model for OpenOutlets {
             source: "Lindsay & Creed (2005), Removal of artifact depressions from digital elevation models",
             family: Family::Erosion,
             uses: &[POOL],
-            writes: &[LOOSE, POOL, TREE_DENSITY],
+            writes: &[SEDIMENT, POOL, TREE_DENSITY],
             tables: &[TREES],
             ..About::default()
         }

@@ -3,7 +3,7 @@
 use crate::model::{About, Family, Local, MassBalance, Model, Stepper, Tick};
 use crate::process::floors::{DrainedSurface, Valley, carve_floors};
 use crate::process::slopes::{Guards, book_erosion, export_eroded, find_float_layer};
-use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
+use thalweg_core::terrain::{HARDNESS, PROTECT, SEDIMENT};
 use thalweg_core::{Field, Grid, Height, Result, Terrain, params};
 use thalweg_flow::{FlowGraph, Land};
 
@@ -24,7 +24,7 @@ params! {
     /// lateral erosion in a landscape model: Langston & Tucker (2018, doi:10.5194/esurf-6-1-2018). Deviation: this
     /// model has no rate; it cuts the form itself, along smooth lines.
     ///
-    /// It needs no layers, uses `loose` (sediment is eroded first), `hardness` and `protect`, and writes the ground.
+    /// It needs no layers, uses `sediment` (which is eroded first), `hardness` and `protect`, and writes the ground.
     /// The river carries the eroded material away: it is exported, or, if no edge is open and no data is missing,
     /// deposited level on the lowest ground.
     ///
@@ -81,7 +81,7 @@ impl Model for Planation {
             source: "Tomkin et al. (2003), Quantitative testing of bedrock incision models; Langston & Tucker (2018)",
             family: Family::Erosion,
             uses: &[HARDNESS, PROTECT],
-            writes: &[LOOSE],
+            writes: &[SEDIMENT],
             ..About::default()
         }
     }

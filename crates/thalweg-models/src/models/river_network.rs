@@ -3,7 +3,7 @@
 use crate::model::{About, Family, MassBalance, Model, Stepper, Tick};
 use crate::process::slopes::replace_ground;
 use thalweg_core::base::rng::RandomKey;
-use thalweg_core::terrain::{Cells, Column, DISCHARGE, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, Table, WATER};
+use thalweg_core::terrain::{Cells, Column, DISCHARGE, HARDNESS, LayerSpec, PROTECT, RAIN, SEDIMENT, Table, WATER};
 use thalweg_core::{Field, Grid, Result, Terrain, choice, params};
 use thalweg_flow::Land;
 use thalweg_flow::breach::BreachLimits;
@@ -71,7 +71,7 @@ params! {
     /// (1 − α)·ground + α·(h − R), α = (1 − (r/R)²)³. With this method D takes the place of the discharge, there are no
     /// lakes, and of the tables only `springs` and `mouths` are used.
     ///
-    /// It needs no layers. It uses `loose` (sediment is eroded first), `hardness` (also on floodplains), `protect`
+    /// It needs no layers. It uses `sediment` (which is eroded first), `hardness` (also on floodplains), `protect`
     /// (where it is ½ or more, rivers avoid it if there is another path; floodplains and banks are cut less by that
     /// share) and `rain`; and the tables `springs`, `mouths` and `passes` (in a recipe
     /// `tables = { mouths = [{ x = 0.0, y = 800.0 }], passes = [{ x = 900.0, y = 700.0, reach = 300.0 }] }`).
@@ -134,18 +134,18 @@ params! {
 pub const RIVER: LayerSpec = LayerSpec::counts(
     "river",
     "1",
-    "Number of the river, from 1 on, whose water the cell is; 0 on dry ground, in lakes and the sea.",
+    "Number of the river, from 1, that covers the cell; 0 on dry ground, in lakes and in the sea.",
 )
 .following_water();
 /// The number of the lake, from 1 on, in which a cell is; 0 elsewhere.
 pub const LAKE: LayerSpec =
-    LayerSpec::counts("lake", "1", "Number of the lake, from 1 on; 0 elsewhere.").following_water();
+    LayerSpec::counts("lake", "1", "Number of the lake, from 1; 0 elsewhere.").following_water();
 /// The distance from a cell to the nearest river in metres; the sum of the map's width and height if there is no
 /// river.
 pub const RIVER_DISTANCE: LayerSpec = LayerSpec::floats(
     "river_distance",
     "m",
-    "Distance to the nearest river; the length of the world's sides together where there is none.",
+    "Distance to the nearest river; the map's width plus its height if there is no river.",
 )
 .following_water();
 
@@ -223,7 +223,7 @@ impl Model for RiverNetwork {
             source: "Eymard & Peurière, Génération procédurale d'un réseau de rivières (Université Lyon 1); Leopold & Maddock (1953)",
             family: Family::Erosion,
             uses: &[RAIN, HARDNESS, PROTECT],
-            writes: &[LOOSE, RIVER, LAKE, RIVER_DISTANCE, WATER, DISCHARGE],
+            writes: &[SEDIMENT, RIVER, LAKE, RIVER_DISTANCE, WATER, DISCHARGE],
             tables: &[SPRINGS, MOUTHS, PASSES, RIVERS],
             ..About::default()
         }

@@ -7,7 +7,7 @@ use crate::model::{About, Family, Local, MassBalance, Model, StepReach, Stepper,
 use crate::process::slopes::find_float_layer;
 use thalweg_core::base::cast::{self, clamp_share};
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
+use thalweg_core::terrain::{HARDNESS, PROTECT, SEDIMENT};
 use thalweg_core::{Error, Field, Grid, Height, Result, Terrain, params};
 use thalweg_flow::D8;
 use thalweg_flow::padded_rows::{BLOCK, Block, HERE, NEIGHBOURS, Near, read_block, round_up_to_blocks};
@@ -28,10 +28,10 @@ params! {
     /// the amount; and sediment is kept apart from bedrock, so that cliffs stand above their scree. Angles: dry sand
     /// 34°, scree 35–40°, wet clay 15–25°.
     ///
-    /// It needs no layers, uses `loose`, `hardness` and `protect`, and writes the ground and `loose`. Nothing leaves
-    /// the map: beyond an edge that is not looped, and at cells without data, there is no lower ground. Amounts below
-    /// one height unit (1/65 536 m) do not move, so slopes end within 8/rate units of their angle. Limits: used alone
-    /// it makes no valleys, and after many steps it turns the terrain into cones and pyramids.
+    /// It needs no layers, uses `sediment`, `hardness` and `protect`, and writes the ground and `sediment`. Nothing
+    /// leaves the map: beyond an edge that is not looped, and at cells without data, there is no lower ground. Amounts
+    /// below one height unit (1/65 536 m) do not move, so slopes end within 8/rate units of their angle. Limits: used
+    /// alone it makes no valleys, and after many steps it turns the terrain into cones and pyramids.
     pub struct Thermal {
         /// How far material may slide in total. It determines the number of steps: material moves one cell per step.
         distance: f64 = 500.0, within 0.0..=1e6, unit "m", scales Age Size, source "ours";
@@ -55,7 +55,7 @@ impl Model for Thermal {
             source: "Musgrave, Kolb & Mace (1989), The synthesis and rendering of eroded fractal terrains",
             family: Family::Erosion,
             uses: &[HARDNESS, PROTECT],
-            writes: &[LOOSE],
+            writes: &[SEDIMENT],
             placed: false,
             loops: true,
             ..About::default()

@@ -13,7 +13,7 @@
 use rayon::prelude::*;
 
 use crate::model::MassBalance;
-use thalweg_core::terrain::{GROUND, LOOSE, LayerSpec};
+use thalweg_core::terrain::{GROUND, LayerSpec, SEDIMENT};
 use thalweg_core::{Cell, CellRect, Error, Field, Grid, Height, Result, Size, Terrain};
 
 /// An item that the scheduler can place: it has a number that defines its order, and a world cell.
@@ -69,7 +69,7 @@ impl<'a> Planes<'a> {
         Self {
             heights: [(GROUND.name, ground)]
                 .into_iter()
-                .chain(loose.as_mut().map(|loose| (LOOSE.name, loose)))
+                .chain(loose.as_mut().map(|loose| (SEDIMENT.name, loose)))
                 .collect(),
             counts: Vec::new(),
             factors: factors.iter().filter_map(factor).collect(),

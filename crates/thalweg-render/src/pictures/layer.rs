@@ -61,7 +61,7 @@ impl<'a> LayerOptions<'a> {
             Hue::Passing => (Ramp::water(), true, None),
             Hue::Wet => (Ramp::water(), false, None),
             Hue::WetShare => (Ramp::water(), false, Some([0.0, 1.0])),
-            Hue::Loose => (Ramp::sediment(), false, None),
+            Hue::Sediment => (Ramp::sediment(), false, None),
             Hue::Plain => (Ramp::viridis(), false, None),
         };
         Self { ramp, log, range, unit, ..Self::default() }

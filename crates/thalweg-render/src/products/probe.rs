@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::products::overlay::layer_title;
 use crate::products::slope::central_gradient;
-use thalweg_core::terrain::{Cells, LOOSE};
+use thalweg_core::terrain::{Cells, SEDIMENT};
 use thalweg_core::{Cell, Terrain};
 
 /// A value at a cell with its title and unit, displayed as in `Slope 12.3°`.
@@ -89,7 +89,7 @@ pub fn probe_layers(terrain: &Terrain, cell: impl Into<Cell>) -> Vec<Reading> {
     let [rows, cols] = terrain.ground.size();
     // A clear message replaces the panic of an index out of bounds.
     assert!(i < rows && j < cols, "row {i}, column {j} lies outside a terrain of {rows} × {cols} cells");
-    let loose = terrain.loose.as_ref().map(|loose| (LOOSE.name, "m", loose[(i, j)].metres_f32(), false));
+    let loose = terrain.loose.as_ref().map(|loose| (SEDIMENT.name, "m", loose[(i, j)].metres_f32(), false));
     let layers = terrain.layers.iter().filter(|(_, layer)| layer.cells.size() == terrain.ground.size());
     let layers = layers.map(|(name, layer)| {
         let (value, is_whole) = match &layer.cells {
@@ -131,7 +131,7 @@ mod tests {
         terrain.ground = Field::from_fn([4, 5], |_, j| Height::from_metres_clamped(10.0 * j as f64));
         assert!((slope_degrees(&terrain, [1, 2]) - 45.0).abs() < 1e-9);
         assert!(probe_layers(&terrain, [0, 0]).is_empty());
-        terrain.insert_layer(&LOOSE, Cells::Height(Field::new([4, 5], Height::from_metres_clamped(1.5)))).unwrap();
+        terrain.insert_layer(&SEDIMENT, Cells::Height(Field::new([4, 5], Height::from_metres_clamped(1.5)))).unwrap();
         terrain
             .insert_layer(&HARDNESS, Cells::Float(Field::from_fn([4, 5], |i, _| if i == 0 { f32::NAN } else { 0.25 })))
             .unwrap();

@@ -17,7 +17,10 @@ use crate::sketch::FACTORS;
 use thalweg_core::base::memory;
 use thalweg_core::base::names::{from_text, to_text};
 use thalweg_core::terrain::bytes::Values;
-use thalweg_core::terrain::{CellType, Cells, Column, ColumnType, GROUND, LOOSE, Layer, LayerSpec, Table};
+use thalweg_core::terrain::d8::to_esri_code;
+use thalweg_core::terrain::{
+    CellType, Cells, Column, ColumnType, FLOW_DIRECTION, GROUND, Layer, LayerSpec, SEDIMENT, Table,
+};
 use thalweg_core::{Error, Field, Grid, Height, Result, Size, Terrain};
 use thalweg_io::atomic::write_atomically;
 use thalweg_io::plain;
@@ -446,7 +449,7 @@ fn list_sections(terrain: &Terrain) -> Vec<(Section, Values<'_>)> {
     let mut all =
         vec![describe_section(SectionKind::Ground, [GROUND.name, "", ""], Values::Heights(terrain.ground.as_slice()))];
     if let Some(loose) = &terrain.loose {
-        all.push(describe_section(SectionKind::Loose, [LOOSE.name, "", ""], Values::Heights(loose.as_slice())));
+        all.push(describe_section(SectionKind::Loose, [SEDIMENT.name, "", ""], Values::Heights(loose.as_slice())));
     }
     if let Some(mask) = &terrain.nodata {
         all.push(describe_section(SectionKind::Nodata, ["nodata", "", ""], Values::Flags(mask.as_slice())));
@@ -493,7 +496,10 @@ fn find_flaw(terrain: &Terrain) -> Option<&'static str> {
 
 /// Puts one section into the terrain; `None` if it does not fit.
 fn insert_section(terrain: &mut Terrain, section: &Section, bytes: &[u8], size: Size, models: &Models) -> Option<()> {
-    let name = || section.name.clone();
+    // A checkpoint of an earlier version may contain the earlier name of a layer.
+    let declared = models.declared_layer(&section.name);
+    let name = declared.map_or(section.name.as_str(), |spec| spec.name);
+    let is_renamed = name != section.name;
     let heights = || match Cells::from_bytes(CellType::Height, size, bytes) {
         Ok(Cells::Height(field)) => Some(field),
         _ => None,
@@ -502,11 +508,15 @@ fn insert_section(terrain: &mut Terrain, section: &Section, bytes: &[u8], size: 
         let is_same = |spec: &LayerSpec| (spec.name, spec.meaning) == (&section.name, &section.meaning);
         // A sketch's factors share their names with other layers and are told apart by their meaning.
         let of_sketch = FACTORS.into_iter().find(is_same);
-        let declared = of_sketch.or_else(|| models.declared_layer(&section.name)).filter(|spec| spec.cells == kind);
-        let layer = Layer::new(
-            &declared.unwrap_or_else(|| LayerSpec::undeclared(kind)),
-            Cells::from_bytes(kind, size, bytes).ok()?,
-        );
+        let declared = of_sketch.or(declared).filter(|spec| spec.cells == kind);
+        let cells = Cells::from_bytes(kind, size, bytes).ok()?;
+        let is_recoded = is_renamed && name == FLOW_DIRECTION.name;
+        let cells = if is_recoded { convert_to_esri_codes(cells) } else { cells };
+        let layer = Layer::new(&declared.unwrap_or_else(|| LayerSpec::undeclared(kind)), cells);
+        // A renamed layer has its current unit and meaning, not those of the checkpoint.
+        if is_renamed && declared.is_some() {
+            return Some(layer);
+        }
         Some(Layer { unit: section.unit.clone(), meaning: section.meaning.clone(), ..layer })
     };
     let column = |kind: ColumnType| {
@@ -519,11 +529,24 @@ fn insert_section(terrain: &mut Terrain, section: &Section, bytes: &[u8], size: 
         SectionKind::Nodata => {
             terrain.nodata = Some(Field::from_vec(size, bytes.iter().map(|b| *b != 0).collect()).ok()?)
         }
-        SectionKind::Height => drop(terrain.layers.insert(name(), layer(CellType::Height)?)),
-        SectionKind::Float => drop(terrain.layers.insert(name(), layer(CellType::Float)?)),
-        SectionKind::Count => drop(terrain.layers.insert(name(), layer(CellType::Count)?)),
-        SectionKind::Ints => terrain.tables.entry(name()).or_default().columns.push(column(ColumnType::Int)?),
-        SectionKind::Floats => terrain.tables.entry(name()).or_default().columns.push(column(ColumnType::Float)?),
+        SectionKind::Height => drop(terrain.layers.insert(name.to_string(), layer(CellType::Height)?)),
+        SectionKind::Float => drop(terrain.layers.insert(name.to_string(), layer(CellType::Float)?)),
+        SectionKind::Count => drop(terrain.layers.insert(name.to_string(), layer(CellType::Count)?)),
+        SectionKind::Ints => {
+            terrain.tables.entry(section.name.clone()).or_default().columns.push(column(ColumnType::Int)?)
+        }
+        SectionKind::Floats => {
+            terrain.tables.entry(section.name.clone()).or_default().columns.push(column(ColumnType::Float)?)
+        }
     }
     Some(())
+}
+
+/// Converts flow directions of the first development versions, the codes 0 to 8, to ESRI codes.
+fn convert_to_esri_codes(cells: Cells) -> Cells {
+    let convert = |code: &u32| u8::try_from(*code).map_or(0, |code| u32::from(to_esri_code(code)));
+    match cells {
+        Cells::Count(codes) => Cells::Count(codes.map(convert)),
+        other => other,
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::recipe::tables;
 use crate::recipe::{LayerOrigin, LayerSource, Stage};
-use thalweg_core::terrain::{Cells, GROUND, LOOSE, LayerSpec};
+use thalweg_core::terrain::{Cells, GROUND, LayerSpec, SEDIMENT};
 use thalweg_core::{Error, Field, Grid, Height, Result, Terrain, Topology};
 use thalweg_io as io;
 use thalweg_io::FilePath;
@@ -111,10 +111,10 @@ fn combine_four_cells<T: Copy + Default + Send + Sync>(field: &Field<T>, one: im
 /// Returns a layer left by an earlier stage, as real numbers.
 fn read_earlier_layer(name: &str, terrain: &Terrain) -> Result<Cells> {
     let float = |heights: &Field<Height>| Cells::Float(heights.map(|h| h.metres_f32()));
-    match (name, &terrain.loose) {
-        (name, _) if name == GROUND.name => Ok(float(&terrain.ground)),
-        (name, Some(loose)) if name == LOOSE.name => Ok(float(loose)),
-        _ => match terrain.layers.get(name) {
+    match (terrain.resolve_layer_name(name), &terrain.loose) {
+        (current, _) if current == GROUND.name => Ok(float(&terrain.ground)),
+        (current, Some(loose)) if current == SEDIMENT.name => Ok(float(loose)),
+        (current, _) => match terrain.layers.get(current) {
             Some(layer) => Ok(Cells::Float(layer.cells.to_float())),
             None => {
                 let known = terrain.layers.keys().map(String::as_str).chain([GROUND.name]);

@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use crate::run::Run;
-use thalweg_core::terrain::{CATCHMENT, Cells, HOLLOW, LAKE, LakeRaster, POOL, RECEIVER};
+use thalweg_core::terrain::d8::{from_esri_code, to_esri_code};
+use thalweg_core::terrain::{Cells, DRAINAGE_AREA, FLOW_DIRECTION, HOLLOW, LAKE, LakeRaster, POOL};
 use thalweg_core::{CellRect, Error, Field, Grid, Height, Result, Terrain};
 use thalweg_flow::OUT;
 use thalweg_models::model::MassBalance;
@@ -104,15 +105,16 @@ impl Run {
 /// Returns the window of a local level, from the terrain that it became.
 fn window_from_terrain(level: u32, terrain: &Terrain) -> Result<LocalWindow> {
     let layer = |name: &str| terrain.layers.get(name).map(|layer| &layer.cells);
-    let (Some(Cells::Count(receivers)), Some(Cells::Float(area))) = (layer(RECEIVER.name), layer(CATCHMENT.name))
+    let (Some(Cells::Count(receivers)), Some(Cells::Float(area))) =
+        (layer(FLOW_DIRECTION.name), layer(DRAINAGE_AREA.name))
     else {
         return Err(Error::missing_input(
-            format!("layer `{}`", RECEIVER.name),
+            format!("layer `{}`", FLOW_DIRECTION.name),
             "a local level is computed from the previous level and its flow directions",
         ));
     };
     // The layer may come from a forged checkpoint; any other number becomes a valid code.
-    let receivers = receivers.map(|code| u8::try_from(*code).unwrap_or(OUT).min(OUT));
+    let receivers = receivers.map(|code| u8::try_from(*code).map_or(OUT, from_esri_code).min(OUT));
     let rect = CellRect::new([0, 0], terrain.grid.size);
     let lakes = match (layer(LAKE.name), layer(POOL.name)) {
         (Some(Cells::Count(id)), Some(Cells::Height(depth))) => {
@@ -178,9 +180,9 @@ impl LocalLevel {
                 terrain.insert_layer(&LAKE, Cells::Count(id))?;
             }
         }
-        terrain.insert_layer(&RECEIVER, Cells::Count(receivers.map(|code| u32::from(*code))))?;
+        terrain.insert_layer(&FLOW_DIRECTION, Cells::Count(receivers.map(|code| u32::from(to_esri_code(*code)))))?;
         drop(receivers);
-        terrain.insert_layer(&CATCHMENT, Cells::Float(area))?;
+        terrain.insert_layer(&DRAINAGE_AREA, Cells::Float(area))?;
         Ok(terrain)
     }
 }

@@ -155,7 +155,7 @@ impl Run {
         self.stepper = None;
         if let Some(report) = self.reports.last_mut() {
             report.seconds += clock.elapsed_seconds();
-            report.budget += budget;
+            report.mass_balance += budget;
         }
         Ok(budget)
     }

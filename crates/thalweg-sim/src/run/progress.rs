@@ -24,7 +24,7 @@ pub struct RunProgress {
     /// Number of all steps of this turn.
     pub steps: u32,
     /// The mass balance of the step, including the strokes before it and, for the last step, those after it.
-    pub budget: MassBalance,
+    pub mass_balance: MassBalance,
 }
 
 impl Run {

@@ -24,7 +24,7 @@ use thalweg_models::model::{MassBalance, Model};
 /// assert_eq!((report.label.as_str(), report.steps, report.cells), ("thermal", 4, 2));
 /// assert_eq!(report.parameters["steps"], 4);
 /// // Nothing has left the map.
-/// assert_eq!(report.budget.solid_change(), 0);
+/// assert_eq!(report.mass_balance.solid_change(), 0);
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,8 +42,9 @@ pub struct StageReport {
     pub cells: u64,
     /// Number of steps taken.
     pub steps: u32,
-    /// Its mass balance, including that of its strokes.
-    pub budget: MassBalance,
+    /// Its mass balance, including that of its strokes. Checkpoints contain it under its first name.
+    #[serde(rename = "budget")]
+    pub mass_balance: MassBalance,
     /// The level on which it ran, from 0, the coarsest.
     pub level: usize,
     /// True if the stage was skipped.
@@ -63,7 +64,7 @@ impl StageReport {
             seconds: 0.0,
             cells,
             steps: 0,
-            budget: MassBalance::default(),
+            mass_balance: MassBalance::default(),
             level,
             muted: false,
             changes: Vec::new(),
@@ -85,7 +86,12 @@ impl Run {
         // The conversion goes through text: a sum beyond 64 bits then becomes a floating-point number instead of a
         // failure.
         let stages = serde_json::to_vec(&self.reports).and_then(|text| serde_json::from_slice(&text));
-        let stages: serde_json::Value = stages.unwrap_or_default();
+        let mut stages: serde_json::Value = stages.unwrap_or_default();
+        for stage in stages.as_array_mut().into_iter().flatten().filter_map(serde_json::Value::as_object_mut) {
+            if let Some(balance) = stage.remove("budget") {
+                stage.insert("mass_balance".to_string(), balance);
+            }
+        }
         let mut report = json!({
             "thalweg": env!("CARGO_PKG_VERSION"),
             "recipe": self.recipe.name,

@@ -101,7 +101,7 @@ impl Run {
     /// Adds to the current turn's mass balance.
     fn add_mass_balance(&mut self, budget: MassBalance) -> MassBalance {
         if let Some(report) = self.reports.last_mut() {
-            report.budget += budget;
+            report.mass_balance += budget;
         }
         budget
     }

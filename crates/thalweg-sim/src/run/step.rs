@@ -47,7 +47,7 @@ impl Run {
             if let Some(report) = self.reports.last_mut() {
                 report.seconds += clock.elapsed_seconds();
                 report.steps = self.step;
-                report.budget += done;
+                report.mass_balance += done;
             }
             budget += done;
         }
@@ -62,7 +62,7 @@ impl Run {
             label: self.label(turn).to_string(),
             step: self.step,
             steps,
-            budget,
+            mass_balance: budget,
         };
         if self.step >= steps {
             self.end_turn();
@@ -103,7 +103,7 @@ impl Run {
                     label,
                     model,
                     parameters,
-                    budget,
+                    mass_balance: budget,
                     muted: stage.muted,
                     ..StageReport::empty(turn.level, cells)
                 }

@@ -32,7 +32,7 @@ pub struct RiverLine {
     pub id: u64,
     /// The number of the larger river that it joins at its last vertex; `None` if it continues beyond the rectangle,
     /// reaches the sea or leaves the world.
-    pub into: Option<u64>,
+    pub downstream: Option<u64>,
     /// The centres of its cells, downstream; at least two. The last vertex is in the cell to which the river drains:
     /// the confluence, the sea, or the first cell beyond the rectangle, where the line of the neighbouring rectangle
     /// begins.
@@ -164,12 +164,12 @@ impl World {
         // A line begins in a cell into which no cell of the same river inside the rectangle drains, and is followed
         // downstream.
         for (first, own) in of.iter().filter(|(cell, _)| is_inside(**cell) && !before.contains_key(*cell)) {
-            let mut river = RiverLine { id: own.id, into: None, vertices: vec![vertex(*first, *first)] };
+            let mut river = RiverLine { id: own.id, downstream: None, vertices: vec![vertex(*first, *first)] };
             let mut cell = *first;
             while let Some(to) = next(cell) {
                 river.vertices.push(vertex(to, if is_land(to) { to } else { cell }));
                 if !is_inside(to) || before.get(&to) != Some(&cell) {
-                    river.into = id(to).filter(|into| *into != own.id || is_inside(to));
+                    river.downstream = id(to).filter(|id| *id != own.id || is_inside(to));
                     break;
                 }
                 cell = to;

@@ -46,6 +46,7 @@ pub struct ApplyJob {
     /// affects only time and memory.
     pub steps_at_once: Option<u32>,
     /// The layers that the model leaves in the store, in addition to the ground.
+    #[serde(deserialize_with = "super::read_layer_names")]
     pub leaves: Vec<String>,
 }
 
@@ -381,7 +382,7 @@ impl TilePass for Steps {
         let cubic = |units: i128| units as f64 / UNITS * self.modelled.grid.cell_area();
         // As text, because 64 bits may not suffice for these integers.
         let words = |units: i128| units.to_string();
-        let ledger = json!({
+        let mass_balance = json!({
             "unit": "1/65536 m over a cell",
             "solid_before": words(before),
             "solid_after": words(after),
@@ -391,7 +392,7 @@ impl TilePass for Steps {
         found(Product::Figure("model", self.modelled.model.about().name.into()))?;
         found(Product::Figure("steps", self.modelled.steps.into()))?;
         found(Product::Figure("reach", self.modelled.reach.into()))?;
-        found(Product::Figure("ledger", ledger))?;
+        found(Product::Figure("mass_balance", mass_balance))?;
         Ok(Vec::new())
     }
 }

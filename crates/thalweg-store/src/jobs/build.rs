@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use thalweg_core::terrain::{CATCHMENT, LAKE, TileGrid};
+use thalweg_core::terrain::{DRAINAGE_AREA, LAKE, TileGrid};
 use thalweg_core::{Cell, CellRect, Error, Georeference, Grid, Result, Size};
 use thalweg_flow::D8;
 use thalweg_io::{SampleType, Samples};
@@ -125,8 +125,10 @@ impl BuildJob {
         let cell = world.frame().cell_width(self.level);
         let mut grid = Grid::new_windowed(rect.size(), cell)?;
         (grid.edges, grid.sea_level) = (world.frame().edges, world.frame().sea);
-        let area =
-            StoredLayer { unit: CATCHMENT.unit.to_string(), ..StoredLayer::new(CATCHMENT.name, SampleType::F32, 0.0) };
+        let area = StoredLayer {
+            unit: DRAINAGE_AREA.unit.to_string(),
+            ..StoredLayer::new(DRAINAGE_AREA.name, SampleType::F32, 0.0)
+        };
         let layers = vec![
             stored_layer_spec(TileLayer::Height),
             stored_layer_spec(TileLayer::Direction),
@@ -173,7 +175,7 @@ impl TilePass for Refined {
     }
 
     fn output_layers(&self) -> Vec<String> {
-        let names = [TileLayer::Height.name(), TileLayer::Direction.name(), CATCHMENT.name, LAKE.name];
+        let names = [TileLayer::Height.name(), TileLayer::Direction.name(), DRAINAGE_AREA.name, LAKE.name];
         names.map(String::from).to_vec()
     }
 

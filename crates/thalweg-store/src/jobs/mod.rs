@@ -13,8 +13,9 @@ pub use drain::DrainJob;
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use thalweg_core::base::names::format_path;
+use thalweg_core::terrain::current_layer_name;
 use thalweg_core::{Error, Result};
 use thalweg_io::file_identity::{check_distinct_files, is_same_file};
 use thalweg_tiled::{TileLayer, TilePass};
@@ -132,6 +133,12 @@ fn stored_layer_spec(layer: TileLayer) -> StoredLayer {
         description: layer.about().to_string(),
         ..StoredLayer::new(layer.name(), layer.kind(), layer.fill_value())
     }
+}
+
+/// Deserializes names of layers. Files of an earlier version may contain earlier names.
+fn read_layer_names<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<String>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    Ok(names.iter().map(|name| current_layer_name(name).to_string()).collect())
 }
 
 /// Serializes a small message as JSON.

@@ -6,7 +6,9 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::terrain::{CellType, Cells, Column, ColumnType, GROUND, LOOSE, LayerSpec, Table, select_rows_inside};
+use thalweg_core::terrain::{
+    CellType, Cells, Column, ColumnType, GROUND, LayerSpec, SEDIMENT, Table, select_rows_inside,
+};
 use thalweg_core::{CellRect, Error, Field, Grid, Height, Result, Terrain};
 use thalweg_io::{HeightReading, SampleType, Samples};
 use thalweg_models::model::{Model, Tick};
@@ -40,6 +42,7 @@ pub struct MapProperties {
     /// The sum of terrain and all carried material over the cells with data, in height units times cells.
     pub solid: i128,
     /// The names of the layers that exist, in addition to the ground.
+    #[serde(deserialize_with = "super::read_layer_names")]
     pub present: Vec<String>,
     /// The conversions of elevation files' samples to heights: first the source's, then those of the layers.
     pub readings: Vec<HeightReading>,
@@ -50,6 +53,7 @@ pub struct MapProperties {
 struct SummaryHead {
     /// The data of the whole map that the tile had.
     known: MapProperties,
+    #[serde(deserialize_with = "super::read_layer_names")]
     present: Vec<String>,
     solid: i128,
     tables: Vec<TableHead>,
@@ -228,7 +232,7 @@ impl Modelled {
     /// The samples that a tile passes to the next stage: ground and state, with zeros for layers that do not exist.
     pub fn samples_for_next_stage(&self, core: &Terrain) -> Vec<Samples> {
         let state = self.state_layers();
-        let state = state.iter().map(|spec| match (*spec == LOOSE, &core.loose, core.layers.get(spec.name)) {
+        let state = state.iter().map(|spec| match (*spec == SEDIMENT, &core.loose, core.layers.get(spec.name)) {
             // Sediment has a field of its own in a terrain; all other layers are in a map by name.
             (true, Some(loose), _) => height_samples(loose),
             (false, _, Some(layer)) => cells_to_samples(&layer.cells),
@@ -288,7 +292,7 @@ fn sample_type(cells: CellType) -> SampleType {
 
 /// The names of the layers that exist, in addition to the ground.
 fn layer_names(part: &Terrain) -> Vec<String> {
-    let loose = part.loose.iter().map(|_| LOOSE.name.to_string());
+    let loose = part.loose.iter().map(|_| SEDIMENT.name.to_string());
     loose.chain(part.layers.keys().cloned()).collect()
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::support::finish_work;
 use thalweg_core::base::rng::RandomKey;
 use thalweg_core::declare::params::parse_value;
-use thalweg_core::terrain::{CellType, Cells, LOOSE, Mass};
+use thalweg_core::terrain::{CellType, Cells, Mass, SEDIMENT};
 use thalweg_core::{CellRect, Field, Grid, Height, Terrain};
 use thalweg_io::{LoadOptions, SampleType, Samples, SaveOptions, load_terrain, save_layer_as, save_terrain};
 use thalweg_models::model::{Family, Model, StepReach, set_parameters};
@@ -93,7 +93,7 @@ fn expected(recipe: &Recipe, source: &Path) -> BTreeMap<String, Samples> {
         Samples::I32(cells.map(|(k, height)| if void(k) { i32::MIN } else { height.0 }).collect())
     };
     let mut all = BTreeMap::from([("height".to_string(), masked(&terrain.ground))]);
-    all.extend(terrain.loose.iter().map(|loose| (LOOSE.name.to_string(), masked(loose))));
+    all.extend(terrain.loose.iter().map(|loose| (SEDIMENT.name.to_string(), masked(loose))));
     for (name, layer) in &terrain.layers {
         let samples = match &layer.cells {
             Cells::Height(field) => masked(field),
@@ -173,7 +173,7 @@ fn every_model_of_finite_reach_gives_by_tiles_what_it_gives_over_the_whole() {
 /// Returns a recipe of a configured model that has sediment and a reach of two cells a step.
 fn slides(folder: &Path, steps: u32, land: &Terrain) -> Recipe {
     let mut model = models::all_models()
-        .find(|model| is_finite(&**model) && !model.about().placed && model.about().writes == [LOOSE])
+        .find(|model| is_finite(&**model) && !model.about().placed && model.about().writes == [SEDIMENT])
         .unwrap();
     let steps = parse_value(&steps.to_string());
     let knows = |param: &&thalweg_core::declare::params::Param| param.name == "steps";
@@ -192,7 +192,7 @@ fn how_many_steps_a_stage_takes_does_not_show() {
     let source = written(folder.path(), "land.tif", &land);
     let recipe = slides(folder.path(), 12, &land);
     let expected = expected(&recipe, &source);
-    let loose = &expected[LOOSE.name];
+    let loose = &expected[SEDIMENT.name];
     assert!(
         (0..loose.len()).filter(|k| loose.get(*k) > 65_536.0).count() > 5000,
         "a metre of rock has slid in most cells"
@@ -206,9 +206,9 @@ fn how_many_steps_a_stage_takes_does_not_show() {
         let work = PlannedWork::open(plan, Access::Alone).unwrap();
         finish_work(&work);
         same(work.store(), &expected, &format!("{at_once:?} steps at once"));
-        let ledger = &work.collect_report().unwrap()["ledger"];
-        assert_eq!(ledger["solid_change"], "0", "slides carry nothing out: {ledger}");
-        assert_ne!(ledger["solid_before"], "0");
+        let balance = &work.collect_report().unwrap()["mass_balance"];
+        assert_eq!(balance["solid_change"], "0", "slides carry nothing out: {balance}");
+        assert_ne!(balance["solid_before"], "0");
     }
 }
 

@@ -73,9 +73,9 @@ fn expected(path: &Path) -> Vec<(&'static str, Samples)> {
     vec![
         ("height", heights(&terrain.ground, i32::MIN)),
         ("filled", heights(&survey.filled, i32::MIN)),
-        ("direction", Samples::U8(streams::to_esri_codes(&survey.directions).into_vec())),
+        ("flow_direction", Samples::U8(streams::to_esri_codes(&survey.directions).into_vec())),
         ("angle", Samples::F32(survey.angles.clone().into_vec())),
-        ("area", Samples::F64(survey.cells.as_slice().iter().map(|n| f64::from(*n) * area).collect())),
+        ("drainage_area", Samples::F64(survey.cells.as_slice().iter().map(|n| f64::from(*n) * area).collect())),
         ("basin", Samples::U32(survey.basins.clone().into_vec())),
         ("order", Samples::U8(survey.orders.as_slice().iter().map(|order| *order as u8).collect())),
         ("depth", heights(&survey.lake_depth, 0)),
@@ -116,7 +116,7 @@ fn a_store_holds_what_a_survey_of_the_whole_gives() {
         let report = work.collect_report().unwrap();
         assert_eq!(report["cells"], size[0] * size[1]);
         assert!(folder.path().join("land.streams.fgb").is_file());
-        assert!(report["streams"]["links"].as_u64().unwrap() > 10);
+        assert!(report["streams"]["reaches"].as_u64().unwrap() > 10);
     }
 }
 
@@ -209,6 +209,44 @@ fn what_was_ended_goes_on_and_what_was_spoiled_is_made_anew_alone() {
     same(work.store(), &path);
 }
 
+/// The plan and the store of an earlier version, which had other names for two layers.
+#[test]
+fn work_with_earlier_names_of_layers_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), &land(4, [200, 260]));
+    let (store, place) = (folder.path().join("land.zarr"), folder.path().join("plan.json"));
+    let plan = Plan::from_job(job(&path), &store, 64).unwrap();
+    plan.write(&place).unwrap();
+    finish_work(&PlannedWork::open(plan.clone(), Access::Alone).unwrap());
+    let names = [("flow_direction", "direction"), ("drainage_area", "area")];
+    for file in [&place, &store.join("zarr.json")] {
+        let mut text = std::fs::read_to_string(file).unwrap();
+        for (current, earlier) in names {
+            assert!(text.contains(&format!("\"{current}\"")), "{}", file.display());
+            text = text.replace(&format!("\"{current}\""), &format!("\"{earlier}\""));
+        }
+        std::fs::write(file, text).unwrap();
+    }
+    for ((current, earlier), place) in names.into_iter().flat_map(|name| [(name, ""), (name, "marks")]) {
+        std::fs::rename(store.join(place).join(current), store.join(place).join(earlier)).unwrap();
+    }
+    let earlier = Plan::read(&place).unwrap();
+    assert_eq!(earlier.hash, plan.hash);
+    assert_ne!(earlier.stages, plan.stages);
+    let work = PlannedWork::open(earlier, Access::Alone).unwrap();
+    assert!(work.is_done());
+    same(work.store(), &path);
+    // A lost tile is made again where the store has the layer.
+    let lost = work.store().shard_path("flow_direction", 2).unwrap();
+    assert!(lost.starts_with(store.join("direction")));
+    std::fs::remove_file(&lost).unwrap();
+    let faults = work.verify_tiles(VerifyLevel::Bytes).unwrap();
+    assert_eq!(faults.iter().map(|fault| (fault.layer.as_str(), fault.tile)).collect::<Vec<_>>(), [("direction", 2)]);
+    work.repair_tiles(&faults).unwrap();
+    assert!(lost.is_file() && !store.join("flow_direction").exists());
+    same(work.store(), &path);
+}
+
 fn hills() -> Recipe {
     let mut recipe = Recipe { cells: 256, ..presets::find_preset("hills").unwrap() };
     recipe.set_coarsest(thalweg_sim::recipe::Coarsest::Cells(64)).unwrap();
@@ -236,7 +274,7 @@ fn a_world_s_level_goes_into_a_store_as_the_world_has_it() {
     let window = world.window(level, CellRect::new(rect.start, rect.size())).unwrap();
     let heights = window.ground.as_slice().iter().map(|height| height.0).collect();
     assert!(whole(work.store(), "height") == Samples::I32(heights));
-    assert!(whole(work.store(), "area") == Samples::F32(window.area.into_vec()));
+    assert!(whole(work.store(), "drainage_area") == Samples::F32(window.area.into_vec()));
     assert!(sidecar_path(&store, "level0").is_file());
 }
 
@@ -286,7 +324,7 @@ fn a_rectangle_of_any_level_is_as_the_world_has_it() {
         let window = world.window(level, rect).unwrap();
         let heights = window.ground.as_slice().iter().map(|height| height.0).collect();
         assert!(whole(work.store(), "height") == Samples::I32(heights), "level {level}");
-        assert!(whole(work.store(), "area") == Samples::F32(window.area.into_vec()), "level {level}");
+        assert!(whole(work.store(), "drainage_area") == Samples::F32(window.area.into_vec()), "level {level}");
         let place = work.store().layer("height").unwrap().head().georeference.clone().unwrap().transform.unwrap();
         assert_eq!([place[0], place[3]], [start[1] as f64 * width, -(start[0] as f64) * width]);
     }

@@ -325,7 +325,7 @@ impl SessionLoop {
             pace: self.costs.steps_per_second(run, self.pace),
             years: run.years(),
             falling: self.session.active_droplets(),
-            particles: run.reports().iter().map(|report| report.budget.particles).sum(),
+            particles: run.reports().iter().map(|report| report.mass_balance.particles).sum(),
             seconds_left: self.costs.seconds_left(run, self.pace),
             marks: self.session.marks().collect(),
             trace: Arc::clone(&self.trace),

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;
 
-use thalweg_core::terrain::{Cells, LOOSE, POOL};
+use thalweg_core::terrain::{Cells, POOL, SEDIMENT};
 use thalweg_core::{Cell, Field, Grid, Height, Terrain};
 use thalweg_models::process::forest::{Forest, KINDS, Tree};
 use thalweg_models::rocks::Rock;
@@ -71,7 +71,7 @@ fn wood() -> Terrain {
     });
     let forest = Forest::from_trees(trees.collect(), &terrain.grid).unwrap();
     terrain.insert_layer(&POOL, Cells::Height(pool.clone())).unwrap();
-    terrain.insert_layer(&LOOSE, Cells::Height(loose)).unwrap();
+    terrain.insert_layer(&SEDIMENT, Cells::Height(loose)).unwrap();
     forest.write(&mut terrain).unwrap();
     terrain
 }

@@ -51,7 +51,7 @@ fn a_geotiff_is_drained() {
     let text = std::fs::read_to_string(folder.path().join("drained/streams.geojson")).expect("the streams");
     let lines: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let count = lines["features"].as_array().expect("features").len();
-    assert!(count > 50 && said.starts_with(&format!("{count} stream links")), "{said}");
+    assert!(count > 50 && said.starts_with(&format!("{count} channel reaches")), "{said}");
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn a_survey_agrees_with_a_walk_down_every_cell() {
     let dry = |i: usize, j: usize| !terrain.is_nodata(i, j) && survey.filled[(i, j)].metres() > 27.0;
     let streams = (0..rows * cols).filter(|k| dry(k / cols, k % cols) && into.as_slice()[*k] >= 40).count();
     assert_eq!((summary.streams.cells, summary.nodata_cells), (streams, 20));
-    assert!(summary.streams.links > 3 && summary.streams.links == survey.channels.reaches.len());
+    assert!(summary.streams.reaches > 3 && summary.streams.reaches == survey.channels.reaches.len());
     // A year's runoff of 1 m over 400 m², from every cell that drains through.
     let flooded = survey.flood_terrain(&terrain, 1000.0).unwrap();
     let discharge = flooded.float_layer(&DISCHARGE).unwrap();

@@ -85,9 +85,9 @@ fn mass_closes_over_all_levels() {
     let run = finished(run);
     // Each level's mass balance counts cells of its own size, which are four times as large on the level before.
     let last = run.grids().len() - 1;
-    let changes = run.reports().iter().map(|report| report.budget.solid_change() << (2 * (last - report.level)));
+    let changes = run.reports().iter().map(|report| report.mass_balance.solid_change() << (2 * (last - report.level)));
     assert_eq!(run.terrain().sum_solid(), changes.sum::<i128>());
-    assert!(run.reports().iter().any(|report| report.model == "finer" && report.budget.added != 0));
+    assert!(run.reports().iter().any(|report| report.model == "finer" && report.mass_balance.added != 0));
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn what_moves_goes_over_to_finer_cells_to_the_unit() {
     // The mass balances close over both levels.
     let run = finished(run);
     let last = run.grids().len() - 1;
-    let changes = run.reports().iter().map(|report| report.budget.solid_change() << (2 * (last - report.level)));
+    let changes = run.reports().iter().map(|report| report.mass_balance.solid_change() << (2 * (last - report.level)));
     assert_eq!(run.terrain().sum_solid(), changes.sum::<i128>());
 }
 

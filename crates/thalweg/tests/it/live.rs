@@ -131,7 +131,7 @@ fn springs_and_rain_are_added_between_steps_and_kept() {
     step(&mut live, 3);
     live.save(&file, &serde_json::Value::Null).unwrap();
     finish_run(&mut live);
-    let [before, after] = [&plain, &live].map(|run| run.reports()[1].budget);
+    let [before, after] = [&plain, &live].map(|run| run.reports()[1].mass_balance);
     // 29 steps of 10 s with an additional 3 m³/s, to the unit over 100 m² in each step.
     assert!((after.poured - before.poured - 870.0).abs() < 0.1, "{}", after.poured);
     assert!(after.rained > 0.0 && before.rained == 0.0);

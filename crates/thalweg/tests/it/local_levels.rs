@@ -1,8 +1,10 @@
 //! Tests of local levels in builds: `beyond = "local"` in a recipe.
 
 use crate::long;
+use crate::runs::forged;
 use crate::support::{finish_run, run_recipe, with_threads};
 use thalweg_core::terrain::Cells;
+use thalweg_core::terrain::d8::to_esri_code;
 use thalweg_core::{Cell, Terrain};
 use thalweg_flow::D8;
 use thalweg_models::model::{Local, MassBalance};
@@ -32,10 +34,11 @@ fn build(recipe: &Recipe) -> Terrain {
 }
 
 fn layers(terrain: &Terrain) -> (Vec<u32>, Vec<f32>) {
-    let (Cells::Count(rec), Cells::Float(area)) = (&terrain.layers["rec"].cells, &terrain.layers["area"].cells) else {
+    let layer = |name: &str| &terrain.layers[name].cells;
+    let (Cells::Count(codes), Cells::Float(area)) = (layer("flow_direction"), layer("drainage_area")) else {
         panic!("layers of other types");
     };
-    (rec.as_slice().to_vec(), area.as_slice().to_vec())
+    (codes.as_slice().to_vec(), area.as_slice().to_vec())
 }
 
 fn solid(terrain: &Terrain) -> i128 {
@@ -55,7 +58,7 @@ fn a_build_is_the_world_s_own_level_and_its_ledger_closes() {
             let (mut before, mut cells) = (solid(run.terrain()), run.terrain().grid.len());
             let mut sum = MassBalance::default();
             while let Some(progress) = run.take_step().unwrap() {
-                sum += progress.budget;
+                sum += progress.mass_balance;
                 if progress.step == progress.steps {
                     let now = run.terrain();
                     let finer = (now.grid.len() / cells) as i128;
@@ -69,8 +72,8 @@ fn a_build_is_the_world_s_own_level_and_its_ledger_closes() {
         });
         let terrain = run.terrain();
         assert_eq!(terrain.ground, expected.ground);
-        let (rec, area) = layers(terrain);
-        assert!(rec.iter().zip(expected.receivers.as_slice()).all(|(a, b)| *a == u32::from(*b)));
+        let (codes, area) = layers(terrain);
+        assert!(codes.iter().zip(expected.receivers.as_slice()).all(|(a, b)| *a == u32::from(to_esri_code(*b))));
         assert_eq!(area, expected.area.as_slice());
         if let Some(lakes) = &expected.lakes {
             assert!(terrain.layers["lake"].cells == Cells::Count(lakes.id.clone()));
@@ -95,7 +98,7 @@ fn a_smaller_build_is_the_first_part() {
     let global = build(&recipe(64, "local_from = 64"));
     let plain = text(64, "").replace("beyond = \"local\"\n", "");
     assert_eq!(global.ground, build(&Recipe::parse(&plain).unwrap()).ground);
-    assert!(!global.layers.contains_key("rec"));
+    assert!(!global.layers.contains_key("flow_direction"));
     // The same level, given by the width of its cells, or chosen automatically.
     assert_eq!(build(&recipe(128, "local_from = \"100 m\"")).ground, first.ground);
     let chosen = recipe(1024, "");
@@ -125,7 +128,7 @@ fn a_build_that_is_stopped_within_a_level_goes_on_to_the_same_bits() {
     assert_eq!(again.position(), (last, 2));
     finish_run(&mut again);
     assert_eq!(again.terrain().fingerprints(), run.terrain().fingerprints());
-    let budgets = |run: &Run| run.reports().iter().map(|report| report.budget).collect::<Vec<_>>();
+    let budgets = |run: &Run| run.reports().iter().map(|report| report.mass_balance).collect::<Vec<_>>();
     assert_eq!(budgets(&again), budgets(&run));
     // A mark is compatible with its recipe, but not with one whose local levels differ.
     assert!(marks[0].is_consistent_with(&recipe));
@@ -135,6 +138,41 @@ fn a_build_that_is_stopped_within_a_level_goes_on_to_the_same_bits() {
     let mut from_mark = Run::from_mark(recipe, &marks[0]).unwrap();
     finish_run(&mut from_mark);
     assert_eq!(from_mark.terrain().ground, run.terrain().ground);
+}
+
+/// In a checkpoint of an earlier version, the layers of a local level have other names, and directions other codes.
+#[test]
+fn a_checkpoint_with_earlier_names_of_layers_goes_on_to_the_same_bits() {
+    let mut run = Run::new(recipe(256, "local_from = 64")).unwrap();
+    // Up to the end of the first of two local levels.
+    while !run.terrain().layers.contains_key("flow_direction") {
+        run.take_step().unwrap().unwrap();
+    }
+    let saved = run.to_checkpoint(&serde_json::Value::Null).unwrap();
+    let earlier = forged(&saved, |header, content| {
+        let mut start = 0;
+        for section in header["sections"].as_array_mut().unwrap() {
+            let end = start + section["bytes"].as_u64().unwrap() as usize;
+            if section["name"] == "flow_direction" {
+                section["name"] = "rec".into();
+                for bytes in content[start..end].chunks_exact_mut(4) {
+                    let direction = D8::from_esri(bytes[0]);
+                    bytes.copy_from_slice(&direction.map_or(8, |direction| u32::from(direction.code())).to_le_bytes());
+                }
+            }
+            if section["name"] == "drainage_area" {
+                section["name"] = "area".into();
+                section["meaning"] = "Catchment of the cell.".into();
+            }
+            start = end;
+        }
+    });
+    assert!(earlier != saved);
+    let (mut resumed, _) = Run::resume_bytes(&earlier).unwrap();
+    assert!(*resumed.terrain() == *run.terrain());
+    finish_run(&mut resumed);
+    finish_run(&mut run);
+    assert_eq!(resumed.terrain().fingerprints(), run.terrain().fingerprints());
 }
 
 #[test]

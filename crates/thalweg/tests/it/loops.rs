@@ -270,7 +270,7 @@ fn the_textbook_s_land_is_that_of_theory() {
         let mut run = Run::new(recipe).unwrap();
         let (mut before, mut last) = (run.terrain().clone(), None);
         while let Some(progress) = run.take_step().unwrap() {
-            last = Some((before, progress.budget));
+            last = Some((before, progress.mass_balance));
             before = run.terrain().clone();
         }
         let terrain = run.terrain();

@@ -63,11 +63,11 @@ fn what_is_cut_away_is_booked() {
         &format!("{NOISE}{RIVERS}"),
     ));
     let last = run.grids().len() - 1;
-    let changes = run.reports().iter().map(|report| report.budget.solid_change() << (2 * (last - report.level)));
+    let changes = run.reports().iter().map(|report| report.mass_balance.solid_change() << (2 * (last - report.level)));
     assert_eq!(run.terrain().sum_solid(), changes.sum::<i128>());
     let trim = run.reports().last().unwrap();
     assert_eq!((trim.label.as_str(), trim.steps, trim.level), ("margin", 1, last));
-    assert!(trim.budget.added < 0);
+    assert!(trim.mass_balance.added < 0);
     assert_eq!(run.grids()[0].size, [24 + 6, 32 + 6]);
     assert_eq!(run.terrain().grid.size, [96, 128]);
 }

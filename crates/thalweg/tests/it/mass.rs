@@ -12,7 +12,7 @@ use crate::long;
 use thalweg_core::base::rng::RandomKey;
 use thalweg_core::declare::params::{Param, ParamKind, Value};
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::terrain::{CellType, Cells, LOOSE, LayerSpec, POOL, WATER};
+use thalweg_core::terrain::{CellType, Cells, LayerSpec, POOL, SEDIMENT, WATER};
 use thalweg_core::{Cell, Edge, Field, Grid, Height, Terrain};
 use thalweg_models::model::{MassBalance, Model, Tick};
 use thalweg_models::models;
@@ -203,7 +203,7 @@ fn terrain(case: &Case, model: impl Fn(&Grid) -> Option<Box<dyn Model>>) -> Opti
     }
     let about = model.about();
     let optional: &[LayerSpec] = if case.layers { about.uses } else { &[] };
-    for spec in about.needs.iter().chain(optional).filter(|spec| spec.name != LOOSE.name) {
+    for spec in about.needs.iter().chain(optional).filter(|spec| spec.name != SEDIMENT.name) {
         let unit = |i: usize, j: usize| {
             key.derive_key(2).derive_key(spec.name.len() as u64).for_cell([i as i64, j as i64]).uniform_unit()
         };

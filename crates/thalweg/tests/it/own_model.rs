@@ -129,7 +129,7 @@ fn a_checkpoint_amid_it_goes_on_to_the_same_bits() {
 }
 
 const MUD: LayerSpec = LayerSpec::heights("mud", "m", "Thickness of mud in suspension over the cell.")
-    .hue(Hue::Loose)
+    .hue(Hue::Sediment)
     .mass(Mass::Solid)
     .in_world_folder(ReadBack::Always);
 

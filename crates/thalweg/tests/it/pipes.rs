@@ -2,7 +2,7 @@
 
 use crate::support::terrain_on;
 use thalweg_core::base::rng::RandomKey;
-use thalweg_core::terrain::{Cells, Column, LOOSE, RAIN, SUSPENDED, Table, WATER};
+use thalweg_core::terrain::{Cells, Column, RAIN, SEDIMENT, SUSPENDED, Table, WATER};
 use thalweg_core::{Edge, Field, Grid, Height, Terrain};
 use thalweg_io::{SaveOptions, save_layer, save_terrain};
 use thalweg_models::model::{MassBalance, Model, Tick};
@@ -418,7 +418,7 @@ fn rapid_water_digs_and_slow_water_lays_down() {
     assert_eq!(dug(&layer(&thalweg_core::terrain::PROTECT, 1.0), Pipes::default()), 0);
     assert_eq!(dug(&|_| {}, Pipes { rock: 0.0, ..Pipes::default() }), 0);
     let deep = Cells::Height(Field::new([15, 80], Height::from_metres(100.0).unwrap()));
-    assert!(dug(&|land| land.insert_layer(&LOOSE, deep.clone()).unwrap(), Pipes::default()) > plain);
+    assert!(dug(&|land| land.insert_layer(&SEDIMENT, deep.clone()).unwrap(), Pipes::default()) > plain);
 }
 
 #[test]
@@ -525,7 +525,7 @@ fn a_recipe_gives_pipes_their_water_from_a_file_or_an_earlier_stage() {
     let run = built(&format!("{still}layers = {{ water = \"lake.tif\" }}\n")).unwrap();
     // At rest it stays at rest, to the bit; and the initial water is part of the mass balance.
     assert_eq!(water(run.terrain()), water(&lake));
-    let budget = run.reports()[0].budget;
+    let budget = run.reports()[0].mass_balance;
     assert!((budget.water_change() - stored(&lake)).abs() <= 1e-9 * stored(&lake), "{budget:?}");
     // Water that springs and rain of an earlier stage left behind flows on, and another kind of water can be used in
     // its place.

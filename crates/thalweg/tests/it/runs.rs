@@ -32,7 +32,7 @@ fn busy() -> Run {
         max_steps = 60
         visits = true
         wear = true
-        layers = { protect = { layer = "loose", scale = [0, 50] } }
+        layers = { protect = { layer = "sediment", scale = [0, 50] } }
         [[stage]]
         model = "thermal"
         label = "again"
@@ -87,11 +87,11 @@ fn the_report_says_what_was_done() {
     assert_eq!(report["rows"], 113);
     assert_eq!(report["recipe_hash"], run.recipe().hash());
     assert_eq!(report["stages"][2]["parameters"]["count"], 2000);
-    assert_eq!(report["stages"][2]["budget"]["particles"], run.reports()[2].budget.particles);
+    assert_eq!(report["stages"][2]["mass_balance"]["particles"], run.reports()[2].mass_balance.particles);
     assert_eq!(report["fingerprints"]["ground"], run.terrain().fingerprints()["ground"]);
     assert!(!run.terrain().layers.contains_key("hardness"), "a stage's inputs go with it");
     // The mass balance closes over the whole run.
-    let change: i128 = run.reports().iter().map(|stage| stage.budget.solid_change()).sum();
+    let change: i128 = run.reports().iter().map(|stage| stage.mass_balance.solid_change()).sum();
     assert_eq!(run.terrain().sum_solid(), change);
 }
 
@@ -187,8 +187,30 @@ fn damaged_and_cut_files_are_refused() {
     assert!(Run::resume(&folder.path().join("none")).is_err());
 }
 
+#[test]
+fn an_earlier_name_of_a_layer_is_read_in_a_recipe() {
+    let built = |layer: &str| {
+        let text = format!(
+            r#"
+            extent = [3000, 3000]
+            cells = 60
+            [[stage]]
+            model = "gradient_noise"
+            [[stage]]
+            model = "thermal"
+            steps = 3
+            [[stage]]
+            model = "shape"
+            layers = {{ amount = {{ layer = "{layer}", scale = [0, 5] }} }}
+            "#
+        );
+        run_recipe(Recipe::parse(&text).unwrap())
+    };
+    assert!(*built("loose").terrain() == *built("sediment").terrain());
+}
+
 /// Returns the file with its header or content changed and a matching checksum: a forgery, not damage.
-fn forged(whole: &[u8], change: impl Fn(&mut serde_json::Value, &mut Vec<u8>)) -> Vec<u8> {
+pub(crate) fn forged(whole: &[u8], change: impl Fn(&mut serde_json::Value, &mut Vec<u8>)) -> Vec<u8> {
     let length = u64::from_le_bytes(whole[16..24].try_into().unwrap()) as usize;
     let mut header: serde_json::Value = serde_json::from_slice(&whole[24..24 + length]).unwrap();
     let mut content = whole[24 + length..whole.len() - 8].to_vec();
@@ -250,7 +272,7 @@ fn headers_that_lie_are_refused() {
     });
     assert!(take_up(folder.path(), &uneven).is_err());
     // Elevations above the accepted range, and negative sediment thickness.
-    for (name, value) in [("ground", i32::MAX), ("loose", -1), ("loose", i32::MAX)] {
+    for (name, value) in [("ground", i32::MAX), ("sediment", -1), ("sediment", i32::MAX)] {
         let bytes = forged(&whole, |header, content| {
             let sections = header["sections"].as_array().unwrap();
             let before = sections.iter().take_while(|s| s["name"] != name).map(|s| s["bytes"].as_u64().unwrap());
@@ -292,7 +314,7 @@ fn whatever_the_content_a_run_goes_on_or_is_refused() {
         let mut bytes = [&whole[..16], &(header.len() as u64).to_le_bytes(), header.as_bytes(), content].concat();
         bytes.extend(xxhash_rust::xxh3::xxh3_64(&bytes).to_le_bytes());
         let run = finished(take_up(folder.path(), &bytes).unwrap());
-        assert!(run.report()["stages"][0]["budget"]["eroded"].as_f64().unwrap().abs() > 1e38);
+        assert!(run.report()["stages"][0]["mass_balance"]["eroded"].as_f64().unwrap().abs() > 1e38);
     }
 }
 

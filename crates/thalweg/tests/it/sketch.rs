@@ -202,7 +202,12 @@ fn the_ledger_closes_and_a_run_taken_up_again_has_the_same_bits() {
         let Some(progress) = run.take_step().unwrap() else { break };
         // One unit of the coarser level is four of the finer.
         let times = run.terrain().grid.len() as i128 / cells;
-        assert_eq!(run.terrain().sum_solid() - times * solid, progress.budget.solid_change(), "{}", progress.label);
+        assert_eq!(
+            run.terrain().sum_solid() - times * solid,
+            progress.mass_balance.solid_change(),
+            "{}",
+            progress.label
+        );
         steps += 1;
         // In the middle of the first level's rivers, whose factors are in the file.
         if steps == 30 {

@@ -74,7 +74,7 @@ fn a_recipe_s_tables_are_written_back_and_stay_with_the_terrain() {
     assert_eq!(read_soil_kinds(terrain).unwrap().len(), 8);
     assert_eq!(SoilProperties::from_terrain(terrain).unwrap().permeability[7], 0.0);
     assert!(numbers(terrain).as_slice().contains(&6), "the own kind lies where nothing else does");
-    assert_eq!(run.reports()[1].budget, thalweg_models::model::MassBalance::default());
+    assert_eq!(run.reports()[1].mass_balance, thalweg_models::model::MassBalance::default());
 }
 
 #[test]

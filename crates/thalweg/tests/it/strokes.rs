@@ -93,7 +93,7 @@ fn what_was_done_live_a_build_repeats_to_the_bit() {
                 }
                 _ => drop(run.take_step().unwrap()),
             }
-            let change: i128 = run.reports().iter().map(|report| report.budget.solid_change()).sum();
+            let change: i128 = run.reports().iter().map(|report| report.mass_balance.solid_change()).sum();
             assert_eq!(run.terrain().sum_solid(), change, "the ledger closes");
         }
         assert!(
@@ -111,7 +111,7 @@ fn what_was_done_live_a_build_repeats_to_the_bit() {
                 built
             });
             assert_eq!(built.terrain().fingerprints(), run.terrain().fingerprints(), "draw {draw}, {threads} threads");
-            let ledgers = |run: &Run| run.reports().iter().map(|report| report.budget).collect::<Vec<_>>();
+            let ledgers = |run: &Run| run.reports().iter().map(|report| report.mass_balance).collect::<Vec<_>>();
             assert_eq!(ledgers(&built), ledgers(&run));
         }
     }
@@ -296,8 +296,8 @@ fn paint_makes_layers_that_models_heed() {
                 strokes = [{ tool = 'protect', x = 450, y = 450, radius = 1e8, strength = 1 }]";
     let mut run = Run::new(Recipe::parse(text).unwrap()).unwrap();
     finish_run(&mut run);
-    assert_eq!(run.reports()[1].budget.eroded, 0);
-    assert!(run.reports()[1].budget.particles > 1000);
+    assert_eq!(run.reports()[1].mass_balance.eroded, 0);
+    assert!(run.reports()[1].mass_balance.particles > 1000);
 }
 
 #[test]
@@ -354,7 +354,7 @@ fn droplets_of_a_hand_start_round_their_place_and_disturb_no_others() {
             assert!(run.terrain().tables == before);
         }
     }
-    assert_eq!(run.reports()[2].budget.particles, 400);
+    assert_eq!(run.reports()[2].mass_balance.particles, 400);
     assert!(run.terrain().tables.is_empty());
     // With 30 steps of 10 m from within 200 m and a brush two cells wide, nothing farther away changes.
     let mut fresh = flat(300);
@@ -448,7 +448,7 @@ fn the_ledger_closes_whatever_model_is_at_work() {
             }
             run.add_stroke(stroke).unwrap();
             run.take_step().unwrap();
-            let change: i128 = run.reports().iter().map(|report| report.budget.solid_change()).sum();
+            let change: i128 = run.reports().iter().map(|report| report.mass_balance.solid_change()).sum();
             assert_eq!(run.terrain().sum_solid() - solid, change, "{name} after {turn}");
         }
         models += 1;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use thalweg_core::base::rng::RandomKey;
-use thalweg_core::terrain::{Column, LOOSE};
+use thalweg_core::terrain::{Column, SEDIMENT};
 use thalweg_core::{Field, Grid, Height, Terrain};
 use thalweg_models::model::{Model, Tick};
 use thalweg_models::models;
@@ -26,7 +26,7 @@ fn hills() -> Terrain {
     let grid = Grid::new(size, 30.0).unwrap();
     let mut terrain = Terrain::from_ground(grid, Field::from_fn(size, height)).unwrap();
     terrain.loose = Some(Field::new(size, Height::from_metres_clamped(2.0)));
-    assert_eq!(LOOSE.unit, "m");
+    assert_eq!(SEDIMENT.unit, "m");
     terrain
 }
 

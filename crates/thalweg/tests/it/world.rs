@@ -570,9 +570,9 @@ fn rivers_join_across_tiles_and_keep_their_numbers_on_finer_levels() {
             assert!((pair[0].discharge - pair[0].area * 0.3 / 31_557_600.0).abs() < 1e-9 * pair[0].area);
         }
         let last = river.vertices.last().unwrap();
-        match river.into {
-            Some(into) => {
-                let other = all.iter().filter(|other| other.id == into);
+        match river.downstream {
+            Some(id) => {
+                let other = all.iter().filter(|other| other.id == id);
                 assert!(
                     other.flat_map(|other| &other.vertices).any(|vertex| place(vertex) == place(last)),
                     "{river:?}"

@@ -104,7 +104,8 @@ impl FinishedWorld {
         let before = run.terrain().sum_solid() << (2 * last);
         while run.take_step()?.is_some() {}
         // A report counts cells of its own level.
-        let changes = run.reports().iter().map(|report| report.budget.solid_change() << (2 * (last - report.level)));
+        let changes =
+            run.reports().iter().map(|report| report.mass_balance.solid_change() << (2 * (last - report.level)));
         Ok(Self {
             idle,
             solid_change: run.terrain().sum_solid() - before,

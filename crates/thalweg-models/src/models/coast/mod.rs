@@ -11,7 +11,7 @@ mod reef;
 use crate::model::{About, Family, Local, MassBalance, Model, Stepper, Tick};
 use crate::models::coast::foot::Foot;
 use crate::process::slopes::export_eroded;
-use thalweg_core::terrain::{HARDNESS, LOOSE, PROTECT};
+use thalweg_core::terrain::{HARDNESS, PROTECT, SEDIMENT};
 use thalweg_core::{Field, Grid, Height, Result, Terrain, params};
 
 params! {
@@ -53,7 +53,7 @@ params! {
     /// sand and corals are known only on the global level.
     ///
     /// Layers: it needs a sea level; without one nothing happens. It uses `hardness`, `protect` and sediment, which is
-    /// eroded first, and writes the ground and `loose`. What is lost is exported or, in a world without an outlet,
+    /// eroded first, and writes the ground and `sediment`. What is lost is exported or, in a world without an outlet,
     /// deposited on its lowest ground.
     ///
     /// Limits: it fails where coastal forms are finer than a few cells; there are no spits, bars or tides.
@@ -107,7 +107,7 @@ impl Model for Coast {
             source: "Trenhaile (2000), Modeling the development of wave-cut shore platforms",
             family: Family::Erosion,
             uses: &[HARDNESS, PROTECT],
-            writes: &[LOOSE],
+            writes: &[SEDIMENT],
             ..About::default()
         }
     }

@@ -16,7 +16,7 @@ use crate::models::delta::route::{PathParameters, PathSearchMap};
 use crate::process::slopes::export_eroded;
 use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::terrain::{Cells, DISCHARGE, LOOSE};
+use thalweg_core::terrain::{Cells, DISCHARGE, SEDIMENT};
 use thalweg_core::{Field, Grid, Height, Point, Result, Terrain, params};
 use thalweg_flow::hydraulic;
 
@@ -49,9 +49,9 @@ params! {
     /// Jerolmack & Paola (2007, doi:10.1016/j.geomorph.2007.04.022); widths and depths by Moody & Troutman (2002).
     /// Deviations: no flow equations are solved; arms divide and never join again.
     ///
-    /// Layers: it needs a sea, and a path to it from an inlet on land; without these nothing happens. It writes `loose`
-    /// (the incoming sediment counts as added), `discharge` (that of its arms) and the table `arms`, from which a later
-    /// stage with the same label continues.
+    /// Layers: it needs a sea, and a path to it from an inlet on land; without these nothing happens. It writes the
+    /// layers `sediment` (the incoming sediment counts as added) and `discharge` (that of its arms) and the table
+    /// `arms`, from which a later stage with the same label continues.
     ///
     /// Limits: it fails where tides or waves shape the coast.
     pub struct Delta {
@@ -134,7 +134,7 @@ impl Model for Delta {
             summary: "A river builds land into the sea: levees, arms, bays and lobes.",
             source: "Karssenberg & Bridge (2008), A three-dimensional numerical model of sediment transport and avulsion; Sun et al. (2002)",
             family: Family::Erosion,
-            writes: &[LOOSE, DISCHARGE],
+            writes: &[SEDIMENT, DISCHARGE],
             tables: &[ARMS],
             ..About::default()
         }

@@ -3,7 +3,7 @@
 use crate::models::droplets::{DEPOSIT, DropletRules, VISITS, WEAR};
 use crate::process::brush::GroundPlanes;
 use crate::process::particles::{ParticlePatch, require_layer};
-use thalweg_core::terrain::{GROUND, HARDNESS, LOOSE, PROTECT};
+use thalweg_core::terrain::{GROUND, HARDNESS, PROTECT, SEDIMENT};
 use thalweg_core::{Cell, CellRect, Result};
 
 /// Number of droplets stepped together.
@@ -32,7 +32,7 @@ impl<'a> DropletMap<'a> {
         let mut planes = patch.split_planes();
         let soil = GroundPlanes {
             ground: require_layer(GROUND.name, planes.take_heights(GROUND.name))?,
-            loose: planes.take_heights(LOOSE.name),
+            loose: planes.take_heights(SEDIMENT.name),
             wear: planes.take_heights(WEAR.name),
             deposit: planes.take_heights(DEPOSIT.name),
             hardness: planes.factor_plane(HARDNESS.name),

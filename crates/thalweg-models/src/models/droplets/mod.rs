@@ -107,11 +107,11 @@ params! {
 }
 
 /// Layer of the number of droplet steps on each cell.
-pub const VISITS: LayerSpec = LayerSpec::counts("visits", "1", "Droplet steps taken on the cell.").hue(Hue::Passing);
+pub const VISITS: LayerSpec = LayerSpec::counts("visits", "1", "Droplet steps on the cell.").hue(Hue::Passing);
 /// Layer of the total erosion, as a thickness in units of [`Height`].
-pub const WEAR: LayerSpec = LayerSpec::heights("wear", "m", "Ground dug from the cell in all.");
+pub const WEAR: LayerSpec = LayerSpec::heights("wear", "m", "Total erosion of the cell.");
 /// Layer of the total deposition, as a thickness in units of [`Height`].
-pub const DEPOSIT: LayerSpec = LayerSpec::heights("deposit", "m", "Sediment laid on the cell in all.");
+pub const DEPOSIT: LayerSpec = LayerSpec::heights("deposit", "m", "Total deposition on the cell.");
 
 /// Name of the table of droplets between steps.
 const TABLE: &str = "droplets";

@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use crate::models::droplets::{Circle, VISITS, pour_droplets};
     use thalweg_core::base::rng::RandomKey;
-    use thalweg_core::terrain::{Cells, LOOSE};
+    use thalweg_core::terrain::{Cells, SEDIMENT};
     use thalweg_core::{Field, Grid, Height};
 
     /// Returns rough hills, 150 × 170 cells of 10 m, with all layers that affect a droplet.
@@ -205,7 +205,7 @@ mod tests {
         terrain.nodata = Some(Field::from_fn(size, |i, j| (i * 31 + j * 17) % 997 == 0));
         terrain.insert_layer(&HARDNESS, unit("hardness")).unwrap();
         terrain.insert_layer(&PROTECT, unit("protect")).unwrap();
-        terrain.insert_layer(&LOOSE, Cells::Height(Field::new(size, Height::from_metres_clamped(0.05)))).unwrap();
+        terrain.insert_layer(&SEDIMENT, Cells::Height(Field::new(size, Height::from_metres_clamped(0.05)))).unwrap();
         terrain
     }
 

@@ -16,7 +16,7 @@ use crate::models::dunes::wind::{LIFT, SHADE, TURN, WindField};
 use crate::process::particles::{self, Planes};
 use thalweg_core::declare::codec::Row;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::terrain::{LOOSE, PROTECT};
+use thalweg_core::terrain::{PROTECT, SEDIMENT};
 use thalweg_core::{Cell, CellRect, Edge, Error, Field, Grid, Height, Result, Terrain, params};
 use thalweg_refine::Sand;
 
@@ -44,9 +44,9 @@ params! {
     /// which appears as roughness on the slopes of the original. Slabs have positions, not cells, so the wind may blow
     /// from any direction; shadows are found once a step, by a sweep along the wind.
     ///
-    /// Layers: it needs none, uses `protect`, the sea and `loose`, and writes the ground and `loose`; bedrock does not
-    /// change. Where there is no sediment at all, `sand` is deposited first. Sand is exported over open edges and into
-    /// missing data; over open edges upwind, `inflow` comes in.
+    /// Layers: it needs none, uses `protect`, the sea and `sediment`, and writes the ground and `sediment`; bedrock
+    /// does not change. Where there is no sediment at all, `sand` is deposited first. Sand is exported over open edges
+    /// and into missing data; over open edges upwind, `inflow` comes in.
     ///
     /// Limits: it fails where dunes are as small as a few cells or a hop. The wind turns by at most 37°, has no eddies
     /// in front of cliffs, and does not erode rock.
@@ -156,7 +156,7 @@ impl Model for Dunes {
             source: "Werner (1995), Eolian dunes: computer simulations and attractor interpretation",
             family: Family::Erosion,
             uses: &[PROTECT],
-            writes: &[LOOSE],
+            writes: &[SEDIMENT],
             tables: &[TABLE],
             ..About::default()
         }

@@ -11,7 +11,7 @@ use thalweg_core::base::cast::{clamp_share, round_half_even};
 use thalweg_core::base::rng::RandomKey;
 use thalweg_core::declare::codec::{Row, columns};
 use thalweg_core::terrain::height::UNITS_F32;
-use thalweg_core::terrain::{GROUND, LOOSE, PROTECT};
+use thalweg_core::terrain::{GROUND, PROTECT, SEDIMENT};
 use thalweg_core::{Cell, CellRect, Edge, Grid, Height, Result};
 
 /// A slab of sand in flight or, without a load, a block of cells to be polled.
@@ -143,7 +143,7 @@ impl ParticleKernel for Flight<'_> {
         let ParticlePatch { origin, stride, tile, valid, .. } = *patch;
         let mut planes = patch.split_planes();
         let mut height = |name| require_layer(name, planes.take_heights(name));
-        let (ground, loose, repose) = (height(GROUND.name)?, height(LOOSE.name)?, self.rules.repose);
+        let (ground, loose, repose) = (height(GROUND.name)?, height(SEDIMENT.name)?, self.rules.repose);
         let factor = |name| require_layer(name, planes.factor_plane(name));
         let place = DuneTile {
             rules: *self.rules,

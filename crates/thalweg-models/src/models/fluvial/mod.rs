@@ -14,7 +14,7 @@ use crate::models::fluvial::rules::{CellPlan, FluvialRules, MAX_SUSPENDED, MAX_W
 use crate::models::fluvial::state::{FluvialState, FluvialTally, WaterDepths};
 use thalweg_core::base::cast::clamp_share;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::terrain::{Cells, HARDNESS, LOOSE, PROTECT, RAIN, SUSPENDED, WATER};
+use thalweg_core::terrain::{Cells, HARDNESS, PROTECT, RAIN, SEDIMENT, SUSPENDED, WATER};
 use thalweg_core::{Cell, Error, Field, Grid, Height, Point, Result, Terrain, choice, params};
 use thalweg_noise::input_tables::springs::{self, SPRINGS, world_cell};
 
@@ -56,7 +56,7 @@ params! {
     /// In the sea water disappears, and its sediment is deposited.
     ///
     /// Layers: it needs none, uses `rain`, `hardness`, `protect` and existing water in the layer `water`, and writes
-    /// the ground, `loose` and `water`. Only wet cells cost time.
+    /// the ground, `sediment` and `water`. Only wet cells cost time.
     ///
     /// Limits: thin water is inaccurate, since shares are rounded down: up to 72 units (1.1 mm) stay on level ground as
     /// a film that only evaporation removes. On slopes, with a capacity from Δw alone, water is soon fully loaded and
@@ -161,7 +161,7 @@ impl Model for Fluvial {
             source: "Musgrave, Kolb & Mace (1989), The synthesis and rendering of eroded fractal terrains",
             family: Family::Erosion,
             uses: &[RAIN, HARDNESS, PROTECT, WATER],
-            writes: &[LOOSE, WATER, SUSPENDED],
+            writes: &[SEDIMENT, WATER, SUSPENDED],
             tables: &[SPRINGS],
             placed: self.drop > 0.0,
             ..About::default()

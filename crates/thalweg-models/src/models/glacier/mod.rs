@@ -14,7 +14,7 @@ mod till;
 use crate::model::{About, Family, Model, StepReach, Stepper};
 use crate::models::glacier::ages::Ages;
 use crate::process::slopes::SLOPE_LIMIT;
-use thalweg_core::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, ReadBack};
+use thalweg_core::terrain::{HARDNESS, LayerSpec, PROTECT, ReadBack, SEDIMENT};
 use thalweg_core::{Error, Grid, Result, params};
 
 params! {
@@ -75,8 +75,8 @@ params! {
     /// their mean or the upper cell's, whichever is less, so that bare ground gives no ice (Jarosch et al. 2013,
     /// doi:10.5194/tc-7-229-2013); of the water under the ice only the bound `adverse` is modelled.
     ///
-    /// Layers: it needs none, uses `snow`, `slope_limit`, `hardness`, `protect`, `loose` and existing `ice`, and writes
-    /// the ground, `loose` and, without `melt`, `ice`.
+    /// Layers: it needs none, uses `snow`, `slope_limit`, `hardness`, `protect`, `sediment` and existing `ice`, and
+    /// writes the ground, `sediment` and, without `melt`, `ice`.
     ///
     /// Limits: it fails on plains, where the ground does not confine shallow ice, and with coarse cells in narrow
     /// valleys: a trough should be several cells wide.
@@ -150,7 +150,7 @@ pub const ICE: LayerSpec =
     LayerSpec::heights("ice", "m", "Thickness of ice on the ground.").in_world_folder(ReadBack::Always);
 /// Layer of a factor, 0 or more, of the snowfall that the model's parameters give.
 pub const SNOW: LayerSpec =
-    LayerSpec::floats("snow", "1", "Factor of the snow that gathers, 0 or more: over 1 where wind drifts it.");
+    LayerSpec::floats("snow", "1", "Factor of the snowfall, 0 or more: above 1 where wind deposits snow.");
 
 /// Maximum number of steps.
 const MAX_STEPS: f64 = 1e6;
@@ -172,7 +172,7 @@ impl Model for Glacier {
             source: "Braun, Zwartz & Tomkin (1999), A new surface-processes model combining glacial and fluvial erosion",
             family: Family::Erosion,
             uses: &[SNOW, SLOPE_LIMIT, HARDNESS, PROTECT, ICE],
-            writes: &[LOOSE, ICE],
+            writes: &[SEDIMENT, ICE],
             ..About::default()
         }
     }

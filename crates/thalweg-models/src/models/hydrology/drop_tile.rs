@@ -4,7 +4,7 @@ use crate::model::MassBalance;
 use crate::models::hydrology::drop::Drop;
 use crate::models::hydrology::rules::HydrologyRules;
 use crate::process::particles::{ParticlePatch, require_layer};
-use thalweg_core::terrain::{GROUND, LOOSE};
+use thalweg_core::terrain::{GROUND, SEDIMENT};
 use thalweg_core::{Cell, CellRect, Result};
 use thalweg_flow::D8;
 
@@ -64,7 +64,7 @@ impl<'a> DropTile<'a> {
         let ParticlePatch { origin, stride, tile, valid, .. } = *patch;
         let mut planes = patch.split_planes();
         let mut height = |name| require_layer(name, planes.take_heights(name));
-        let (ground, loose, level) = (height(GROUND.name)?, height(LOOSE.name)?, height(LEVEL)?);
+        let (ground, loose, level) = (height(GROUND.name)?, height(SEDIMENT.name)?, height(LEVEL)?);
         let (south, east) = (height(SOUTH)?, height(EAST)?);
         let passed = require_layer(PASSED, planes.take_counts(PASSED))?;
         let factor = |name| require_layer(name, planes.factor_plane(name));

@@ -26,7 +26,7 @@ use crate::models::hydrology::rules::HydrologyRules;
 use crate::process::forest::TREES;
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::terrain::{
-    DISCHARGE, HARDNESS, LOOSE, MOMENTUM_X, MOMENTUM_Y, POOL, PROTECT, RAIN, SOIL, TREE_DENSITY,
+    DISCHARGE, HARDNESS, MOMENTUM_X, MOMENTUM_Y, POOL, PROTECT, RAIN, SEDIMENT, SOIL, TREE_DENSITY,
 };
 use thalweg_core::{Error, Grid, Result, choice, params};
 use thalweg_noise::input_tables::soils::{SOILS, strata};
@@ -107,7 +107,8 @@ params! {
     /// computed.
     ///
     /// Layers: it needs none, uses `rain`, `soil`, `hardness`, `protect`, `tree_density`, springs, kinds of soil,
-    /// strata, and the layers that it writes: the ground, `loose`, `pool`, `discharge`, `momentum_x` and `momentum_y`.
+    /// strata, and the layers that it writes: the ground, `sediment`, `pool`, `discharge`, `momentum_x` and
+    /// `momentum_y`.
     ///
     /// Limits: with too many drops, plains between mountains fill with their sediment.
     pub struct Hydrology {
@@ -249,7 +250,7 @@ impl Model for Hydrology {
             source: "McDonald (2020), Procedural hydrology",
             family: Family::Erosion,
             uses: &[HARDNESS, PROTECT, RAIN, SOIL, TREE_DENSITY, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y],
-            writes: &[LOOSE, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y],
+            writes: &[SEDIMENT, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y],
             tables: &[
                 drop::TABLE,
                 state::PENDING_WATER_TABLE,

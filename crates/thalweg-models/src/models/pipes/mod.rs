@@ -16,7 +16,7 @@ mod transport;
 mod water;
 
 use crate::model::{About, Family, Model, StepReach, Stepper, YEAR};
-use thalweg_core::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, SUSPENDED, VectorPart, WATER};
+use thalweg_core::terrain::{HARDNESS, LayerSpec, PROTECT, RAIN, SEDIMENT, SUSPENDED, VectorPart, WATER};
 use thalweg_core::{Error, Grid, Result, choice, params};
 use thalweg_noise::input_tables::springs::SPRINGS;
 
@@ -69,9 +69,9 @@ params! {
     /// C = capacity·max(sin α, min_slope)·|v|·min(1, h/ramp), a thickness in metres. Where the water carries s < C it
     /// erodes erosion·(C − s) per second: sediment first, then `rock` times (1 − hardness) as much bedrock, and never
     /// more than half of the cell's height above its lowest neighbour. Where s > C it deposits deposition·(s − C) per
-    /// second, as sediment (`loose`), and where it dries up it deposits all. Amounts below one height unit (1/65 536 m)
-    /// are kept in the layer `fraction`. Suspended sediment leaves a cell through each pipe in proportion to the
-    /// outflowing water, rounded down to the unit. Finally, h ← h·(1 − evaporation·dt).
+    /// second, as the layer `sediment`, and where it dries up it deposits all. Amounts below one height unit
+    /// (1/65 536 m) are kept in the layer `fraction`. Suspended sediment leaves a cell through each pipe in proportion
+    /// to the outflowing water, rounded down to the unit. Finally, h ← h·(1 − evaporation·dt).
     ///
     /// Source: Mei, Decaudin & Hu (2007), *Fast hydraulic erosion simulation and visualization on GPU*, Pacific
     /// Graphics, doi:10.1109/PG.2007.15, after O'Brien & Hodgins (1995); friction as in Bates, Horritt & Fewtrell
@@ -87,12 +87,12 @@ params! {
     /// Ground below the sea keeps its water at sea level. Cells with less than a micrometre of water dry up when no
     /// rain falls.
     ///
-    /// It uses `loose`, `hardness`, `protect`, `rain` and water that is already there: from an earlier stage, or given
-    /// as the layer `water` (depths in metres: a file, or a layer of another stage, such as `pool`). It writes the
-    /// ground, `loose` and `water`. The layers `suspended`, `pipe_x`, `pipe_y` and `fraction` exist while it runs;
-    /// sediment that is suspended at the end is deposited where it is. Limits: it fails where water does not have the
-    /// time to cross the map; and four pipes favour the grid's axes, so on smooth inclines the thin sheet of rain water
-    /// cuts rills along them.
+    /// It uses `sediment`, `hardness`, `protect`, `rain` and water that is already there: from an earlier stage, or
+    /// given as the layer `water` (depths in metres: a file, or a layer of another stage, such as `pool`). It writes
+    /// the ground, `sediment` and `water`. The layers `suspended`, `pipe_x`, `pipe_y` and `fraction` exist while it
+    /// runs; sediment that is suspended at the end is deposited where it is. Limits: it fails where water does not have
+    /// the time to cross the map; and four pipes favour the grid's axes, so on smooth inclines the thin sheet of rain
+    /// water cuts rills along them.
     pub struct Pipes {
         /// Simulated time of the flow, not of landscape evolution; for the erosion of ages, use higher rates.
         seconds: f64 = 900.0, within 0.0..=1e7, unit "s", scales Age Size, source "ours";
@@ -151,23 +151,22 @@ params! {
 
 /// The speed in m/s in the pipe through the west side of each cell, positive eastward; present while the model runs.
 pub const PIPE_X: LayerSpec =
-    LayerSpec::floats("pipe_x", "m/s", "Speed at which water runs eastward through the cell's west side.")
+    LayerSpec::floats("pipe_x", "m/s", "Eastward speed of the water through the cell's west side.")
         .part(VectorPart::East)
         .following_water();
 /// The speed in m/s in the pipe through the north side of each cell, positive southward; present while the model
 /// runs.
 pub const PIPE_Y: LayerSpec =
-    LayerSpec::floats("pipe_y", "m/s", "Speed at which water runs southward through the cell's north side.")
+    LayerSpec::floats("pipe_y", "m/s", "Southward speed of the water through the cell's north side.")
         .part(VectorPart::South)
         .following_water();
 /// The part of a height unit (1/65 536 m) that is still to be eroded, 0 to 1; present while the model runs.
-pub const FRACTION: LayerSpec =
-    LayerSpec::floats("fraction", "1", "Part of a unit of height that is to be dug and not yet is.");
+pub const FRACTION: LayerSpec = LayerSpec::floats("fraction", "1", "Part of a height unit still to be eroded.");
 /// The eastward component of the water's velocity in m/s; written if [`Pipes::velocity`] is set.
 pub const VELOCITY_X: LayerSpec =
-    LayerSpec::floats("velocity_x", "m/s", "Velocity of the water, eastward.").part(VectorPart::East).following_water();
+    LayerSpec::floats("velocity_x", "m/s", "Eastward velocity of the water.").part(VectorPart::East).following_water();
 /// The southward component of the water's velocity in m/s; written if [`Pipes::velocity`] is set.
-pub const VELOCITY_Y: LayerSpec = LayerSpec::floats("velocity_y", "m/s", "Velocity of the water, southward.")
+pub const VELOCITY_Y: LayerSpec = LayerSpec::floats("velocity_y", "m/s", "Southward velocity of the water.")
     .part(VectorPart::South)
     .following_water();
 
@@ -223,7 +222,7 @@ impl Model for Pipes {
             source: "Mei, Decaudin & Hu (2007), Fast hydraulic erosion simulation and visualization on GPU",
             family: Family::Erosion,
             uses: &[HARDNESS, PROTECT, RAIN, WATER],
-            writes: &[LOOSE, WATER, SUSPENDED, PIPE_X, PIPE_Y, FRACTION, VELOCITY_X, VELOCITY_Y],
+            writes: &[SEDIMENT, WATER, SUSPENDED, PIPE_X, PIPE_Y, FRACTION, VELOCITY_X, VELOCITY_Y],
             tables: &[SPRINGS],
             placed: self.shower == Shower::Random || self.storm_radius > 0.0,
             ..About::default()

@@ -8,7 +8,7 @@ use crate::model::{About, Family, Local, MassBalance, Model, StepReach, Stepper,
 use crate::models::soils::means::average_heights;
 use thalweg_core::base::rng::RandomKey;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::terrain::{Cells, DISCHARGE, LOOSE, POOL, SOIL};
+use thalweg_core::terrain::{Cells, DISCHARGE, POOL, SEDIMENT, SOIL};
 use thalweg_core::{Error, Field, Grid, Height, Result, Terrain, choice, params};
 use thalweg_noise::fractal::{Fractal, FractalSettings};
 use thalweg_noise::input_tables::soils::number::{CLAY, GRAVEL, LOAM, PEAT, ROCK, SAND};
@@ -67,7 +67,7 @@ params! {
     /// book, *Soils*.
     ///
     /// It needs no layers, uses `soil`, `pool`, `discharge` and the sea level, and writes `soil` and, with a `depth`,
-    /// `loose`: the upper part of the ground, except for rock, then counts as sediment, whose thickness decreases
+    /// `sediment`: the upper part of the ground, except for rock, then counts as sediment, whose thickness decreases
     /// towards `rock_slope`. Lengths are in metres and noise is a function of world metres, so a finer grid has the
     /// same pattern. Limits: it fails where soils have a history: no wind deposits sand, no ice deposits till, and no
     /// parent rock influences the soil. Because means are over squares, the outlines of hollows are slightly square.
@@ -152,7 +152,7 @@ impl Model for Soils {
             source: "Milne (1935), Some suggested units of classification and mapping, particularly for East African soils",
             family: Family::Analysis,
             uses: &[SOIL, POOL, DISCHARGE],
-            writes: &[SOIL, LOOSE],
+            writes: &[SOIL, SEDIMENT],
             tables: &[SOILS, STRATA, STRATA_ORIENTATION],
             ..About::default()
         }

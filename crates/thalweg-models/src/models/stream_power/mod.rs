@@ -14,7 +14,7 @@ use crate::models::stream_power::step::StreamPowerStepper;
 use crate::process::coarse;
 use crate::process::slopes::diffuse;
 use thalweg_core::base::rng::RandomKey;
-use thalweg_core::terrain::{LOOSE, LayerSpec, RAIN};
+use thalweg_core::terrain::{LayerSpec, RAIN, SEDIMENT};
 use thalweg_core::{Error, Grid, Result, Terrain, choice, params};
 use thalweg_noise::strata::StandingBeds;
 
@@ -74,7 +74,7 @@ params! {
     /// sediment follows the steepest descent and is trapped by lakes.
     ///
     /// It needs no layers. It uses the factors `uplift` and `erodibility`, the layer `rain` if the parameter `rain` is
-    /// above 0, and `loose`. It writes the ground and, with deposition or in a world without an outlet, `loose`.
+    /// above 0, and `sediment`. It writes the ground and, with deposition or in a world without an outlet, `sediment`.
     /// Limits: it is not a model of river channels, since bends do not cut themselves off and there are no levees; a
     /// step longer than a wave of incision needs to cross the map blurs the heads of valleys; without a limit, slopes
     /// far from water grow into needles; on a single level with long steps, everything is softer than from coarse to
@@ -253,7 +253,7 @@ impl Model for StreamPower {
             source: "Braun & Willett (2013), A very efficient O(n), implicit and parallel method to solve the stream power equation",
             family: Family::Erosion,
             uses: &[UPLIFT, ERODIBILITY, RAIN],
-            writes: &[LOOSE],
+            writes: &[SEDIMENT],
             loops: true,
             ..About::default()
         }

@@ -23,7 +23,7 @@ use thalweg_core::terrain::LayerSpec;
 use thalweg_core::{Cell, Error, Field, Grid, Height, Result, Size};
 
 /// The fertility of the soil.
-pub const FERTILITY: LayerSpec = LayerSpec::floats("fertility", "1", "Share of the seeds that the soil bears, 0 to 1.");
+pub const FERTILITY: LayerSpec = LayerSpec::floats("fertility", "1", "Share of seeds that grow on the soil, 0 to 1.");
 
 /// The size of a plant that has just taken root, relative to a full-grown one.
 const YOUNG: f32 = 0.5;

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use crate::model::MassBalance;
 use crate::process::slopes::{Bounds, check_field_size};
 use thalweg_core::base::cast::{self, clamp_share};
-use thalweg_core::terrain::LOOSE;
+use thalweg_core::terrain::SEDIMENT;
 use thalweg_core::{Field, Height, Result, Topology};
 
 /// The greatest spread, κ·t/dx², of one pass; below a quarter, no cell passes the mean of its neighbours.
@@ -55,7 +55,7 @@ pub fn diffuse_ground(
     spread: f64,
 ) -> Result<MassBalance> {
     bounds.check_sizes(ground.size())?;
-    check_field_size(LOOSE.name, loose.as_ref().map(|loose| loose.size()), ground.size())?;
+    check_field_size(SEDIMENT.name, loose.as_ref().map(|loose| loose.size()), ground.size())?;
     check_field_size("share", share.map(Field::size), ground.size())?;
     let mut budget = MassBalance::default();
     if spread > 0.0 && !ground.is_empty() {

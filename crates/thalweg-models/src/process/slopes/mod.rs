@@ -22,14 +22,14 @@ use rayon::prelude::*;
 
 use crate::model::MassBalance;
 use thalweg_core::base::cast::clamp_share;
-use thalweg_core::terrain::{HARDNESS, LOOSE, Layer, LayerSpec, PROTECT};
+use thalweg_core::terrain::{HARDNESS, Layer, LayerSpec, PROTECT, SEDIMENT};
 use thalweg_core::{Edge, Error, Field, Height, Result, Size, Terrain, Topology};
 
 /// The local factor on the stable slope, relative to the model's own angle.
 pub const SLOPE_LIMIT: LayerSpec = LayerSpec::floats(
     "slope_limit",
     "1",
-    "Factor on the steepest slope (rise over run) that stands here: over 1 in hard rock, under 1 in soft.",
+    "Factor on the steepest stable slope (rise over run): above 1 in hard rock, below 1 in soft.",
 );
 
 /// The cells that must not change, and the axes on which the field is looped.
@@ -96,7 +96,7 @@ pub fn book_erosion(
 ) -> Result<i64> {
     let [rows, cols] = ground.size();
     check_field_size("before", Some(before.size()), [rows, cols])?;
-    check_field_size(LOOSE.name, Some(loose.size()), [rows, cols])?;
+    check_field_size(SEDIMENT.name, Some(loose.size()), [rows, cols])?;
     check_field_size(PROTECT.name, guards.protect.map(Field::size), [rows, cols])?;
     check_field_size(HARDNESS.name, guards.hardness.map(Field::size), [rows, cols])?;
     let removed = ground

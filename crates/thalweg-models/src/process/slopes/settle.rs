@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::process::slopes::check_field_size;
-use thalweg_core::terrain::LOOSE;
+use thalweg_core::terrain::SEDIMENT;
 use thalweg_core::{Field, Height, Result};
 
 /// Deposits `amount` units (height × cells) as sediment with a level surface on the lowest parts of the ground, where
@@ -36,7 +36,7 @@ pub fn deposit_on_lowest(
     nodata: Option<&Field<bool>>,
     amount: i64,
 ) -> Result<i64> {
-    check_field_size(LOOSE.name, Some(loose.size()), ground.size())?;
+    check_field_size(SEDIMENT.name, Some(loose.size()), ground.size())?;
     check_field_size("nodata", nodata.map(Field::size), ground.size())?;
     let void = |k: usize| nodata.is_some_and(|mask| mask[k]);
     let heights = ground.as_slice();

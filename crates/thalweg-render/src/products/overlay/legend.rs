@@ -7,7 +7,7 @@ use crate::pictures::relief::Relief;
 use crate::pictures::sample::quantile_of_sorted;
 use crate::products::overlay::Overlay;
 use crate::products::probe::format_value;
-use thalweg_core::terrain::{DISCHARGE, Hue, LOOSE, SUSPENDED, WATER};
+use thalweg_core::terrain::{DISCHARGE, Hue, SEDIMENT, SUSPENDED, WATER};
 use thalweg_core::{Error, Field, Result, Terrain};
 
 /// The colour scheme of an overlay.
@@ -97,7 +97,7 @@ impl Overlay {
             Self::WaterDepth => WATER.traits.hue,
             Self::Discharge => DISCHARGE.traits.hue,
             Self::Suspended => SUSPENDED.traits.hue,
-            Self::Loose => LOOSE.traits.hue,
+            Self::Sediment => SEDIMENT.traits.hue,
             Self::Layer(name) => terrain.layers.get(name).map_or(Hue::Plain, |layer| layer.traits.hue),
             _ => Hue::Plain,
         }
@@ -114,7 +114,7 @@ impl Overlay {
         let fitting = LayerOptions::from_hue(self.layer_hue(terrain), "");
         let (ramp, log) = match self {
             Self::Height => (Colours::Ramp(Ramp::land()), false),
-            Self::Catchment => (Colours::Ramp(Ramp::water()), true),
+            Self::DrainageArea => (Colours::Ramp(Ramp::water()), true),
             Self::Deposits => (Colours::Ramp(Ramp::sediment()), false),
             Self::Soil => (Colours::Ramp(Ramp::soil()), false),
             Self::Basins => (Colours::Kinds, false),

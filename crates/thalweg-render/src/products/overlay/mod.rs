@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::products::probe::Reading;
 use thalweg_core::base::names::title_from_name;
 use thalweg_core::terrain::{
-    CATCHMENT, Cells, DISCHARGE, LOOSE, LayerOverlay, LayerSpec, POOL, SOIL, SUSPENDED, TREE_DENSITY, WATER,
+    Cells, DISCHARGE, DRAINAGE_AREA, LayerOverlay, LayerSpec, POOL, SEDIMENT, SOIL, SUSPENDED, TREE_DENSITY, WATER,
 };
 use thalweg_core::{Error, Result, Terrain};
 use thalweg_models::models::drainage::{ACCUMULATION, BASIN};
@@ -29,14 +29,14 @@ pub enum Overlay {
     WaterDepth,
     /// The discharge.
     Discharge,
-    /// The drainage area of a cell.
-    Catchment,
+    /// The drainage area of a cell: that of the layer if the terrain has it.
+    DrainageArea,
     /// The flow velocity.
     Velocity,
     /// The suspended sediment, as thickness over the cell.
     Suspended,
     /// The thickness of sediment and soil on the bedrock.
-    Loose,
+    Sediment,
     /// The lowering of the surface since the start, 0 or more.
     Wear,
     /// The raising of the surface since the start, 0 or more.
@@ -88,10 +88,10 @@ impl Overlay {
             (Self::Slope, true),
             (Self::WaterDepth, wet),
             (Self::Discharge, has(DISCHARGE.name)),
-            (Self::Catchment, true),
+            (Self::DrainageArea, true),
             (Self::Velocity, fast),
             (Self::Suspended, has(SUSPENDED.name)),
-            (Self::Loose, terrain.loose.is_some()),
+            (Self::Sediment, terrain.loose.is_some()),
             (Self::Wear, true),
             (Self::Deposits, true),
             (Self::Soil, has(SOIL.name)),
@@ -104,13 +104,15 @@ impl Overlay {
         fixed.into_iter().filter(|(_, there)| *there).map(|(overlay, _)| overlay).chain(others).collect()
     }
 
-    /// Returns the overlay with the given name: that of a layer, or one returned by [`Overlay::name`].
+    /// Returns the overlay with the given name: that of a layer, which may be an earlier one, or one returned by
+    /// [`Overlay::name`].
     ///
     /// # Errors
     /// Returns an error if the terrain cannot show such an overlay; the message lists the available ones.
     pub fn find(name: &str, terrain: &Terrain) -> Result<Self> {
         let known = Self::list_available(terrain);
-        let found = known.iter().find(|overlay| overlay.name() == name).cloned();
+        let current = terrain.resolve_layer_name(name);
+        let found = known.iter().find(|overlay| overlay.name() == current).cloned();
         found.ok_or_else(|| Error::unknown_name("overlay", name, known.iter().map(Self::name)))
     }
 
@@ -121,10 +123,10 @@ impl Overlay {
             Self::Slope => "slope",
             Self::WaterDepth => "water",
             Self::Discharge => DISCHARGE.name,
-            Self::Catchment => "catchment",
+            Self::DrainageArea => DRAINAGE_AREA.name,
             Self::Velocity => "velocity",
             Self::Suspended => SUSPENDED.name,
-            Self::Loose => LOOSE.name,
+            Self::Sediment => SEDIMENT.name,
             Self::Wear => "wear",
             Self::Deposits => "deposits",
             Self::Soil => SOIL.name,
@@ -142,10 +144,10 @@ impl Overlay {
             Self::Slope => "Slope",
             Self::WaterDepth => "Water depth",
             Self::Discharge => "Discharge",
-            Self::Catchment => "Drainage area",
+            Self::DrainageArea => "Drainage area",
             Self::Velocity => "Flow velocity",
             Self::Suspended => "Suspended sediment",
-            Self::Loose => "Sediment thickness",
+            Self::Sediment => "Sediment thickness",
             Self::Wear => "Erosion since the start",
             Self::Deposits => "Deposition since the start",
             Self::Soil => "Soil",
@@ -164,11 +166,11 @@ impl Overlay {
     /// Returns the unit of the values; for a layer, the layer's unit. Empty if they have none.
     pub fn unit(&self, terrain: &Terrain) -> String {
         let unit = match self {
-            Self::Height | Self::WaterDepth | Self::Suspended | Self::Loose => "m",
+            Self::Height | Self::WaterDepth | Self::Suspended | Self::Sediment => "m",
             Self::Wear | Self::Deposits | Self::Difference => "m",
             Self::Slope => "°",
             Self::Discharge => DISCHARGE.unit,
-            Self::Catchment => "km²",
+            Self::DrainageArea => "km²",
             Self::Velocity => "m/s",
             Self::Soil | Self::Trees | Self::Basins => "",
             Self::Layer(name) => {
@@ -237,7 +239,7 @@ mod tests {
         terrain.insert_layer(&DISCHARGE, Cells::Float(Field::new(size, 2.0))).unwrap();
         terrain.insert_layer(&SOIL, Cells::Count(Field::new(size, 3))).unwrap();
         terrain.insert_layer(&TREE_DENSITY, Cells::Float(Field::new(size, 0.5))).unwrap();
-        terrain.insert_layer(&LOOSE, Cells::Height(Field::new(size, Height::from_metres_clamped(1.0)))).unwrap();
+        terrain.insert_layer(&SEDIMENT, Cells::Height(Field::new(size, Height::from_metres_clamped(1.0)))).unwrap();
         let own = LayerSpec::floats("own_layer", "kg", "Ours.");
         terrain.insert_layer(&own, Cells::Float(Field::from_fn(size, |i, _| i as f32))).unwrap();
         let available = Overlay::list_available(&terrain);
@@ -255,6 +257,9 @@ mod tests {
         let own = Overlay::find("own_layer", &terrain).unwrap();
         assert_eq!((own.title(), own.unit(&terrain)), ("Own layer".to_string(), "kg".to_string()));
         assert!(Overlay::find("heigth", &terrain).unwrap_err().to_string().contains("height"));
+        // The earlier names of two overlays.
+        assert_eq!(Overlay::find("loose", &terrain).unwrap(), Overlay::Sediment);
+        assert_eq!(Overlay::find("catchment", &terrain).unwrap(), Overlay::DrainageArea);
     }
 
     #[test]
@@ -262,7 +267,7 @@ mod tests {
         let terrain = land();
         assert!(!Overlay::list_available(&terrain).contains(&Overlay::Discharge));
         assert!(Overlay::Discharge.compute_values(&terrain, None).is_err());
-        assert!(Overlay::Loose.compute_values(&terrain, None).is_err());
+        assert!(Overlay::Sediment.compute_values(&terrain, None).is_err());
         let values = Overlay::Difference.compute_values(&terrain, None).unwrap();
         assert!(values.as_slice().iter().all(|v| v.is_nan()));
         let legend = Overlay::Difference.build_legend(&terrain, &values).unwrap();
@@ -311,10 +316,16 @@ mod tests {
     }
 
     #[test]
-    fn catchments_count_the_land_above() {
-        let values = Overlay::Catchment.compute_values(&land(), None).unwrap();
+    fn drainage_areas_count_the_land_above() {
+        let values = Overlay::DrainageArea.compute_values(&land(), None).unwrap();
         let most = values.as_slice().iter().fold(0f32, |a, b| a.max(*b));
         // At most the whole area: 40 × 41 cells of 100 m².
         assert!(most > 0.01 && most < 0.164, "{most}");
+        // The layer, in m², takes precedence.
+        let mut refined = land();
+        let area = Field::new(refined.grid.size, 2.5e6);
+        refined.insert_layer(&DRAINAGE_AREA, Cells::Float(area)).unwrap();
+        assert_eq!(Overlay::DrainageArea.compute_values(&refined, None).unwrap()[(3, 3)], 2.5);
+        assert!(!Overlay::list_available(&refined).contains(&Overlay::Layer(DRAINAGE_AREA.name.to_string())));
     }
 }

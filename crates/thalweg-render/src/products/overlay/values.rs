@@ -4,7 +4,7 @@ use crate::pictures::water::Water;
 use crate::products::overlay::Overlay;
 use crate::products::slope::central_gradient;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::terrain::{DISCHARGE, LOOSE, SOIL, SUSPENDED, TREE_DENSITY};
+use thalweg_core::terrain::{DISCHARGE, DRAINAGE_AREA, SEDIMENT, SOIL, SUSPENDED, TREE_DENSITY};
 use thalweg_core::{Error, Field, Result, Terrain};
 use thalweg_flow::{FlowGraph, Land, basins, hydraulic};
 use thalweg_models::models::pipes::{PIPE_X, PIPE_Y};
@@ -47,18 +47,18 @@ impl Overlay {
             }),
             Self::WaterDepth => Water::compute_depths(terrain),
             Self::Discharge => layer(DISCHARGE.name)?,
-            Self::Catchment => compute_drainage_area(terrain),
+            Self::DrainageArea => compute_drainage_area(terrain),
             Self::Velocity if terrain.layers.contains_key(PIPE_X.name) => {
                 let (x, y) = (layer(PIPE_X.name)?, layer(PIPE_Y.name)?);
                 Field::from_fn(size, |i, j| libm::hypotf(x[(i, j)], y[(i, j)]))
             }
             Self::Velocity => layer(DISCHARGE.name)?.map(|q| hydraulic::flow_velocity(*q)),
             Self::Suspended => layer(SUSPENDED.name)?,
-            Self::Loose => match &terrain.loose {
+            Self::Sediment => match &terrain.loose {
                 Some(loose) => loose.map(|h| h.metres_f32()),
                 None => {
                     return Err(Error::missing_input(
-                        format!("layer `{}`", LOOSE.name),
+                        format!("layer `{}`", SEDIMENT.name),
                         "this terrain has no sediment; build it with a model that writes this layer",
                     ));
                 }
@@ -84,7 +84,11 @@ impl Overlay {
     }
 }
 
-/// Returns the drainage area of each cell in km².
+/// Returns the drainage area of each cell in km²: that of the layer if the terrain has it, since it includes the land
+/// beyond the edges.
 fn compute_drainage_area(terrain: &Terrain) -> Field<f32> {
+    if let Some(area) = terrain.float_layer(&DRAINAGE_AREA).filter(|area| area.size() == terrain.grid.size) {
+        return area.map(|area| area * 1e-6);
+    }
     FlowGraph::new(&Land::from_terrain(terrain)).accumulate_uniform_yield(terrain.grid.cell_area() * 1e-6)
 }
