@@ -57,10 +57,10 @@ pub enum Overlay {
 static TITLED_LAYERS: [(LayerSpec, Overlay); 9] = [
     (WATER, Overlay::WaterDepth),
     (DISCHARGE, Overlay::Discharge),
-    (CATCHMENT, Overlay::Catchment),
-    (ACCUMULATION, Overlay::Catchment),
+    (DRAINAGE_AREA, Overlay::DrainageArea),
+    (ACCUMULATION, Overlay::DrainageArea),
     (SUSPENDED, Overlay::Suspended),
-    (LOOSE, Overlay::Loose),
+    (SEDIMENT, Overlay::Sediment),
     (SOIL, Overlay::Soil),
     (TREE_DENSITY, Overlay::Trees),
     (BASIN, Overlay::Basins),
