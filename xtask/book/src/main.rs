@@ -7,6 +7,7 @@ mod generated;
 mod levels;
 mod models;
 mod operations;
+mod plan_schema;
 mod stubs;
 mod tables;
 mod typescript;
@@ -34,12 +35,14 @@ fn run_task(words: &[&str]) -> Outcome {
             tables::write_tables()?;
             stubs::write_stubs()?;
             operations::write_python_types()?;
+            plan_schema::write_plan_schema()?;
             typescript::write_types()
         }
         ["book", "--check"] => {
             models::check_pages()?;
             stubs::check_stubs()?;
             operations::check_python_types()?;
+            plan_schema::check_plan_schema()?;
             typescript::check_types()
         }
         ["gallery", names @ ..] => gallery::draw_gallery(names),

@@ -29,7 +29,7 @@ pub fn check_types() -> Outcome {
 
 fn build_types() -> String {
     let mut text = format!("// Generated from the declarations by `cargo xtask book`.\n\n{HEAD}");
-    text.push_str(&operations::build_interfaces());
+    text.push_str(&operations::build_interfaces(HEAD));
     let union = |name: &str, about: &str, words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| format!("  | {word:?}")).collect();
         format!("\n/** {about} */\nexport type {name} =\n{};\n", words.join("\n"))
