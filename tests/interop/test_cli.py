@@ -151,13 +151,24 @@ def test_the_schema_of_an_operation_takes_its_options_and_no_others():
         "textures": ([{"bits": 16}, {"size": None}], [{"bits": 12}]),
         "shade": ([{"ramp": "grey", "sun": [10, 20]}, {"ramp": None}], [{"ramp": "gray"}, {"sun": [1, 2, 3]}]),
         "view": ([{"size": [90, 120], "natural": True, "stand": [0, 0, 2]}], [{"zoom": 99}, {"natural": "yes"}]),
+        "rivers": ([{"set": {"noise": 0}, "springs": [[2, 8, 0.5]]}, {"set": [["noise", 0]]}, {"edges": {"north": "closed"}}],
+                   [{"springs": [[2, 8]]}, {"edges": "looped"}, {"set": {"noise": [1]}}]),
+        "resample": ([{"cells": 40}, {"cells": [30, 40], "sample": "f64"}], [{}, {"cells": 0}, {"cells": 40, "sample": "u8"}]),
+        "crop": ([{"window": [0, 0, 4, 4]}], [{}, {"window": [0, 0, 4]}]),
+        "generate": ([{"cells": 40, "cell_size": 20.0, "layers": {"rain": "rain.tif"}}], [{"cells": 40}]),
+        "build": ([{"age": 2, "rock": "shale", "set": {"uplift.years": 1e6}, "rect": [0, 0, 10, 10]}], [{"age": 20}, {"rock": "cheese"}]),
+        "vary": ([{"age": [1, 2], "seeds": 3, "set": {"a.b": [1, 2]}}, {"seeds": [3, 5]}], [{"age": 1}, {"seeds": 0}, {"seeds": [3]}]),
+        "tile": ([{"at": [100.0, 50.0], "level": 2}], [{}, {"at": [100.0]}]),
+        "compare": ([{"captions": ["one, two", "three"], "sheet": True}], [{"captions": "one"}]),
     }
     for name, (good, bad) in examples.items():
         schema = json.loads(thalweg("schema", name))
         jsonschema.Draft202012Validator.check_schema(schema)
         validator = jsonschema.Draft202012Validator(schema)
-        # Every default is a value that the schema accepts.
-        good = [*good, {}, {key: about["default"] for key, about in schema["properties"].items()}]
+        # Every default is a value that the schema accepts. Required options have none.
+        required = {key: good[0][key] for key in schema.get("required", [])}
+        defaults = {key: about["default"] for key, about in schema["properties"].items() if "default" in about}
+        good = [*good, required, defaults | required]
         for options in good:
             assert validator.is_valid(options), (name, [error.message for error in validator.iter_errors(options)])
         for options in bad:

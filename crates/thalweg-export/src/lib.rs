@@ -1,4 +1,5 @@
-//! Folders of files: worlds, drainage surveys, tiles of unbounded worlds, and exports for game engines and GIS.
+//! Folders of files: worlds, drainage surveys, tiles of unbounded worlds, and exports for game engines and GIS. The
+//! options of all operations, which commands and packages derive from, are listed by [`export_operations`].
 //!
 //! ```
 //! use thalweg_export::world_folder;
@@ -17,9 +18,12 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
+pub mod build;
 pub mod export;
 pub mod mesh_file;
+pub mod rivers;
 pub mod survey;
+pub mod vary;
 pub mod world_files;
 pub mod world_folder;
 
@@ -31,7 +35,15 @@ use thalweg_core::{Error, Result};
 pub fn export_operations() -> Vec<Box<dyn Operation>> {
     vec![
         Box::new(thalweg_io::LoadOptions::default()),
+        Box::new(build::BuildOptions::default()),
+        Box::new(vary::VaryOptions::default()),
+        Box::new(world_files::TileOptions::default()),
+        Box::new(thalweg_sim::single_model::GenerateOptions::default()),
+        Box::new(thalweg_sim::single_model::ApplyOptions::default()),
         Box::new(survey::DrainOptions::default()),
+        Box::new(rivers::RiversOptions::default()),
+        Box::new(thalweg_io::reshape::ResampleOptions::default()),
+        Box::new(thalweg_io::reshape::CropOptions::default()),
         Box::new(export::ExportOptions::default()),
         Box::new(thalweg_render::products::measure::MeasureOptions::default()),
         Box::new(thalweg_render::products::textures::TextureOptions::default()),
@@ -39,6 +51,7 @@ pub fn export_operations() -> Vec<Box<dyn Operation>> {
         Box::new(thalweg_render::products::normals::NormalOptions::default()),
         Box::new(thalweg_render::pictures::shade::ShadeOptions::default()),
         Box::new(thalweg_render::pictures::perspective::ViewOptions::default()),
+        Box::new(thalweg_render::pictures::sheet::CompareOptions::default()),
     ]
 }
 
@@ -56,9 +69,50 @@ pub fn export_operations() -> Vec<Box<dyn Operation>> {
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn find_operation(name: &str) -> Result<Box<dyn Operation>> {
-    let mut operations = export_operations();
+    find_operation_in(export_operations(), name)
+}
+
+/// Returns the operation with this name from a list: a crate that declares operations of its own appends them to
+/// [`export_operations`].
+///
+/// # Errors
+/// Returns an error with the nearest name if there is none.
+pub fn find_operation_in(mut operations: Vec<Box<dyn Operation>>, name: &str) -> Result<Box<dyn Operation>> {
     let position = operations.iter().position(|operation| operation.name() == name);
     let names = operations.iter().map(|operation| operation.name());
     let position = position.ok_or_else(|| Error::unknown_name("operation", name, names))?;
     Ok(operations.swap_remove(position))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use thalweg_core::declare::operation::{Arity, OptionSpec};
+    use thalweg_core::declare::schema::operation_schema;
+
+    #[test]
+    fn every_operation_declares_its_options_once_and_consistently() {
+        let operations = export_operations();
+        let names: BTreeSet<&str> = operations.iter().map(|operation| operation.name()).collect();
+        assert_eq!(names.len(), operations.len());
+        for operation in &operations {
+            let (name, declared) = (operation.name(), operation.declared());
+            let options: BTreeSet<&str> = declared.iter().map(|option| option.name).collect();
+            let flags: BTreeSet<String> = declared.iter().map(OptionSpec::command_flag).collect();
+            assert!(options.len() == declared.len() && flags.len() == declared.len(), "{name}");
+            for option in &declared {
+                let of = format!("{name}.{}", option.name);
+                // A default is a value of the option, except where it stands for a missing value.
+                assert!(option.check_value(&option.default).is_ok(), "{of}");
+                assert_eq!(operation.get(option.name).as_ref(), Some(&option.default), "{of}");
+                assert!(!option.is_required || option.arity == Arity::Optional, "{of}");
+                let mut others = option.needs.iter().chain(option.excludes);
+                assert!(others.all(|other| options.contains(other)), "{of}");
+                assert!(option.meaning.ends_with('.') && !option.value_name().contains(' '), "{of}");
+            }
+            let schema = operation_schema(&**operation);
+            assert!(declared.iter().all(|option| schema["properties"][option.name].is_object()), "{name}");
+        }
+    }
 }

@@ -1,11 +1,9 @@
 //! [`write_mesh`]: a terrain as the file of a mesh, with its water and trees.
 
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value as Json, json};
 use thalweg_core::base::names::format_path;
-use thalweg_core::declare::operation::{Operation as _, OptionKind, OptionType};
+use thalweg_core::declare::operation::Operation as _;
 use thalweg_core::{Error, Result, Size, Terrain, choice, operation};
 use thalweg_io::meshes::{MESH_ENDINGS, MESH_FILES, MeshFile, draft_mesh};
 use thalweg_io::output;
@@ -60,37 +58,7 @@ operation! {
         skirts: bool = false, within .., unit "1";
         /// Maximum error of positions that are stored in 16 bits, or `float` for 32 bits; by default 0.005 m, and 32
         /// bits if 16 bits are not enough.
-        precision: Option<MeshPositions> = None, within 1e-6..=512.0, unit "m";
-    }
-}
-
-/// The number format of positions, as an option.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MeshPositions(pub MeshPrecision);
-
-/// The word for positions in 32-bit floats.
-const FLOAT: &str = "float";
-
-impl OptionType for MeshPositions {
-    type Within = RangeInclusive<f64>;
-
-    fn kind(within: RangeInclusive<f64>) -> OptionKind {
-        OptionKind::NumberOr { min: *within.start(), max: *within.end(), word: FLOAT }
-    }
-
-    fn from_json(value: &Json) -> Option<Self> {
-        match value.as_str() {
-            Some(word) => (word == FLOAT).then_some(Self(MeshPrecision::Float)),
-            None => value.as_f64().map(|metres| Self(MeshPrecision::Metres(metres))),
-        }
-    }
-
-    fn to_json(&self) -> Json {
-        match self.0 {
-            MeshPrecision::Float => json!(FLOAT),
-            MeshPrecision::Metres(metres) => json!(metres),
-            MeshPrecision::Usual => Json::Null,
-        }
+        precision: MeshPrecision = MeshPrecision::Usual, within 1e-6..=512.0, unit "m";
     }
 }
 
@@ -176,8 +144,8 @@ pub fn write_mesh(
     };
     let scene = scene.with_texture(texture).with_trees(stand);
     let errors = scene.parts[0].errors.clone();
-    let precision = options.precision.map_or(MeshPrecision::Usual, |MeshPositions(precision)| precision);
-    draft_mesh(path, &scene, &GlbOptions { precision, tree_nodes: options.tree_nodes })?.commit(inputs)?;
+    let glb = GlbOptions { precision: options.precision, tree_nodes: options.tree_nodes };
+    draft_mesh(path, &scene, &glb)?.commit(inputs)?;
     Ok(MeshFileReport { files, errors, warnings })
 }
 

@@ -38,6 +38,7 @@ pub mod map_coordinates;
 pub mod meshes;
 pub mod output;
 pub mod plain;
+pub mod reshape;
 pub mod river_files;
 pub mod river_folder;
 pub mod rivers;

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use super::{geokeys, save};
-use thalweg_core::{Cell, Grid, MapPoint};
+use thalweg_core::{Cell, Error, Grid, MapPoint, Result};
 
 /// The transform from cells to map coordinates.
 pub(super) struct MapTransform {
@@ -57,4 +57,17 @@ pub fn cell_at(grid: &Grid, point: MapPoint) -> Option<Cell> {
     let Cell { row: i, col: j } = MapTransform::from_grid(grid).to_cell_position(point);
     let inside = |k: f64, n: usize| (k >= 0.0 && k < n as f64).then_some(k as usize);
     Some(Cell::new(inside(i, grid.rows())?, inside(j, grid.cols())?))
+}
+
+/// Returns `cells`, then the cells that contain `points` in the grid's map coordinates; `name` is the name of the
+/// option that gives the points.
+///
+/// # Errors
+/// Returns an error if a point is outside the grid.
+pub fn locate_cells(grid: &Grid, cells: &[Cell], points: &[MapPoint], name: &str) -> Result<Vec<Cell>> {
+    let located = points.iter().map(|point| {
+        let allowed = "a point inside the file, in its coordinates";
+        cell_at(grid, *point).ok_or_else(|| Error::invalid_value(name, format!("{},{}", point.x, point.y), allowed))
+    });
+    cells.iter().copied().map(Ok).chain(located).collect()
 }

@@ -1,11 +1,12 @@
 //! [`Raster`]: the content of a raster file, before it is interpreted as a terrain.
 
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Range, RangeFull};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use thalweg_core::declare::operation::{Json, OptionKind, OptionType};
 use thalweg_core::{Error, Georeference, Size};
 
 /// The type of a file's samples.
@@ -67,6 +68,26 @@ impl SampleType {
             Self::U16 => Some(65_535.0),
             _ => None,
         }
+    }
+}
+
+/// As an option, only the types in which heights are metres with a fraction: `f32` and `f64`.
+impl OptionType for SampleType {
+    type Within = RangeFull;
+
+    fn kind(_: RangeFull) -> OptionKind {
+        OptionKind::Choice(&[
+            ("f32", "32-bit floats, accurate to a millimetre or better."),
+            ("f64", "64-bit floats, which are exact."),
+        ])
+    }
+
+    fn from_json(value: &Json) -> Option<Self> {
+        value.as_str()?.parse::<Self>().ok().filter(|sample| matches!(sample, Self::F32 | Self::F64))
+    }
+
+    fn to_json(&self) -> Json {
+        self.to_string().into()
     }
 }
 

@@ -2,7 +2,10 @@
 //! another rock scales them.
 
 use std::fmt::Write as _;
+use std::ops::RangeFull;
+use std::sync::LazyLock;
 
+use thalweg_core::declare::operation::{Json, OptionKind, OptionType};
 use thalweg_core::declare::params::Knob;
 use thalweg_core::{Error, Result};
 
@@ -186,6 +189,25 @@ impl Rock {
             Knob::Debris => self.debris,
             Knob::Age | Knob::Rain | Knob::Relief | Knob::Size => 1.0,
         }
+    }
+}
+
+/// A rock is an option of operations by its name.
+impl OptionType for &'static Rock {
+    type Within = RangeFull;
+
+    fn kind(_: RangeFull) -> OptionKind {
+        static WORDS: LazyLock<Vec<(&str, &str)>> =
+            LazyLock::new(|| ROCKS.iter().map(|rock| (rock.name, rock.about)).collect());
+        OptionKind::Choice(&WORDS)
+    }
+
+    fn from_json(value: &Json) -> Option<Self> {
+        Rock::find(value.as_str()?).ok()
+    }
+
+    fn to_json(&self) -> Json {
+        self.name.into()
     }
 }
 

@@ -145,10 +145,13 @@ fn python_type(option: &OptionSpec) -> String {
         OptionKind::Limits([first, second]) => format!("({first}, {second}) or True"),
         OptionKind::Path => "path".to_string(),
         OptionKind::Text => "str".to_string(),
+        OptionKind::Form(form) => form.allowed.to_string(),
     };
     match option.arity {
         Arity::One => one,
+        Arity::Optional if option.is_required => one,
         Arity::Optional => format!("{one}, optional"),
+        Arity::List if option.is_named() => format!("dict, or list of {one}"),
         Arity::List => format!("list of {one}"),
     }
 }
@@ -164,6 +167,9 @@ fn convert_default(option: &OptionSpec) -> Option<PythonValue> {
         (Json::Number(x), _) => x.as_f64().map(PythonValue::Real),
         (Json::String(default), OptionKind::Choice(words)) => {
             words.iter().find(|(word, _)| word == default).map(|(word, _)| PythonValue::Word(word))
+        }
+        (Json::String(default), OptionKind::Form(form)) => {
+            form.words.iter().find(|(word, _)| word == default).map(|(word, _)| PythonValue::Word(word))
         }
         (Json::Array(numbers), OptionKind::Size) => match numbers.as_slice() {
             [rows, cols] => rows.as_u64().zip(cols.as_u64()).map(PythonValue::Sizes),
@@ -190,7 +196,11 @@ pub fn operation(name: &str, in_store: bool) -> PyResult<OperationPage> {
         allowed: option.describe_allowed(),
         kind: python_type(&option),
         default: convert_default(&option),
-        words: if let OptionKind::Choice(words) = option.kind { words.to_vec() } else { Vec::new() },
+        words: match option.kind {
+            OptionKind::Choice(words) => words.to_vec(),
+            OptionKind::Form(form) => form.words.to_vec(),
+            _ => Vec::new(),
+        },
     });
     Ok(OperationPage { page: operation.page(), options: options.collect() })
 }

@@ -21,5 +21,6 @@ pub mod presets;
 pub mod recipe;
 pub mod run;
 pub mod session;
+pub mod single_model;
 pub mod sketch;
 pub mod world;

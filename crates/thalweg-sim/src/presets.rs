@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::recipe::Recipe;
 use crate::run::Run;
+use thalweg_core::base::names::format_path;
 use thalweg_core::{Error, Result};
 use thalweg_io::atomic::{is_temporary, write_atomically};
 use thalweg_io::{FilePath, Format, LoadOptions, convert_to_terrain, decode_raster};
@@ -127,6 +128,34 @@ pub fn is_passing(path: &Path) -> bool {
 pub fn find_preset(name: &str) -> Result<Recipe> {
     let preset = PRESETS.iter().find(|preset| preset.name == name);
     preset.ok_or_else(|| Error::unknown_name("preset", name, PRESETS.iter().map(|preset| preset.name)))?.recipe()
+}
+
+/// Returns the recipe of the preset with this name, or else the recipe in the file with this path; with true if it is a
+/// preset. The elevation model of a preset is in no file yet: see [`write_elevation_model`].
+///
+/// # Errors
+/// Returns an error if there is neither, and the errors of [`Recipe::read`].
+///
+/// # Examples
+/// ```
+/// use thalweg_sim::presets::find_recipe;
+///
+/// let (recipe, is_preset) = find_recipe("hills")?;
+/// assert!(recipe.name == "hills" && is_preset);
+/// assert!(find_recipe("hils").err().unwrap().to_string().contains("did you mean `hills`?"));
+/// assert!(find_recipe("none.toml").err().unwrap().to_string().starts_with("none.toml: cannot read"));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
+pub fn find_recipe(name: impl AsRef<Path>) -> Result<(Recipe, bool)> {
+    let path = name.as_ref();
+    match PRESETS.iter().find(|preset| path.to_str() == Some(preset.name)) {
+        Some(preset) => Ok((preset.recipe()?, true)),
+        // A name with the extension of recipes is reported as a missing file, any other as an unknown preset.
+        None if path.exists() || path.extension().is_some_and(|ending| ending == "toml") => {
+            Ok((Recipe::read(path)?, false))
+        }
+        None => Err(Error::unknown_name("preset", &format_path(path), PRESETS.iter().map(|preset| preset.name))),
+    }
 }
 
 #[cfg(test)]

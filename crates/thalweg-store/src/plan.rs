@@ -32,7 +32,7 @@ const PROCESS: u64 = 40 << 20;
 const THREAD: u64 = 8 << 20;
 
 /// The version of the plan format that this program writes and reads.
-const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 2;
 
 /// The maximum size of a plan's file in bytes.
 const MAX_PLAN_BYTES: u64 = 16 << 20;

@@ -25,3 +25,9 @@ pub use crate::ui::scene::configure_gpu_choice;
 pub use crate::windows::{open_explorer, open_studio};
 #[cfg(not(target_arch = "wasm32"))]
 mod windows;
+
+/// Returns the declared operations of the studio, each with its default options.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn studio_operations() -> Vec<Box<dyn thalweg_core::declare::operation::Operation>> {
+    vec![Box::new(picture::DrawOptions::default())]
+}

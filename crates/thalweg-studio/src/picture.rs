@@ -1,8 +1,12 @@
 //! [`draw_picture`]: draws the studio's view without a window.
 
 use thalweg_core::base::range::check_range;
-use thalweg_core::{Error, Terrain};
+use thalweg_core::declare::operation::Operation as _;
+use thalweg_core::declare::params::{ParamType as _, Value};
+use thalweg_core::{Error, Size, Terrain, choice, operation};
+use thalweg_render::pictures::light::Sun;
 use thalweg_render::pictures::picture::Picture;
+use thalweg_render::pictures::ramps::Ramp;
 
 use crate::view::camera::ViewCamera;
 use crate::view::gpu::Gpu;
@@ -12,23 +16,24 @@ use crate::view::surface::{Natural, Surface, SurfaceOptions};
 use crate::view::target::Target;
 use thalweg_render::products::overlay::Overlay;
 
-/// A direction of view.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ViewDirection {
-    /// The whole block, from the south-south-west.
-    Iso,
-    /// The whole block, from almost straight above.
-    Top,
-    /// A map: from straight above, without perspective.
-    Map,
-    /// The whole block, from the north.
-    North,
-    /// The whole block, from the east.
-    East,
-    /// The whole block, from the south.
-    South,
-    /// The whole block, from the west.
-    West,
+choice! {
+    /// A direction of view.
+    pub enum ViewDirection {
+        /// The whole block, from the south-south-west.
+        Iso = "iso",
+        /// The whole block, from almost straight above.
+        Top = "top",
+        /// A map: from straight above, without perspective.
+        Map = "map",
+        /// The whole block, from the north.
+        North = "north",
+        /// The whole block, from the east.
+        East = "east",
+        /// The whole block, from the south.
+        South = "south",
+        /// The whole block, from the west.
+        West = "west",
+    }
 }
 
 impl ViewDirection {
@@ -37,15 +42,7 @@ impl ViewDirection {
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Iso => "iso",
-            Self::Top => "top",
-            Self::Map => "map",
-            Self::North => "north",
-            Self::East => "east",
-            Self::South => "south",
-            Self::West => "west",
-        }
+        if let Value::Choice(word) = self.value() { word } else { "" }
     }
 
     /// The azimuth and elevation of the camera in degrees.
@@ -62,8 +59,98 @@ impl ViewDirection {
     }
 }
 
+operation! {
+    /// Draws a terrain in perspective or as a map, as the studio shows it.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{Grid, Terrain};
+    /// use thalweg_render::pictures::ramps::Ramp;
+    /// use thalweg_studio::picture::DrawOptions;
+    ///
+    /// let terrain = Terrain::new(Grid::new([16, 24], 10.0)?);
+    /// let options = DrawOptions { size: [90, 120], overlay: Some("slope".into()), ..DrawOptions::default() };
+    /// let picture = options.resolve(&terrain, Ramp::land(), None, None)?;
+    /// assert_eq!((picture.size, picture.zoom), ([120, 90], 1.0));
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
+    pub struct DrawOptions, "picture" {
+        /// Direction from which the terrain is seen.
+        view: ViewDirection = ViewDirection::Iso, within .., unit "1";
+        /// Size of the picture, 1 to 16384 pixels on each side. Code gives the rows first, a command line the columns.
+        size: Size = [800, 1280], within .., unit "pixels", placeholder "WIDTHxHEIGHT";
+        /// Azimuth of the camera as seen from the terrain, clockwise from north. By default, it is that of the view.
+        azimuth: Option<f64> = None, within -360.0..=360.0, unit "°";
+        /// Elevation angle of the camera above the horizon. By default, it is that of the view.
+        elevation: Option<f64> = None, within 1.0..=90.0, unit "°";
+        /// Zoom factor; with 1, the whole terrain fits into the picture.
+        zoom: f64 = 1.0, within 0.1..=1000.0, unit "1", placeholder "X";
+        /// Position of the sun: azimuth clockwise from north, -360 to 360, and altitude above the horizon, 1 to 90.
+        sun: Sun = Sun::default(), within .., unit "°";
+        /// Factor on heights, which exaggerates the relief; 1 is true to scale. By default, it is chosen from the
+        /// terrain.
+        exaggeration: Option<f64> = None, within 1e-3..=1000.0, unit "1", placeholder "X";
+        /// Data to draw over the terrain, such as height, slope, catchment or basins, or the name of a layer; the error
+        /// for an unknown name lists all.
+        overlay: Option<String> = None, within .., unit "1", placeholder "NAME";
+        /// Draws the terrain in the natural colours of its ground cover, such as rock, grass and snow.
+        natural: bool = false, within .., unit "1", excludes overlay;
+        /// Draws snow above this elevation.
+        snow_line: Option<f64> = None, within -16_000.0..=16_000.0, unit "m";
+        /// Draws no water: no sea, lakes or streams.
+        no_water: bool = false, within .., unit "1";
+        /// Draws no trees.
+        no_trees: bool = false, within .., unit "1";
+    }
+}
+
+impl DrawOptions {
+    /// Returns the options of the picture of a terrain. `ramp` has the colours of the land by height. `natural` has the
+    /// settings of natural colours, if the options request them; `start` is the terrain at the start, for overlays that
+    /// compare with it.
+    ///
+    /// # Errors
+    /// Returns an error if an option is out of range, if the terrain cannot show the overlay, or if natural colours are
+    /// requested without their settings.
+    pub fn resolve<'a>(
+        &self,
+        terrain: &Terrain,
+        ramp: &'static Ramp,
+        natural: Option<Natural>,
+        start: Option<&'a Terrain>,
+    ) -> thalweg_core::Result<PictureOptions<'a>> {
+        self.check_ranges()?;
+        let side = |n: usize| u32::try_from(n).map_err(|_| Error::invalid_value("size", n, "1 to 16384 pixels"));
+        let [height, width] = self.size;
+        if self.natural && natural.is_none() {
+            return Err(Error::missing_input("natural colours", "give the climate and the rock of the terrain"));
+        }
+        let narrow = |value: Option<f64>| value.map(|value| value as f32);
+        Ok(PictureOptions {
+            size: [side(width)?, side(height)?],
+            view: self.view,
+            azimuth: narrow(self.azimuth),
+            elevation: narrow(self.elevation),
+            zoom: self.zoom as f32,
+            exaggeration: narrow(self.exaggeration),
+            overlay: self.overlay.as_deref().map(|name| Overlay::find(name, terrain)).transpose()?,
+            natural: natural.filter(|_| self.natural),
+            start,
+            look: Appearance {
+                sun: self.sun,
+                snow_line: narrow(self.snow_line),
+                water: !self.no_water,
+                streams: !self.no_water,
+                trees: !self.no_trees,
+                ramp,
+                ..Appearance::default()
+            },
+        })
+    }
+}
+
 thalweg_core::with_defaults! {
-    /// How to draw a picture.
+    /// The options of a picture of a terrain, with the data that they refer to: [`DrawOptions::resolve`] makes them.
     #[derive(Debug, Clone)]
     pub struct PictureOptions<'a> {
         /// Width and height in pixels, 1 to 16384 and no more than the GPU supports.
@@ -182,5 +269,62 @@ impl PictureOptions<'_> {
         camera.zoom(self.zoom, Some(camera.target));
         camera.keep_above(surface, surface.exaggeration());
         camera
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use thalweg_core::Grid;
+    use thalweg_core::declare::operation::{OptionSpec, WorkForm};
+
+    fn land() -> Terrain {
+        Terrain::new(Grid::new([16, 24], 10.0).unwrap())
+    }
+
+    #[test]
+    fn options_come_back_from_json_and_reach_the_picture() {
+        let mut options = DrawOptions::default();
+        let values = json!({
+            "view": "top", "size": [90, 120], "azimuth": 30, "zoom": 2, "sun": [90, 20], "snow_line": 5,
+            "no_water": true, "no_trees": true, "overlay": "slope",
+        });
+        options.set_all(values.as_object().unwrap()).unwrap();
+        let mut again = DrawOptions::default();
+        for (option, value) in options.changed_options() {
+            again.set(option.name, &value).unwrap();
+        }
+        assert_eq!(again, options);
+        let picture = options.resolve(&land(), Ramp::land(), None, None).unwrap();
+        assert_eq!((picture.size, picture.view, picture.zoom), ([120, 90], ViewDirection::Top, 2.0));
+        assert_eq!((picture.azimuth, picture.elevation, picture.look.snow_line), (Some(30.0), None, Some(5.0)));
+        assert!(picture.overlay == Some(Overlay::Slope) && picture.look.sun == Sun { azimuth: 90.0, altitude: 20.0 });
+        assert!(!picture.look.water && !picture.look.streams && !picture.look.trees && picture.natural.is_none());
+        picture.check().unwrap();
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_a_picture() {
+        let plain = DrawOptions::default().resolve(&land(), Ramp::land(), None, None).unwrap();
+        let usual = PictureOptions::default();
+        assert_eq!((plain.size, plain.view, plain.zoom, plain.look), (usual.size, usual.view, usual.zoom, usual.look));
+    }
+
+    #[test]
+    fn options_that_contradict_each_other_are_refused() {
+        let typed = |option: &OptionSpec| format!("--{}", option.command_flag());
+        let natural = DrawOptions { natural: true, ..DrawOptions::default() };
+        assert!(natural.check_form(WorkForm::Folder, typed).is_ok());
+        assert!(natural.resolve(&land(), Ramp::land(), None, None).is_err());
+        let both = DrawOptions { overlay: Some("slope".into()), ..natural };
+        let message = both.check_form(WorkForm::Folder, typed).unwrap_err().to_string();
+        assert_eq!(message, "--natural does not apply together with --overlay");
+        let unknown = DrawOptions { overlay: Some("slop".into()), ..DrawOptions::default() };
+        let message = unknown.resolve(&land(), Ramp::land(), None, None).unwrap_err().to_string();
+        assert!(message.contains("did you mean `slope`"), "{message}");
+        let flat = DrawOptions { elevation: Some(0.0), ..DrawOptions::default() };
+        assert!(flat.resolve(&land(), Ramp::land(), None, None).unwrap_err().to_string().starts_with("elevation = 0°"));
+        assert_eq!(ViewDirection::ALL.map(ViewDirection::name).join(" "), "iso top map north east south west");
     }
 }

@@ -105,10 +105,10 @@ pub mod terrain {
     pub use thalweg_core::terrain::grid::{Edge, Edges, Georeference, Grid, PixelIs};
     pub use thalweg_core::terrain::height::{Height, NO_HEIGHT, UNITS};
     pub use thalweg_core::terrain::{
-        Cell, CellRect, Cells, ChannelNetwork, ChannelReach, Coarser, Column, DISCHARGE, ERODIBILITY, Extent, Finer,
-        GROUND, HARDNESS, Hue, Hydraulics, LAYERS, Lake, LakeRaster, Layer, LayerOverlay, LayerSpec, LayerTraits,
-        Lifetime, MapPoint, Mass, POOL, PROTECT, Point, RAIN, ReadBack, SEDIMENT, SOIL, Table, Terrain, TileGrid,
-        UPLIFT, VectorPart, WATER, WETNESS,
+        BoundaryOptions, Cell, CellRect, Cells, ChannelNetwork, ChannelReach, Coarser, Column, DISCHARGE, ERODIBILITY,
+        Extent, Finer, GROUND, HARDNESS, Hue, Hydraulics, LAYERS, Lake, LakeRaster, Layer, LayerOverlay, LayerSpec,
+        LayerTraits, Lifetime, MapPoint, Mass, POOL, PROTECT, Point, RAIN, ReadBack, SEDIMENT, SOIL, SeaLevelOptions,
+        Table, Terrain, TileGrid, UPLIFT, VectorPart, WATER, WETNESS,
     };
     pub use thalweg_render::products::agreement::{Agreement, compare_terrains};
     pub use thalweg_render::products::measure::{Measure, MeasureOptions, Measures, draw_measures, measure_terrain};
@@ -200,6 +200,7 @@ pub mod drainage {
 
 /// River networks: planned on a terrain's drainage, drawn as smooth lines, carved into the ground and checked.
 pub mod rivers {
+    pub use thalweg_export::rivers::{RiversOptions, list_river_conflicts, plan_river_network};
     pub use thalweg_rivers::check::{Check, RiverFiles, check_river_files};
     pub use thalweg_rivers::waypoints::{MouthPlace, Waypoint};
     pub use thalweg_rivers::{
@@ -274,7 +275,7 @@ pub mod models {
 /// ```
 pub mod recipe {
     pub use thalweg_sim::knobs::Knobs;
-    pub use thalweg_sim::presets::{PRESETS, Preset, find_preset, write_elevation_model};
+    pub use thalweg_sim::presets::{PRESETS, Preset, find_preset, find_recipe, write_elevation_model};
     pub use thalweg_sim::recipe::strokes::{Stroke, Tool};
     pub use thalweg_sim::recipe::tables::Tables;
     pub use thalweg_sim::recipe::{
@@ -285,6 +286,7 @@ pub mod recipe {
     pub use thalweg_sim::run::mark::Mark;
     pub use thalweg_sim::run::{Run, RunProgress, StageReport};
     pub use thalweg_sim::session::{Position, Session};
+    pub use thalweg_sim::single_model::{ApplyOptions, GenerateOptions};
     pub use thalweg_sim::sketch::{Sketch, SketchFeature, SketchFrom, SketchKind, SketchWorld};
 }
 
@@ -321,13 +323,13 @@ pub mod render {
     pub use thalweg_render::pictures::picture::Picture;
     pub use thalweg_render::pictures::ramps::{RAMPS, Ramp};
     pub use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
-    pub use thalweg_render::pictures::sheet::{SheetTerrain, draw_sheet};
+    pub use thalweg_render::pictures::sheet::{CompareOptions, SheetTerrain, draw_sheet, draw_side_by_side};
     pub use thalweg_render::pictures::water::{Streams, Water};
     pub use thalweg_render::products::glb::{Glb, GlbOptions, MeshPrecision};
     pub use thalweg_render::products::mesh::{Mesh, MeshOptions, Up};
     pub use thalweg_render::products::mesh_files::{write_obj, write_ply, write_stl};
     pub use thalweg_render::products::mesh_scene::{MeshPart, MeshScene, MeshSurface};
-    pub use thalweg_render::products::normals::{BumpMap, Green, NormalMap, PngDepth};
+    pub use thalweg_render::products::normals::{BumpMap, Green, NormalMap, NormalOptions, PngDepth, encode_normals};
     pub use thalweg_render::products::textures::maps::{
         compute_curvature, compute_occlusion, flow_map, measure_ground_change,
     };
@@ -357,6 +359,7 @@ pub mod io {
     pub use thalweg_io::geokeys::projected_crs;
     pub use thalweg_io::meshes::draft_mesh;
     pub use thalweg_io::output::make_folder;
+    pub use thalweg_io::reshape::{CellCounts, CropOptions, ResampleOptions, crop, crop_file, resample, resample_file};
     pub use thalweg_io::rivers::{read_network, save_network};
     pub use thalweg_io::trees::{load_trees, save_trees};
     pub use thalweg_io::water::save_water;
@@ -366,6 +369,29 @@ pub mod io {
         draft_textures, load_layer, load_terrain, open_windows, read_raster, save_layer, save_map, save_picture,
         save_terrain, write_cog, write_raster,
     };
+}
+
+/// The options of all operations as they are declared: each operation is a struct whose fields are its options, and
+/// which is also read, checked and described by the names of the options.
+///
+/// ```
+/// use serde_json::json;
+/// use thalweg::drainage::DrainOptions;
+/// use thalweg::operations::{Operation as _, find_operation, operation_schema};
+///
+/// let mut options = DrainOptions::default();
+/// options.set("threshold", &json!(250_000))?;
+/// assert_eq!(options.threshold, Some(250_000.0));
+/// let schema = operation_schema(&*find_operation("drain")?);
+/// assert_eq!(schema["properties"]["threshold"]["minimum"], 0.0);
+/// # Ok::<(), thalweg::Error>(())
+/// ```
+pub mod operations {
+    pub use thalweg_core::declare::operation::{Arity, Operation, OptionKind, OptionSpec, OptionType, WorkForm};
+    pub use thalweg_core::declare::option_types::{Line, Lists, NamedFile, Setting, SettingValues, ValueForm};
+    pub use thalweg_core::declare::schema::operation_schema;
+    pub use thalweg_core::operation;
+    pub use thalweg_export::{export_operations, find_operation};
 }
 
 /// Folders of files: finished worlds, tiles of unbounded worlds, and terrains for game engines and GIS.
@@ -383,11 +409,13 @@ pub mod io {
 /// # Ok::<(), thalweg::Error>(())
 /// ```
 pub mod export {
+    pub use thalweg_export::build::{BuildOptions, BuildRequest, resolve_build, start_build};
     pub use thalweg_export::export::{
         Export, ExportLayout, ExportOptions, ExportProgress, ExportTarget, ExportTiles, Exported, TARGETS, fit_recipe,
     };
+    pub use thalweg_export::vary::{Seeds, VariationSheet, VariedWorld, VaryOptions};
     pub use thalweg_export::world_files::{
-        TileFolder, TileRange, TileResponse, WebTiles, draft_tile, terrain_of_window, tile_rect,
+        TileFolder, TileOptions, TileRange, TileResponse, WebTiles, draft_tile, terrain_of_window, tile_rect,
     };
     pub use thalweg_export::world_folder::{
         Ending, begin_run, read_cover, read_recipe, read_world, read_world_with_models, write_world,

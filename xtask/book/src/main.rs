@@ -6,6 +6,7 @@ mod gallery;
 mod levels;
 mod models;
 mod operations;
+mod plan_schema;
 mod stubs;
 mod tables;
 mod typescript;
@@ -31,9 +32,13 @@ fn run_task(words: &[&str]) -> Outcome {
     match words {
         ["book"] => {
             write_ignored_files()?;
-            tables::write_tables()
+            tables::write_tables()?;
+            plan_schema::write_plan_schema()
         }
-        ["book", "--check"] => tables::check_tables(),
+        ["book", "--check"] => {
+            tables::check_tables()?;
+            plan_schema::check_plan_schema()
+        }
         ["ignored"] => write_ignored_files(),
         ["gallery", names @ ..] => gallery::draw_gallery(names),
         ["levels", names @ .., most] if most.parse::<usize>().is_ok() => {

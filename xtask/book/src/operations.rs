@@ -12,21 +12,28 @@ const HEAD: &str = "\
 # Generated from the declarations of operations by `cargo xtask book`.
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, TypedDict
+from os import PathLike
+from typing import Literal, Required, TypedDict
 ";
 
-/// The operations that the npm package offers.
-const TYPESCRIPT: [&str; 2] = ["drain", "textures"];
 
 /// Converts the name of an operation to that of a type, for example `DrainOptions`.
 fn type_name(name: &str) -> String {
     name[..1].to_uppercase() + &name[1..] + "Options"
 }
 
-/// Returns the TypeScript interfaces.
-pub fn build_interfaces() -> String {
+/// Returns true if a text with TypeScript declarations uses the type of an operation's options and does not declare it.
+fn needs_interface(declarations: &str, operation: &str) -> bool {
+    let name = type_name(operation);
+    let words: Vec<&str> = declarations.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    words.contains(&name.as_str()) && !words.windows(2).any(|pair| pair[0] == "interface" && pair[1] == name)
+}
+
+/// Returns the TypeScript interfaces of the operations whose options `declarations` uses: those that the npm package
+/// offers.
+pub fn build_interfaces(declarations: &str) -> String {
     let mut text = String::new();
-    for operation in export_operations().iter().filter(|operation| TYPESCRIPT.contains(&operation.name())) {
+    for operation in export_operations().iter().filter(|operation| needs_interface(declarations, operation.name())) {
         let (name, form) = (operation.name(), WorkForm::Arrays);
         let _ = writeln!(text, "\n/** Options of `{name}`. */\nexport interface {} {{", type_name(name));
         for option in options_for(&**operation, form) {
@@ -68,8 +75,13 @@ fn typescript_type(option: &OptionSpec) -> String {
             format!("boolean | [number, number] | {{ {first}: number; {second}: number }}")
         }
         OptionKind::Path | OptionKind::Text => "string".to_string(),
+        OptionKind::Form(form) => form.typescript.to_string(),
     };
-    if option.arity == Arity::List { format!("({one})[]") } else { one }
+    match option.arity {
+        Arity::List if option.is_named() => format!("Record<string, {one}>"),
+        Arity::List => format!("({one})[]"),
+        _ => one,
+    }
 }
 
 /// Returns the Python types.
@@ -81,8 +93,12 @@ pub fn build_python_types() -> String {
         let differs = operation.declared().iter().any(|option| option.forms != WorkForm::ALL);
         let store = differs.then(|| (WorkForm::Store, type_name(&format!("{name}Store"))));
         for (form, name) in [(WorkForm::Arrays, type_name(name))].into_iter().chain(store) {
+            let options = options_for(&*operation, form);
+            if options.is_empty() {
+                continue;
+            }
             let _ = writeln!(text, "\nclass {name}(TypedDict, total=False):");
-            for option in options_for(&*operation, form) {
+            for option in options {
                 let _ = writeln!(text, "    {}: {}", option.name, python_type(&option));
             }
         }
@@ -106,7 +122,28 @@ fn python_type(option: &OptionSpec) -> String {
         OptionKind::Tiles => "int | str | Sequence[int]".to_string(),
         OptionKind::Limits(_) => "bool | Sequence[float] | Mapping[str, float]".to_string(),
         OptionKind::Path | OptionKind::Text => "str".to_string(),
+        OptionKind::Form(form) => form.python.to_string(),
     };
     // None stands for the default.
-    if option.arity == Arity::List { format!("Iterable[{one}] | None") } else { format!("{one} | None") }
+    match option.arity {
+        Arity::List if option.is_named() => format!("Mapping[str, {one}] | None"),
+        Arity::List => format!("Iterable[{one}] | None"),
+        _ if option.is_required => format!("Required[{one}]"),
+        _ => format!("{one} | None"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_is_generated_if_a_function_takes_it() {
+        let head = "export interface BuildOptions {\n}\nexport function build(options?: BuildOptions): Terrain;\n\
+                    export function drain(options?: DrainOptions & { progress?: Function }): Drainage;\n";
+        let needed = ["build", "drain", "textures"].map(|operation| needs_interface(head, operation));
+        assert_eq!(needed, [false, true, false]);
+        let text = build_interfaces(head);
+        assert!(text.contains("export interface DrainOptions {") && !text.contains("BuildOptions"));
+    }
 }

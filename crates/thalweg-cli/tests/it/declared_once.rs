@@ -30,13 +30,14 @@ fn names_declared_by<'a>(source: &'a str, start: &str) -> Vec<&'a str> {
     named.map(|name| name.trim().trim_start_matches("pub ").trim_end_matches('?')).collect()
 }
 
-/// Returns the declared options of an operation that a source lists itself.
+/// Returns the declared options of an operation that a source lists itself, in the arguments of the command or in a
+/// function of the same name; methods have no such list.
 fn options_listed_again(source: &str, operation: &str, options: &[&str]) -> Vec<String> {
     let capital = operation[..1].to_uppercase() + &operation[1..];
     let starts = [
         format!("pub struct {capital}Args {{"),
-        format!("pub fn {operation}("),
-        format!("pub fn {operation}<'py>("),
+        format!("\npub fn {operation}("),
+        format!("\npub fn {operation}<'py>("),
         format!("\ndef {operation}("),
     ];
     let found = starts.iter().flat_map(|start| names_declared_by(source, start));
@@ -57,6 +58,7 @@ fn a_planted_list_is_found() {
             vec!["threshold", "method"],
         ),
         ("\ndef drain(dem: Any, threshold: float = 1.0) -> X: ...\n    method: str\n", vec!["threshold"]),
+        ("impl X {\n    pub fn drain(&self, threshold: f64) {}\n}\n", vec![]),
         ("\ndef drain(\n    dem: Any,\n    **options: Unpack[DrainOptions],\n) -> X:\n    method: str = 1\n", vec![]),
     ] {
         assert_eq!(options_listed_again(planted, "drain", &options), found, "{planted}");

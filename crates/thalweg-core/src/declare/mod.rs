@@ -5,5 +5,6 @@ pub mod codec;
 mod defaults;
 pub mod keys;
 pub mod operation;
+pub mod option_types;
 pub mod params;
 pub mod schema;

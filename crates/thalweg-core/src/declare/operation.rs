@@ -13,7 +13,8 @@ use serde::Serialize;
 pub use serde_json::Value as Json;
 use serde_json::{Map, json};
 
-use crate::{Cell, Error, MapPoint, Result, Size};
+use crate::declare::option_types::ValueForm;
+use crate::{Cell, Error, MapPoint, Point, Result, Size};
 
 /// The values that an option accepts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,6 +69,8 @@ pub enum OptionKind {
     Path,
     /// Any text.
     Text,
+    /// Values of a type with a form of its own.
+    Form(&'static ValueForm),
 }
 
 /// The number of values that an option takes.
@@ -90,11 +93,13 @@ pub enum WorkForm {
     Folder,
     /// Tile by tile into a Zarr store, for input of any size.
     Store,
+    /// Into a folder of tiles of a world of any size.
+    Tiles,
 }
 
 impl WorkForm {
     /// All forms.
-    pub const ALL: [Self; 3] = [Self::Arrays, Self::Folder, Self::Store];
+    pub const ALL: [Self; 4] = [Self::Arrays, Self::Folder, Self::Store, Self::Tiles];
 
     /// Completes the sentence "only applies when".
     fn applies_when(self) -> &'static str {
@@ -102,6 +107,7 @@ impl WorkForm {
             Self::Arrays => "a program calls the library",
             Self::Folder => "the output is a folder (-o DIR) and the input fits in memory",
             Self::Store => "the output is a Zarr store (-o DIR.zarr)",
+            Self::Tiles => "the output is a folder of tiles (--tile-dir DIR)",
         }
     }
 }
@@ -115,6 +121,10 @@ pub struct OptionSpec {
     pub flag: Option<&'static str>,
     /// A name of earlier versions that is still accepted.
     pub alias: Option<&'static str>,
+    /// The placeholder of a value in the help of a command; `None` if it follows from the kind and the unit.
+    pub placeholder: Option<&'static str>,
+    /// The name of the group that declares the option; `None` for an option of the operation itself.
+    pub group: Option<&'static str>,
     /// The effect of the option.
     pub meaning: &'static str,
     /// The unit; `1` for a pure number, and for values that are not numbers.
@@ -129,6 +139,10 @@ pub struct OptionSpec {
     pub forms: &'static [WorkForm],
     /// The option without which this one has no effect.
     pub needs: Option<&'static str>,
+    /// The options that cannot be given together with this one.
+    pub excludes: &'static [&'static str],
+    /// True if the operation cannot run without a value. The default, `null`, only stands for a value that is missing.
+    pub is_required: bool,
 }
 
 impl OptionSpec {
@@ -160,6 +174,9 @@ impl OptionSpec {
 
     /// Returns the placeholder of a value in the help of a command, for example `ROW,COL`.
     pub fn value_name(&self) -> String {
+        if let Some(placeholder) = self.placeholder {
+            return placeholder.to_string();
+        }
         match self.kind {
             OptionKind::Switch => String::new(),
             OptionKind::Number { .. }
@@ -180,6 +197,7 @@ impl OptionSpec {
             OptionKind::Span { .. } => "FIRST-LAST".to_string(),
             OptionKind::Limits(names) => names.join(",").to_uppercase(),
             OptionKind::Path => "FILE".to_string(),
+            OptionKind::Form(form) => form.placeholder.to_string(),
             OptionKind::Tiles | OptionKind::Text => self.command_flag().replace('-', "_").to_uppercase(),
         }
     }
@@ -189,17 +207,17 @@ impl OptionSpec {
         match self.kind {
             OptionKind::Switch => "true or false".to_string(),
             OptionKind::Number { min, max } => {
-                format!("{} to {}{}", ReadableNumber(min), ReadableNumber(max), self.after_number())
+                format!("{} to {}{}", ReadableNumber(min), ReadableNumber(max), self.unit_suffix())
             }
             OptionKind::NumberOr { min, max, word } => {
-                format!("{} to {}{}, or {word}", ReadableNumber(min), ReadableNumber(max), self.after_number())
+                format!("{} to {}{}, or {word}", ReadableNumber(min), ReadableNumber(max), self.unit_suffix())
             }
             // A limit of 2³² − 1 or more stands for no limit.
             OptionKind::Count { min, max } if max >= u64::from(u32::MAX) => {
-                format!("a whole number of {min}{} or more", self.after_number())
+                format!("a whole number of {min}{} or more", self.unit_suffix())
             }
             OptionKind::Count { min, max } if self.unit == "1" => format!("a whole number from {min} to {max}"),
-            OptionKind::Count { min, max } => format!("{min} to {max}{}", self.after_number()),
+            OptionKind::Count { min, max } => format!("{min} to {max}{}", self.unit_suffix()),
             OptionKind::OneOf(numbers) => {
                 let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
                 format!("one of {}", numbers.join(", "))
@@ -222,6 +240,7 @@ impl OptionSpec {
             }
             OptionKind::Path => "a path".to_string(),
             OptionKind::Text => "a string".to_string(),
+            OptionKind::Form(form) => form.allowed.to_string(),
         }
     }
 
@@ -251,6 +270,7 @@ impl OptionSpec {
             (OptionKind::Limits(names), _) => {
                 format!("{}, two numbers of 0 or more, or `unlimited`", names.join(",").to_uppercase())
             }
+            (OptionKind::Form(form), _) => form.allowed_text.to_string(),
             _ => self.describe_allowed(),
         }
     }
@@ -280,14 +300,29 @@ impl OptionSpec {
             (OptionKind::Span { .. }, ..) => Some("such as 8-12, or 12 alone"),
             (OptionKind::Tiles, ..) => Some("N, COLSxROWS, or a tile's side in samples such as 1009px"),
             (OptionKind::Limits(_), ..) => Some("`unlimited` sets no limits"),
-            (OptionKind::Text, _, Arity::List) => Some("separated by commas, or repeated"),
+            (_, _, Arity::List) if self.is_comma_separated() => Some("separated by commas, or repeated"),
             (_, _, Arity::List) => Some("may be repeated"),
             _ => None,
         }
     }
 
-    /// Returns the unit as it follows a number, with a space before it.
-    fn after_number(&self) -> String {
+    /// Returns true if the values of a list may be typed with commas between them. In a list of cells or points, each
+    /// value contains commas itself, so the option is repeated.
+    pub fn is_comma_separated(&self) -> bool {
+        let is_plain = matches!(
+            self.kind,
+            OptionKind::Number { .. }
+                | OptionKind::NumberOr { .. }
+                | OptionKind::Count { .. }
+                | OptionKind::OneOf(_)
+                | OptionKind::Choice(_)
+                | OptionKind::Text
+        );
+        self.arity == Arity::List && is_plain
+    }
+
+    /// Returns the unit as it follows a number: with a space before it, except for degrees; empty for a pure number.
+    pub fn unit_suffix(&self) -> String {
         match self.unit {
             "1" => String::new(),
             "°" => "°".to_string(),
@@ -319,6 +354,7 @@ impl OptionSpec {
             OptionKind::Span { .. } => parse_numbers::<u32>(text, &['-']).map(repeat_single_number),
             // A command line has the columns first, JSON the rows.
             OptionKind::Size => parse_numbers::<usize>(text, &['x', 'X']).map(repeat_single_number).map(reverse_list),
+            OptionKind::Form(form) => (form.parse)(text),
         };
         parsed.filter(|value| self.is_accepted(value)).ok_or_else(|| format!("must be {}", self.allowed_text()))
     }
@@ -330,19 +366,34 @@ impl OptionSpec {
     pub fn check_value(&self, value: &Json) -> Result<()> {
         let wrong = |value: &Json, allowed: String| {
             // A unit after a text or a list would be misleading.
-            let unit = if value.is_number() { self.after_number() } else { String::new() };
+            let unit = if value.is_number() { self.unit_suffix() } else { String::new() };
             Err(Error::invalid_value(self.name, format!("{}{unit}", format_value(value)), allowed))
         };
-        match (self.arity, value) {
+        let pairs = self.list_pairs(value);
+        match (self.arity, pairs.as_ref().unwrap_or(value)) {
             (Arity::Optional, value) if is_none(value, self.kind) => Ok(()),
             (Arity::List, Json::Array(values)) => match values.iter().find(|value| !self.is_accepted(value)) {
                 Some(value) => wrong(value, self.describe_allowed()),
                 None => Ok(()),
             },
-            (Arity::List, value) => wrong(value, format!("a list; each item must be {}", self.describe_allowed())),
+            (Arity::List, value) => {
+                let object = if self.is_named() { "an object of names and values, or " } else { "" };
+                wrong(value, format!("{object}a list; each item must be {}", self.describe_allowed()))
+            }
             (_, value) if self.is_accepted(value) => Ok(()),
             (_, value) => wrong(value, self.describe_allowed()),
         }
+    }
+
+    /// Returns true if each value belongs to a name. A list of such values may be an object.
+    pub fn is_named(&self) -> bool {
+        matches!(self.kind, OptionKind::Form(form) if form.is_named)
+    }
+
+    /// Returns the pairs of an object that gives a list of named values; `None` for other JSON and other options.
+    fn list_pairs(&self, value: &Json) -> Option<Json> {
+        let object = value.as_object().filter(|_| self.is_named() && self.arity == Arity::List)?;
+        Some(object.iter().map(|(name, value)| json!([name, value])).collect())
     }
 
     /// Returns true if one value has the option's kind and is in range.
@@ -382,13 +433,18 @@ impl OptionSpec {
                     || object.is_some_and(|object| names.iter().all(|name| object.get(*name).is_some_and(is_limit)))
             }
             OptionKind::Path | OptionKind::Text => value.is_string(),
+            OptionKind::Form(form) => (form.is_accepted)(value),
         }
     }
 }
 
 /// Returns a small number as a word.
 fn count_word(count: usize) -> &'static str {
-    if count == 2 { "two" } else { "three" }
+    match count {
+        2 => "two",
+        3 => "three",
+        _ => "four",
+    }
 }
 
 /// Returns true if a text is a division into tiles: `8`, `8x4`, `1009px`.
@@ -421,7 +477,7 @@ fn is_none(value: &Json, kind: OptionKind) -> bool {
 }
 
 /// Formats a value in an error message: a text without its quotes, a real number without an empty fraction.
-fn format_value(value: &Json) -> String {
+pub(super) fn format_value(value: &Json) -> String {
     match (value.as_str(), value.as_f64().filter(|_| value.is_f64())) {
         (Some(text), _) => text.to_string(),
         (None, Some(number)) => number.to_string(),
@@ -457,7 +513,7 @@ fn number_with_unit(text: &str, unit: &str) -> Option<f64> {
 }
 
 /// Parses numbers with one of these separators between them.
-fn parse_numbers<T: std::str::FromStr + Serialize>(text: &str, separators: &[char]) -> Option<Json> {
+pub(super) fn parse_numbers<T: std::str::FromStr + Serialize>(text: &str, separators: &[char]) -> Option<Json> {
     let numbers = text.split(separators).map(|number| number.trim().parse::<T>().ok());
     numbers.collect::<Option<Vec<T>>>().map(|numbers| json!(numbers))
 }
@@ -519,9 +575,11 @@ serde_option!(usize, RangeInclusive<usize>, within => OptionKind::Count {
 });
 serde_option!(Cell, RangeFull, _ => OptionKind::Cell);
 serde_option!(MapPoint, RangeFull, _ => OptionKind::Numbers(&["x", "y"]));
+serde_option!(Point, RangeFull, _ => OptionKind::Numbers(&["x", "y"]));
 serde_option!(Size, RangeFull, _ => OptionKind::Size);
 serde_option!([f64; 2], &'static [&'static str; 2], names => OptionKind::Numbers(names));
 serde_option!([f64; 3], &'static [&'static str; 3], names => OptionKind::Numbers(names));
+serde_option!([f64; 4], &'static [&'static str; 4], names => OptionKind::Numbers(names));
 serde_option!([u32; 2], RangeInclusive<u32>, within => OptionKind::Span { min: *within.start(), max: *within.end() });
 serde_option!(PathBuf, RangeFull, _ => OptionKind::Path);
 serde_option!(String, RangeFull, _ => OptionKind::Text);
@@ -644,21 +702,32 @@ pub trait Operation {
     }
 
     /// Checks that each option that differs from its default has an effect in this form of the operation and together
-    /// with the other options. `name_option` returns the name of an option as the user wrote it.
+    /// with the other options, and that no value is missing. `name_option` returns the name of an option as the user
+    /// wrote it.
     ///
     /// # Errors
-    /// Returns [`Error::Conflict`] for the first option that has no effect; the message states when it has one.
+    /// Returns [`Error::Conflict`] for the first option that has no effect, or that cannot be given together with
+    /// another one; the message states when it has an effect. Returns [`Error::MissingInput`] for a required option
+    /// without a value.
     fn check_form(&self, form: WorkForm, name_option: impl Fn(&OptionSpec) -> String) -> Result<()>
     where
         Self: Sized,
     {
-        let changed = self.changed_options();
+        let (changed, declared) = (self.changed_options(), self.declared());
         let is_changed = |name: &str| changed.iter().any(|(option, _)| option.name == name);
         for (option, _) in &changed {
             if let Some(needed) = option.needs.filter(|needed| !is_changed(needed)) {
-                let needed = name_option(find_option(&self.declared(), needed)?);
+                let needed = name_option(find_option(&declared, needed)?);
                 return Err(Error::conflict(name_option(option), format!("only applies together with {needed}")));
             }
+            if let Some(other) = option.excludes.iter().find(|other| is_changed(other)) {
+                let other = name_option(find_option(&declared, other)?);
+                return Err(Error::conflict(name_option(option), format!("does not apply together with {other}")));
+            }
+        }
+        let missing = |option: &&OptionSpec| option.is_required && !is_changed(option.name);
+        if let Some(option) = declared.iter().filter(|option| option.forms.contains(&form)).find(missing) {
+            return Err(Error::missing_input(name_option(option), format!("give {}", option.describe_allowed())));
         }
         let Some((option, _)) = changed.iter().find(|(option, _)| !option.forms.contains(&form)) else {
             return Ok(());
@@ -667,6 +736,18 @@ pub trait Operation {
         let elsewhere = option.forms.iter().filter(|other| form == WorkForm::Arrays || **other != WorkForm::Arrays);
         let when: Vec<&str> = elsewhere.map(|form| form.applies_when()).collect();
         Err(Error::conflict(name_option(option), format!("only applies when {}", when.join(", or "))))
+    }
+
+    /// Returns the value of the required option `name`, which is that of its field.
+    ///
+    /// # Errors
+    /// Returns [`Error::MissingInput`] if there is none.
+    fn require<T>(&self, name: &str, value: Option<T>) -> Result<T>
+    where
+        Self: Sized,
+    {
+        let allowed = || find_option(&self.declared(), name).map(OptionSpec::describe_allowed).unwrap_or_default();
+        value.ok_or_else(|| Error::missing_input(name, format!("give {}", allowed())))
     }
 }
 
@@ -684,6 +765,15 @@ pub fn find_option<'a>(options: &'a [OptionSpec], name: &str) -> Result<&'a Opti
     found.ok_or_else(|| Error::unknown_name("option", name, options.iter().map(|option| option.name)))
 }
 
+/// Returns the options of a group, with its name. It is hidden because only the macro uses it.
+#[doc(hidden)]
+pub fn list_group_options(group: &dyn Operation) -> Vec<OptionSpec> {
+    let mut options = group.declared();
+    // An option of a group within the group keeps the name of the inner one.
+    options.iter_mut().for_each(|option| option.group = option.group.or(Some(group.name())));
+    options
+}
+
 /// Converts a checked value to the type of a field. It is hidden because only the macro uses it.
 ///
 /// # Errors
@@ -693,7 +783,8 @@ pub fn read_option<T: OptionType>(option: &OptionSpec, value: &Json) -> Result<T
     option.check_value(value)?;
     // The struct's field is a pair, also where the user gave one number.
     let is_one_for_both = value.is_u64() && matches!(option.kind, OptionKind::Size | OptionKind::Span { .. });
-    let value = if is_one_for_both { &json!([value, value]) } else { value };
+    let changed = if is_one_for_both { Some(json!([value, value])) } else { option.list_pairs(value) };
+    let value = changed.as_ref().unwrap_or(value);
     T::from_json(value).ok_or_else(|| Error::invalid_value(option.name, format_value(value), option.describe_allowed()))
 }
 
@@ -707,8 +798,11 @@ pub fn read_option<T: OptionType>(option: &OptionSpec, value: &Json) -> Result<T
 ///
 /// - `flag "…"`: the flag of the command, if it is not the name with hyphens;
 /// - `alias "…"`: a name of earlier versions that is still accepted;
+/// - `placeholder "…"`: the placeholder of a value in the help of the command, if it does not follow from the type;
 /// - `only …`: the [forms](crate::declare::operation::WorkForm) in which the option has an effect; without it, all;
-/// - `needs …`: another option without which this one has no effect.
+/// - `needs …`: another option without which this one has no effect;
+/// - `excludes …`: other options that cannot be given together with this one;
+/// - `required true`: the operation cannot run without a value; the type is an `Option`, and the default `None`.
 ///
 /// # Examples
 /// ```
@@ -736,8 +830,9 @@ macro_rules! operation {
         $(, derive($($derive:ident),+))? $(, serde($serde:ident))? $(, with($($group:ident: $group_type:ty),+))? {
             $( $(#[doc = $meaning:literal])+
                $name:ident : $kind:ty = $default:expr, within $within:expr, unit $unit:literal
-               $(, flag $flag:literal)? $(, alias $alias:literal)? $(, only $($form:ident)+)?
-               $(, needs $needed:ident)?; )*
+               $(, flag $flag:literal)? $(, alias $alias:literal)? $(, placeholder $placeholder:literal)?
+               $(, only $($form:ident)+)? $(, needs $needed:ident)? $(, excludes $($excluded:ident)+)?
+               $(, required $required:literal)?; )*
         }
     ) => {
         #[doc = concat!("The options of the operation `", $operation, "`.\n")]
@@ -766,11 +861,13 @@ macro_rules! operation {
                 use $crate::declare::operation::{OptionSpec, OptionType, WorkForm};
                 let defaults = Self::default();
                 let groups: Vec<Vec<OptionSpec>> =
-                    vec![ $($( $crate::declare::operation::Operation::declared(&defaults.$group), )+)? ];
+                    vec![ $($( $crate::declare::operation::list_group_options(&defaults.$group), )+)? ];
                 let own = vec![ $( OptionSpec {
                     name: stringify!($name),
                     flag: [$(Some($flag),)? None][0],
                     alias: [$(Some($alias),)? None][0],
+                    placeholder: [$(Some($placeholder),)? None][0],
+                    group: None,
                     meaning: concat!($($meaning),+).trim_ascii(),
                     unit: $unit,
                     kind: <$kind as OptionType>::kind($within),
@@ -778,6 +875,8 @@ macro_rules! operation {
                     default: OptionType::to_json(&defaults.$name),
                     forms: [$(&[$(WorkForm::$form),+] as &[WorkForm],)? &WorkForm::ALL][0],
                     needs: [$(Some(stringify!($needed)),)? None][0],
+                    excludes: &[$($(stringify!($excluded),)+)?],
+                    is_required: [$($required,)? false][0],
                 }, )* ];
                 groups.into_iter().flatten().chain(own).collect()
             }

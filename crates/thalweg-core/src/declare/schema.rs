@@ -37,29 +37,90 @@ pub fn operation_schema(operation: &dyn Operation) -> Json {
         properties.insert(option.name.to_string(), schema);
     }
     let summary = operation.page().trim().split("\n\n").next().unwrap_or_default();
-    json!({
+    let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": format!("options of {}", operation.name()),
         "description": summary.split_whitespace().collect::<Vec<_>>().join(" "),
         "type": "object",
         "additionalProperties": false,
         "properties": properties,
-    })
+    });
+    let required: Vec<&str> =
+        operation.declared().iter().filter(|option| option.is_required).map(|option| option.name).collect();
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
 }
 
-/// Returns the schema of the values of an option.
+/// Returns the schema of the values of an option, as [`Operation::set`] accepts them.
 pub fn option_schema(option: &OptionSpec) -> Json {
+    let one = kind_schema(option.kind);
+    let mut schema = match option.arity {
+        Arity::List if option.is_named() => {
+            let items = json!([{"type": "string"}, one]);
+            let pair = json!({"type": "array", "prefixItems": items, "items": false, "minItems": 2});
+            json!({"anyOf": [{"type": "object", "additionalProperties": one}, {"type": "array", "items": pair}]})
+        }
+        Arity::List => json!({"type": "array", "items": one}),
+        Arity::Optional if option.is_required => one,
+        // Both stand for no value.
+        Arity::Optional => json!({"anyOf": [one, {"enum": [null, false]}]}),
+        Arity::One => one,
+    };
+    schema["description"] = describe_option(option).into();
+    if !option.is_required {
+        schema["default"] = option.default.clone();
+    }
+    schema
+}
+
+/// Returns the schema of the values of an option, as [`Operation::get`] returns them and as files store them: no value
+/// is `null`.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::declare::operation::Operation as _;
+/// use thalweg_core::declare::schema::stored_option_schema;
+///
+/// thalweg_core::operation! {
+///     /// Fills a lake.
+///     pub struct FloodOptions, "flood" {
+///         /// The depth of the water.
+///         depth: Option<f64> = None, within 0.0..=100.0, unit "m";
+///     }
+/// }
+/// let schema = stored_option_schema(&FloodOptions::default().declared()[0]);
+/// assert_eq!(schema["type"], serde_json::json!(["number", "null"]));
+/// ```
+pub fn stored_option_schema(option: &OptionSpec) -> Json {
     let one = kind_schema(option.kind);
     let mut schema = match option.arity {
         Arity::One => one,
         Arity::List => json!({"type": "array", "items": one}),
-        // Both stand for no value.
-        Arity::Optional => json!({"anyOf": [one, {"enum": [null, false]}]}),
+        Arity::Optional => allow_null(one),
     };
-    let unit = if option.unit == "1" { String::new() } else { format!(" Unit: {}.", option.unit) };
-    schema["description"] = format!("{}{unit}", option.meaning).into();
-    schema["default"] = option.default.clone();
+    schema["description"] = describe_option(option).into();
     schema
+}
+
+/// Returns a schema that also accepts `null`.
+fn allow_null(mut schema: Json) -> Json {
+    if let Some(kind) = schema["type"].as_str().map(String::from) {
+        schema["type"] = json!([kind, "null"]);
+        return schema;
+    }
+    if let Some(words) = schema.get_mut("enum").and_then(Json::as_array_mut) {
+        words.push(Json::Null);
+        return schema;
+    }
+    json!({"anyOf": [schema, {"type": "null"}]})
+}
+
+/// Returns the meaning and the unit of an option.
+fn describe_option(option: &OptionSpec) -> String {
+    let unit = if option.unit == "1" { String::new() } else { format!(" Unit: {}.", option.unit) };
+    format!("{}{unit}", option.meaning)
 }
 
 /// Returns the schema of one value of a kind.
@@ -100,5 +161,42 @@ fn kind_schema(kind: OptionKind) -> Json {
             json!({"anyOf": [{"const": true}, two(limit), object]})
         }
         OptionKind::Path | OptionKind::Text => json!({"type": "string"}),
+        OptionKind::Form(form) => (form.schema)(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    crate::choice! {
+        /// A way to route flow.
+        pub enum Routing {
+            /// To one neighbour.
+            Single = "single",
+        }
+    }
+
+    crate::operation! {
+        /// Tries optional values.
+        pub struct StoredOptions, "stored" {
+            /// A point.
+            point: Option<[f64; 2]> = None, within &["x", "y"], unit "m";
+            /// The routing.
+            routing: Option<Routing> = None, within .., unit "1";
+            /// A size.
+            size: Option<crate::Size> = None, within .., unit "1";
+        }
+    }
+
+    #[test]
+    fn stored_values_may_be_null_but_not_false() {
+        let schemas: Vec<Json> = StoredOptions::default().declared().iter().map(stored_option_schema).collect();
+        assert_eq!((&schemas[0]["type"], &schemas[0]["items"]["type"]), (&json!(["array", "null"]), &json!("number")));
+        assert_eq!(schemas[1], json!({"enum": ["single", null], "description": "The routing."}));
+        assert_eq!(schemas[2]["anyOf"][1], json!({"type": "null"}));
+        // A value that is set may be false instead.
+        let accepted = option_schema(&StoredOptions::default().declared()[1]);
+        assert_eq!(accepted["anyOf"][1], json!({"enum": [null, false]}));
     }
 }

@@ -1,5 +1,6 @@
 //! [`Terrain`]: the elevation of the ground, layers of values by cell, and tables of items.
 
+mod boundary;
 pub mod bytes;
 mod cell;
 mod channels;
@@ -14,6 +15,7 @@ mod point;
 mod table;
 mod tile_grid;
 
+pub use boundary::{BoundaryOptions, SeaLevelOptions};
 pub use cell::{Cell, CellIndex, CellRect};
 pub use channels::{ChannelNetwork, ChannelReach, Hydraulics, ReachId, path_length, shreve_magnitude, strahler_order};
 pub use lake::{Lake, LakeRaster};

@@ -1,12 +1,16 @@
 //! [`ExportTarget`]: the requirements of a program, declared once. The help, the checks, the manifests, the book's
 //! table and the tests are derived from [`TARGETS`].
 
+use std::ops::RangeFull;
+use std::sync::LazyLock;
+
 use super::sides::SideRule;
+use thalweg_core::declare::operation::{Json, OptionKind, OptionType};
 use thalweg_core::{Cell, Error, Result};
 use thalweg_io::sidecar::RowOrder;
 use thalweg_io::{Format, SampleType};
 
-/// A program for which a terrain is exported.
+/// A program for which a terrain is exported. Targets of the same name are equal.
 ///
 /// # Examples
 /// A side of a Unity terrain has 2ⁿ + 1 samples.
@@ -329,6 +333,31 @@ pub const TARGETS: [ExportTarget; 9] = [
         ..COMMON_PROPERTIES
     },
 ];
+
+impl PartialEq for ExportTarget {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// A target is an option of operations by its name.
+impl OptionType for &'static ExportTarget {
+    type Within = RangeFull;
+
+    fn kind(_: RangeFull) -> OptionKind {
+        static WORDS: LazyLock<Vec<(&str, &str)>> =
+            LazyLock::new(|| TARGETS.iter().map(|target| (target.name, target.about)).collect());
+        OptionKind::Choice(&WORDS)
+    }
+
+    fn from_json(value: &Json) -> Option<Self> {
+        ExportTarget::find(value.as_str()?).ok()
+    }
+
+    fn to_json(&self) -> Json {
+        self.name.into()
+    }
+}
 
 impl ExportTarget {
     /// Returns the target of this name.

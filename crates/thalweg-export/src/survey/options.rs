@@ -6,7 +6,7 @@ use thalweg_core::declare::operation::Operation as _;
 use thalweg_core::{Cell, Error, Grid, MapPoint, Result, Terrain, choice, operation};
 use thalweg_flow::Land;
 use thalweg_flow::breach::BreachLimits;
-use thalweg_io::map_coordinates::cell_at;
+use thalweg_io::map_coordinates::locate_cells;
 
 choice! {
     /// The routing method by which the drainage area accumulates.
@@ -101,11 +101,6 @@ impl DrainOptions {
     /// # Errors
     /// Returns an error if a point is outside the grid.
     pub fn outlet_cells(&self, grid: &Grid) -> Result<Vec<Cell>> {
-        let allowed = "a point inside the file, in its coordinates";
-        let located = self.outlets_at.iter().map(|point| {
-            cell_at(grid, *point)
-                .ok_or_else(|| Error::invalid_value("outlet", format!("{},{}", point.x, point.y), allowed))
-        });
-        self.outlets.iter().copied().map(Ok).chain(located).collect()
+        locate_cells(grid, &self.outlets, &self.outlets_at, "outlet")
     }
 }

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use thalweg_core::declare::operation::Operation as _;
 use thalweg_core::terrain::d8::to_esri_code;
 use thalweg_core::terrain::{Cells, DISCHARGE, DRAINAGE_AREA, FLOW_DIRECTION};
-use thalweg_core::{Cell, CellRect, Error, Field, Grid, Point, Result, Terrain};
+use thalweg_core::{Cell, CellRect, Error, Field, Grid, Point, Result, Terrain, operation};
 use thalweg_flow::{OUT, VOID};
 use thalweg_io::features::{Feature, Geometry, Property, save_features};
 use thalweg_io::output::{check_names, make_folder};
@@ -42,6 +43,53 @@ const TREE_FILES: [&str; 2] = ["trees.csv", "trees.geojson"];
 /// The least drainage area of the rivers that are written, in cells: a tile of 512 cells then has about a hundred of
 /// them.
 const RIVER_CELLS: f64 = 400.0;
+
+operation! {
+    /// Computes one tile of a world of any size: heights, flow directions, rivers and a shaded map.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::Point;
+    /// use thalweg_export::world_files::TileOptions;
+    /// use thalweg_sim::recipe::Recipe;
+    ///
+    /// let text = "extent = [320.0, 320.0]\ncells = 32\nedges = \"open\"\n[[stage]]\nmodel = \"gradient_noise\"\n";
+    /// let options = TileOptions { at: Some(Point::new(100.0, 100.0)), size: 16, ..TileOptions::default() };
+    /// let (world, _) = options.open_world(Recipe::parse(text)?)?;
+    /// assert_eq!(options.find_rect(&world)?.size(), [16, 16]);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
+    pub struct TileOptions, "tile" {
+        /// Seed of the world. By default, it is that of the recipe.
+        seed: Option<u64> = None, within 0..=u64::MAX, unit "1";
+        /// Level of the tile; level 0 has the recipe's widest cells, and each further level has cells of half the
+        /// width.
+        level: u32 = 0, within 0..=u32::MAX, unit "1", placeholder "L";
+        /// A point in the tile, in metres east and south of the world's origin.
+        at: Option<Point> = None, within .., unit "1", required true;
+        /// Side of a tile in cells. The tiles form a grid that begins at the world's origin.
+        size: usize = 512, within 16..=4096, unit "1";
+    }
+}
+
+impl TileOptions {
+    /// Opens the world of a recipe with the seed and the size of tiles of these options; returns it with its recipe.
+    ///
+    /// # Errors
+    /// Returns the errors of [`World::open`] and [`World::with_tiles`].
+    pub fn open_world(&self, mut recipe: Recipe) -> Result<(World, Recipe)> {
+        recipe.seed = self.seed.unwrap_or(recipe.seed);
+        Ok((World::open(&recipe)?.with_tiles(self.size)?, recipe))
+    }
+
+    /// Returns the cells of the tile.
+    ///
+    /// # Errors
+    /// Returns an error if no point is given, and the errors of [`tile_rect`].
+    pub fn find_rect(&self, world: &World) -> Result<CellRect<i64>> {
+        tile_rect(world, self.level, self.require("at", self.at)?)
+    }
+}
 
 /// Returns the cells of the tile of a level that contains a position.
 ///
@@ -257,4 +305,30 @@ fn build_report(world: &World, recipe: &Recipe, window: &LocalWindow, rivers: us
         "cells_that_drain": drains,
         "rivers": rivers,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use thalweg_core::declare::operation::WorkForm;
+
+    #[test]
+    fn a_tile_is_found_by_its_options() {
+        let text = "extent = [640.0, 640.0]\ncells = 64\nedges = \"open\"\n[[stage]]\nmodel = \"gradient_noise\"\n";
+        let mut options = TileOptions::default();
+        let values = json!({"at": [400, 100], "size": 16, "level": 1, "seed": 3});
+        options.set_all(values.as_object().unwrap()).unwrap();
+        let (world, recipe) = options.open_world(Recipe::parse(text).unwrap()).unwrap();
+        assert_eq!(recipe.seed, 3);
+        let expected = tile_rect(&world, 1, Point::new(400.0, 100.0)).unwrap();
+        assert_eq!(options.find_rect(&world).unwrap(), expected);
+        // Cells of level 1 are 5 m wide, and tiles begin at every 16th of them.
+        assert_eq!(expected, CellRect::new(Cell::new(16, 80), [16, 16]));
+        let none = TileOptions::default();
+        assert!(none.check_form(WorkForm::Folder, |option| option.name.to_string()).is_err());
+        assert!(none.find_rect(&world).unwrap_err().to_string().starts_with("at is missing: give [x, y]"));
+        let error = options.set("size", &json!(8)).unwrap_err().to_string();
+        assert_eq!(error, "size = 8: must be a whole number from 16 to 4096");
+    }
 }

@@ -43,6 +43,12 @@ impl LookOptions {
         self.ramp.unwrap_or(Ramp::land())
     }
 
+    /// Returns the look with this ramp, if it has none. For example, a recipe chooses the ramp of its world, such as
+    /// sand for deserts.
+    pub fn with_default_ramp(&self, ramp: Option<&'static Ramp>) -> Self {
+        Self { ramp: self.ramp.or(ramp), ..self.clone() }
+    }
+
     /// Returns the heights at the ends of the ramp as the painter uses them.
     pub(crate) fn range_f32(&self) -> Option<[f32; 2]> {
         self.range.map(|range| range.map(|height| height as f32))

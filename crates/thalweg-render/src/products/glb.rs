@@ -1,6 +1,7 @@
 //! [`Glb`]: meshes as a binary glTF 2.0 file.
 
 use std::io::{self, Write};
+use std::ops::RangeInclusive;
 
 use serde_json::{Value, json};
 
@@ -9,6 +10,7 @@ use crate::products::gltf::{Gltf, Numbers};
 use crate::products::gltf_trees::GltfTrees;
 use crate::products::mesh::{Mesh, Up};
 use crate::products::mesh_scene::{MeshScene, MeshSurface};
+use thalweg_core::declare::operation::{Arity, OptionKind, OptionType};
 use thalweg_core::{Error, Result};
 
 const LINEAR: u32 = 9729;
@@ -61,6 +63,35 @@ pub enum MeshPrecision {
     Usual,
     /// 16-bit integers with an error of no more than this number of metres, 0.000 001 to 512.
     Metres(f64),
+}
+
+/// The word for positions in 32-bit floats.
+const FLOAT: &str = "float";
+
+/// As an option, a number of metres or the word `float`; none stands for [`MeshPrecision::Usual`].
+impl OptionType for MeshPrecision {
+    type Within = RangeInclusive<f64>;
+    const ARITY: Arity = Arity::Optional;
+
+    fn kind(within: RangeInclusive<f64>) -> OptionKind {
+        OptionKind::NumberOr { min: *within.start(), max: *within.end(), word: FLOAT }
+    }
+
+    fn from_json(value: &Value) -> Option<Self> {
+        match value {
+            Value::String(word) => (word == FLOAT).then_some(Self::Float),
+            Value::Null | Value::Bool(false) => Some(Self::Usual),
+            value => value.as_f64().map(Self::Metres),
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        match self {
+            Self::Float => json!(FLOAT),
+            Self::Metres(metres) => metres.to_json(),
+            Self::Usual => Value::Null,
+        }
+    }
 }
 
 /// The options for writing a scene.

@@ -63,6 +63,34 @@ operation! {
     }
 }
 
+/// Writes a normal map or a bump map of a terrain as a PNG, as the options request. Returns the elevations in metres of
+/// black and white in a bump map; `None` for a normal map.
+///
+/// # Errors
+/// Returns an error if the writer fails.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::{Grid, Terrain};
+/// use thalweg_render::products::normals::{NormalOptions, encode_normals};
+///
+/// let terrain = Terrain::from_metres(Grid::new([2, 2], 10.0)?, &[100.0, 105.0, 110.0, 120.0])?;
+/// let bump = NormalOptions { bump: true, ..NormalOptions::default() };
+/// assert_eq!(encode_normals(&terrain, &bump, std::io::sink())?, Some([100.0, 120.0]));
+/// assert_eq!(encode_normals(&terrain, &NormalOptions::default(), std::io::sink())?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn encode_normals(terrain: &Terrain, options: &NormalOptions, writer: impl Write) -> io::Result<Option<[f64; 2]>> {
+    if options.bump {
+        let map = BumpMap::from_terrain(terrain);
+        map.encode_png(writer, options.bits)?;
+        return Ok(Some([map.low, map.high]));
+    }
+    let green = if options.directx { Green::Down } else { Green::Up };
+    NormalMap::from_terrain(terrain, options.scale).encode_png(writer, options.bits, green)?;
+    Ok(None)
+}
+
 /// The unit normal of each cell.
 ///
 /// # Examples
@@ -228,6 +256,23 @@ mod tests {
         let (info, pixels) = decode(bytes);
         assert_eq!(info.bit_depth, png::BitDepth::Sixteen);
         assert!(pixels.chunks(6).all(|p| p == [0x80, 0, 0x80, 0, 0xff, 0xff]));
+    }
+
+    #[test]
+    fn options_choose_the_map() {
+        let terrain = plane(true);
+        let written = |options: &NormalOptions| {
+            let mut bytes = Vec::new();
+            encode_normals(&terrain, options, &mut bytes).unwrap();
+            bytes
+        };
+        let mut expected = Vec::new();
+        let down = NormalOptions { directx: true, scale: 2.0, bits: PngDepth::Sixteen, ..NormalOptions::default() };
+        NormalMap::from_terrain(&terrain, 2.0).encode_png(&mut expected, PngDepth::Sixteen, Green::Down).unwrap();
+        assert!(written(&down) == expected);
+        expected.clear();
+        BumpMap::from_terrain(&terrain).encode_png(&mut expected, PngDepth::Eight).unwrap();
+        assert!(written(&NormalOptions { bump: true, ..NormalOptions::default() }) == expected);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::recipe::{LayerOrigin, Recipe, Stage, When};
 use thalweg_core::base::range::check_range;
 use thalweg_core::declare::params::{Knob, KnobPower, Param, ParamKind, Scaling, Value};
 use thalweg_core::terrain::GROUND;
-use thalweg_core::{Error, Extent, Height, Point, Result};
+use thalweg_core::{Error, Extent, Height, Point, Result, operation};
 use thalweg_models::model::Blend;
 use thalweg_models::models;
 use thalweg_models::rocks::Rock;
@@ -24,41 +24,35 @@ pub const FACTOR: RangeInclusive<f64> = 0.1..=10.0;
 /// Range of relief and size: factors on the recipe's own values, without unit.
 pub const STRETCH: RangeInclusive<f64> = 0.25..=4.0;
 
-/// The positions of the knobs; those of [`Knobs::default`] change nothing.
-///
-/// # Examples
-/// ```
-/// use thalweg_core::declare::params::Value;
-/// use thalweg_sim::knobs::Knobs;
-/// use thalweg_sim::presets::find_preset;
-///
-/// let mut recipe = find_preset("hills")?;
-/// assert_eq!(recipe.stages[1].model.get("years"), Some(Value::Number(1.5e7)));
-/// Knobs { age: 2.0, size: 2.0, ..Knobs::default() }.apply_to(&mut recipe)?;
-/// assert_eq!(recipe.stages[1].model.get("years"), Some(Value::Number(3e7)));
-/// assert_eq!(recipe.extent().unwrap().width, 30_720.0);
-/// # Ok::<(), thalweg_core::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-pub struct Knobs {
-    /// Factor on the duration of all processes, 0.1 to 10.
-    pub age: f64,
-    /// Factor on rain, 0.1 to 10.
-    pub rain: f64,
-    /// Factor on elevations, 0.25 to 4: uplift, and the terrain that base models create.
-    pub relief: f64,
-    /// Factor on widths, 0.25 to 4: the same landform, this many times as wide, with unchanged elevations.
-    pub size: f64,
-    /// Metres by which the sea rises, or falls if below 0; if there is no sea, its level. `None` leaves it unchanged.
-    /// For example, 20 in a recipe with a sea level of 0 m raises it to 20 m.
-    pub sea: Option<f64>,
-    /// The target rock; `None` leaves it unchanged.
-    pub rock: Option<&'static Rock>,
-}
-
-impl Default for Knobs {
-    fn default() -> Self {
-        Self { age: 1.0, rain: 1.0, relief: 1.0, size: 1.0, sea: None, rock: None }
+operation! {
+    /// Changes many parameters of a recipe at once. The default positions of the knobs change nothing.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::declare::params::Value;
+    /// use thalweg_sim::knobs::Knobs;
+    /// use thalweg_sim::presets::find_preset;
+    ///
+    /// let mut recipe = find_preset("hills")?;
+    /// assert_eq!(recipe.stages[1].model.get("years"), Some(Value::Number(1.5e7)));
+    /// Knobs { age: 2.0, size: 2.0, ..Knobs::default() }.apply_to(&mut recipe)?;
+    /// assert_eq!(recipe.stages[1].model.get("years"), Some(Value::Number(3e7)));
+    /// assert_eq!(recipe.extent().unwrap().width, 30_720.0);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
+    pub struct Knobs, "knobs" {
+        /// Factor on the duration of all processes.
+        age: f64 = 1.0, within FACTOR, unit "1", placeholder "F";
+        /// Factor on the rain.
+        rain: f64 = 1.0, within FACTOR, unit "1", placeholder "F";
+        /// Rock of the terrain. By default, that of the recipe.
+        rock: Option<&'static Rock> = None, within .., unit "1", placeholder "NAME";
+        /// Factor on the heights: uplift, and the terrain that base models generate.
+        relief: f64 = 1.0, within STRETCH, unit "1", placeholder "F";
+        /// Factor on the horizontal extent of the world and its landforms; heights do not change.
+        size: f64 = 1.0, within STRETCH, unit "1", placeholder "F";
+        /// Rise of the sea level; if the recipe has no sea, the sea level itself. By default, the sea does not change.
+        sea: Option<f64> = None, within -32_000.0..=32_000.0, unit "m";
     }
 }
 

@@ -54,6 +54,7 @@ mod world_place;
 use std::path::PathBuf;
 
 use crate::sketch::SketchFrom;
+use thalweg_core::declare::option_types::Setting;
 use thalweg_core::declare::params::Written;
 use thalweg_core::terrain::grid::Edges;
 use thalweg_core::{Error, Result};
@@ -229,6 +230,17 @@ impl Recipe {
     pub fn set_parameter(&mut self, label: &str, parameter: &str, value: &Written) -> Result<()> {
         let number = self.stage_index(label)?;
         self.stages[number].model.set(label, parameter, value)
+    }
+
+    /// Sets a parameter that is named by the label of its stage, a dot, and its own name, such as `uplift.years`.
+    ///
+    /// # Errors
+    /// Returns an error if the name has no dot; also returns the errors of [`Recipe::set_parameter`].
+    pub fn apply_setting(&mut self, setting: &Setting) -> Result<()> {
+        match setting.name.split_once('.') {
+            Some((label, parameter)) => self.set_parameter(label, parameter, &setting.value),
+            None => Err(Error::invalid_value("set", &setting.name, "LABEL.PARAMETER=VALUE")),
+        }
     }
 
     /// Removes the stages after the one with that label. For example, a recipe that ends before its erosion shows the

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use serde::de::Error as _;
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value};
-use thalweg_core::declare::operation::{Operation as _, WorkForm};
+use serde_json::{Map, Value, json};
+use thalweg_core::declare::operation::{Operation as _, OptionKind, WorkForm, options_for};
+use thalweg_core::declare::schema::stored_option_schema;
 use thalweg_core::terrain::TileGrid;
 use thalweg_core::terrain::grid::Edges;
 use thalweg_core::{Error, Grid, Height, Result};
@@ -103,7 +104,23 @@ impl DrainJob {
 
 /// The options that a plan always contains. The others are left out where they have their default, so that the hash of
 /// a plan is the same as before such an option existed; they have the name under which they were introduced.
-const REQUIRED_OPTIONS: [&str; 2] = ["threshold", "outlets"];
+pub(crate) const REQUIRED_OPTIONS: [&str; 2] = ["threshold", "outlets"];
+
+/// Returns the JSON Schemas of the options that a plan may contain, by the names under which it contains them. A plan
+/// has no outlets as points, because [`DrainJob::new`] converts them to cells.
+pub(crate) fn stored_option_schemas() -> Vec<(&'static str, Value)> {
+    let mut options = options_for(&DrainOptions::default(), WorkForm::Store);
+    options.retain(|option| option.name != "outlets_at");
+    let schemas = options.iter().map(|option| {
+        let mut schema = stored_option_schema(option);
+        // A switch that has its default is left out.
+        if let (OptionKind::Switch, Some(usual)) = (option.kind, option.default.as_bool()) {
+            schema = json!({"const": !usual, "description": schema["description"]});
+        }
+        (option.alias.unwrap_or(option.name), schema)
+    });
+    schemas.collect()
+}
 
 impl Serialize for DrainJob {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {

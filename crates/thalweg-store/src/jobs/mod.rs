@@ -10,6 +10,7 @@ mod nodata_scan;
 pub use apply::ApplyJob;
 pub use build::BuildJob;
 pub use drain::DrainJob;
+pub(crate) use drain::{REQUIRED_OPTIONS, stored_option_schemas};
 
 use std::path::{Path, PathBuf};
 

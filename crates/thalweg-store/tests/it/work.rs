@@ -580,13 +580,14 @@ fn fits(schema: &Value, defs: &Value, value: &Value, at: &str) {
     }
 }
 
-/// docs/plan.schema.json names each key of a plan, and no other; a validator in tests/interop/test_cli.py checks the
-/// values.
+/// docs/plan.schema.json is that of the program (`cargo xtask book` writes it). It names each key of a plan, and no
+/// other; a validator in tests/interop/test_cli.py checks the values.
 #[test]
 fn the_schema_of_plans_names_what_they_hold() {
     let text =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/plan.schema.json")).unwrap();
     let schema: Value = serde_json::from_str(&text).unwrap();
+    assert!(schema == thalweg_store::plan_schema(), "docs/plan.schema.json is stale: run `cargo xtask book`");
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), &land(5, [90, 80]));
     let recipe = hills();
