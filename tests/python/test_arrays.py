@@ -3,6 +3,7 @@
 import inspect
 import math
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -117,6 +118,8 @@ def test_keywords_that_are_misspelt_name_the_nearest():
         (lambda: tw.build("hills", cell=3), "build.*did you mean `cells`"),
         (lambda: tw.Recipe("hills", untill="x"), "Recipe.*did you mean `until`"),
         (lambda: tw.flow.fill_depressions(LAND, outlet=[]), "fill_depressions.*did you mean `outlets`"),
+        (lambda: tw.build("hills", level=2), "build.*unknown keyword `level`"),
+        (lambda: tw.resample(LAND, cell_size=5.0, cell=(60, 90)), "resample.*did you mean `cells`"),
     ]:
         with pytest.raises(TypeError, match=words):
             call()
@@ -130,7 +133,17 @@ def test_values_out_of_range_are_refused_in_the_commands_words():
         (lambda: tw.thermal(LAND, cell_size=5.0, edges="opne"), 'edges = "opne": must be "open", "closed"'),
         (lambda: tw.Recipe("hils"), "unknown preset `hils`; did you mean `hills`"),
         (lambda: tw.Recipe("hills").with_parameters({"rivrs.threshold": 1}), "unknown stage `rivrs`; did you mean `rivers`"),
-        (lambda: tw.Recipe("hills").with_parameters({"rivers": 1}), "LABEL.PARAMETER"),
+        (lambda: tw.Recipe("hills").with_parameters({"rivers": 1}), "parameters = rivers: must be LABEL.PARAMETER"),
+        (lambda: tw.Recipe("hills", parameters=3), "parameters = 3: must be an object of names and values"),
+        (lambda: tw.build("hills", rock="granit"), "rock = granit: must be one of granite"),
+        (lambda: tw.build("hills", age=20), "age = 20: must be 0.1 to 10"),
+        (lambda: tw.build("hills", crs="EPSG:32632"), "crs only applies together with origin"),
+        (lambda: tw.build("hills", from_file="a.tif"), "from_file only applies to a recipe that begins with an elevation model"),
+        (lambda: tw.rivers(LAND, cell_size=5.0, parameters={"meandr": 1}), "unknown parameter `meandr`.*did you mean `meander`"),
+        (lambda: tw.rivers(LAND, cell_size=5.0, springs=[(99, 1, 1.0)]), "must be 0 to 59"),
+        (lambda: tw.crop(LAND, cell_size=5.0), "window is missing: give .row, column, rows, columns."),
+        (lambda: tw.crop(LAND, cell_size=5.0, window=(50, 0, 20, 20)), "must be 1 × 1 cells or more inside 60 × 90 cells"),
+        (lambda: tw.resample(LAND, cell_size=5.0, cells=(60, 45)), "so that the cells stay square"),
         (lambda: tw.flow.fill_depressions(LAND, outlets=[(100, 2)]), "outlet = row 100, column 2: must be a cell with data"),
         (lambda: tw.set_threads(0), "threads = 0: must be a whole number from 1 to 1024"),
         (lambda: tw.drain(LAND, cell_size=5.0, method="d16"), "must be one of d8, dinf, mfd"),
@@ -145,11 +158,16 @@ def test_declared_options_are_documented_and_taken_in_every_form():
     declared = [
         *[(tw.drain, "threshold"), (tw.measure, "search"), (tw.export, "tiles"), (tw.textures, "bits")],
         *[(tw.view, "azimuth"), (tw.view, "haze"), (tw.shade, "legend"), (tw.shade, "ramp"), (tw.mesh, "lods")],
+        *[(tw.build, "parameters"), (tw.build, "crs"), (tw.Recipe, "rock"), (tw.rivers, "springs")],
+        *[(tw.resample, "cells"), (tw.crop, "window")],
     ]
     for function, option in declared:
         page = inspect.getdoc(function)
         assert option in inspect.signature(function).parameters
-        assert f"\n{option} : " in page and "\nReturns\n" in page and "{" not in page, page
+        assert f"\n{option} : " in page and "\nExamples\n" in page and not re.search(r"\{(page|options)\}", page), page
+    # Options that have an effect only in files are not keywords, and a required option has no default.
+    assert not {"set", "sample", "level", "rect"} & set(inspect.signature(tw.build).parameters)
+    assert inspect.signature(tw.crop).parameters["window"].default is inspect.Parameter.empty
     found = [
         tw.drain(LAND, cell_size=5.0, **options).drainage_area
         for options in [
@@ -240,6 +258,32 @@ def test_noise_is_a_function_of_the_place():
     assert not np.array_equal(whole, tw.noise.fractal((40, 50), 10.0, wavelength=300.0, seed=4))
     with pytest.raises(ValueError, match="wavelength = 0: must be"):
         tw.noise.fractal((4, 4), 10.0, wavelength=0.0)
+
+
+def test_a_terrain_gets_other_cells():
+    rows, columns = np.mgrid[0:20, 0:30]
+    fine = tw.resample((2.0 * columns - rows).astype("f4"), cell_size=10.0, cells=59)
+    rows, columns = np.mgrid[0:39, 0:59] / 2
+    assert fine.dtype == np.float32 and np.allclose(fine, 2.0 * columns - rows, atol=1e-4), "a plane stays a plane"
+    world = tw.Terrain(LAND, 10.0, sea_level=5.0, layers={"hardness": np.where(LAND > 300.0, 1.0, 0.0)})
+    coarse = tw.resample(world, cells=(30, 45))
+    assert coarse.shape == (30, 45) and coarse.cell_size == pytest.approx(890.0 / 44) and coarse.sea_level == 5.0
+    part = tw.crop(world, window=(5, 7, 20, 30))
+    assert same(part.height, LAND[5:25, 7:37]) and same(part.layers["hardness"], world.layers["hardness"][5:25, 7:37])
+    assert same(tw.crop(LAND, cell_size=10.0, window=np.array([5, 7, 20, 30])), part.height)
+
+
+def test_rivers_are_those_of_the_model_with_further_places():
+    dem = tw.gradient_noise(shape=(64, 80), cell_size=30.0, amplitude=300.0, wavelength=1500.0)
+    made = tw.rivers(dem, cell_size=30.0, catchment=2e5, seed=3, parameters={"meander": 0.5})
+    whole = tw.models.river_network(dem, cell_size=30.0, catchment=0.2, seed=3, meander=0.5, full=True)
+    assert made.fingerprints() == whole.fingerprints() and not same(made.height, dem)
+    assert made.layers["river"].max() > 0 and set(made.tables) == {"rivers"}
+    spring = tw.rivers(dem, cell_size=30.0, catchment=2e5, seed=3, parameters={"meander": 0.5}, springs=[(10, 12, 25.0)])
+    assert spring.layers["discharge"].max() > made.layers["discharge"].max() + 10.0
+    # The edges are those of the terrain: with closed ones, water leaves at the mouth.
+    walled = tw.Terrain(dem, 30.0, edges="closed")
+    assert tw.rivers(walled, mouths=[(0, 40)]).fingerprints() != tw.rivers(walled).fingerprints()
 
 
 def test_pictures_are_pixels_and_files(tmp_path):

@@ -208,9 +208,14 @@ def test_the_example_of_the_page_with_a_worker_killed(tmp_path: Path) -> None:
 @pytest.mark.skipif("THALWEG" not in os.environ, reason="no command beside which to set it")
 def test_a_world_is_built_as_the_command_builds_it(tmp_path: Path) -> None:
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
-        found = by_dask.build("hills", tmp_path / "dask.zarr", client, cells=1536, seed=5)
+        found = by_dask.build("hills", tmp_path / "dask.zarr", client, cells=1536, seed=5, age=0.5)
+        with pytest.raises(ValueError, match="preview does not apply together with level"):
+            by_dask.build("hills", tmp_path / "no.zarr", client, preview=True, level=1)
+        with pytest.raises(TypeError, match="unknown keyword `from_file`"):
+            by_dask.build("aged", tmp_path / "no.zarr", client, from_file="a.tif")
     assert found.sizes["y"] >= 1536 and np.isfinite(found.height[::7, ::7].values).all()
-    thalweg("build", "hills", "--cells", 1536, "--seed", 5, "--out", tmp_path / "alone.zarr", "--quiet")
+    words = ["--cells", 1536, "--seed", 5, "--age", 0.5]
+    thalweg("build", "hills", *words, "--out", tmp_path / "alone.zarr", "--quiet")
     assert shard_hashes(tmp_path / "dask.zarr") == shard_hashes(tmp_path / "alone.zarr")
 
 
@@ -218,14 +223,19 @@ def test_a_model_by_tiles_gives_what_it_gives_in_memory_and_what_the_command_giv
     source = tmp_path / "model.tif"
     model(source, 200, 240, 6)
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
-        found = by_dask.apply("thermal", source, tmp_path / "dask.zarr", client, tile=128, steps=6, talus=4.0, rock_talus=4.0)
-        whole = tw.models.thermal(tw.read(source), steps=6, talus=4.0, rock_talus=4.0, full=True)
+        parameters = {"steps": 6, "talus": 4.0, "rock_talus": 4.0}
+        found = by_dask.apply("thermal", source, tmp_path / "dask.zarr", client, tile=128, parameters=parameters)
+        whole = tw.models.thermal(tw.read(source), **parameters, full=True)
         void = np.isnan(found.height.values)
         assert void.sum() > 1000
         np.testing.assert_array_equal(found.height.values[~void], np.asarray(whole.height)[~void])
         assert float(np.nanmax(found.sediment.values)) > 0.0
         with pytest.raises(ValueError, match="a model that can run by tiles"):
             by_dask.apply("glacier", source, tmp_path / "no.zarr", client)
+        with pytest.raises(ValueError, match="unknown parameter `talsu`.*did you mean `talus`"):
+            by_dask.apply("thermal", source, tmp_path / "no.zarr", client, parameters={"talsu": 4.0})
+        with pytest.raises(ValueError, match="unknown input layer `hardnes`"):
+            by_dask.apply("thermal", source, tmp_path / "no.zarr", client, layers={"hardnes": source})
     if "THALWEG" in os.environ:
         words = ["job", "plan", "apply", "thermal", source, "--set", "steps=6", "--set", "talus=4", "--set", "rock_talus=4"]
         plan, store = tmp_path / "alone.json", tmp_path / "alone.zarr"

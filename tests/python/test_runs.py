@@ -7,9 +7,11 @@ import subprocess
 import sys
 import textwrap
 import time
+import types
 
 import numpy as np
 import pytest
+from helpers import JACKSBORO
 
 import thalweg as tw
 
@@ -35,6 +37,31 @@ def test_recipes_from_dicts_texts_and_files_are_one(tmp_path):
     assert recipe.with_parameters({"rivers.uplift": np.float32(0.5), "base.octaves": np.int64(3)}).get("base.octaves") == 3
     assert pickle.loads(pickle.dumps(changed)) == changed and hash(pickle.loads(pickle.dumps(changed))) == hash(changed)
     assert tw.Recipe(SMALL, cells=32, seed=7).seed == 7
+
+
+def test_recipes_take_the_options_of_build():
+    recipe = tw.Recipe(SMALL, cells=32, seed=9, until="base", parameters={"base.amplitude": 200})
+    assert recipe.stages == [("base", "gradient_noise")] and recipe.get("base.amplitude") == 200.0
+    assert recipe == tw.Recipe(SMALL | {"cells": 32, "seed": 9, "stage": [SMALL["stage"][0] | {"amplitude": 200.0}]})
+    built = tw.build(SMALL, cells=32, seed=9, until="base", parameters=types.MappingProxyType({"base.amplitude": 200}), xarray=False)
+    assert built.fingerprints() == tw.build(recipe, xarray=False).fingerprints()
+    placed = tw.build(recipe, crs="EPSG:32632", origin=(500_000, 5_000_000), xarray=False)
+    assert placed.crs == "EPSG:32632" and (placed.transform[0], placed.transform[3]) == (500_000.0, 5_000_000.0)
+    assert np.array_equal(placed.height, built.height)
+
+
+def test_the_unit_of_an_elevation_model_stays_with_its_recipe():
+    recipe = tw.Recipe("aged", from_file=JACKSBORO, cells=48, until="rivers", unit="metre")
+    other = pickle.loads(pickle.dumps(tw.Recipe(recipe, seed=recipe.seed)))
+    assert other._core.unit == "metre" and tw.Recipe("aged")._core.unit is None
+    wanted = tw.build("aged", cells=48, until="rivers", xarray=False)
+    assert tw.Run(other).finish().fingerprints() == wanted.fingerprints()
+    with pytest.raises(ValueError, match="unit only applies to worlds that fit in memory"):
+        tw.World(recipe)
+    with pytest.raises(ValueError, match="unit = foot: must be one of metre"):
+        tw.Recipe("aged", unit="foot")
+    with pytest.raises(FileNotFoundError, match="none.tif"):
+        tw.Recipe("aged", from_file="none.tif")
 
 
 def test_recipes_that_cannot_be_say_why():

@@ -38,6 +38,23 @@ def test_what_is_given_comes_back_in_kind(dem):
     assert narrow.dtype == np.float32 and np.array_equal(narrow, tw.thermal(dem.astype("f4").astype("f8")).astype("f4"))
 
 
+def test_other_cells_have_their_own_coordinates(dem):
+    part = tw.crop(dem.astype("f4"), window=(20, 30, 40, 50))
+    wanted = dem.isel(y=slice(20, 60), x=slice(30, 80))
+    assert part.dtype == np.float32 and np.array_equal(part, wanted)
+    assert part.spatial_ref.attrs["spatial_ref"] == dem.spatial_ref.attrs["spatial_ref"]
+    assert np.allclose(part.x, wanted.x, rtol=1e-11) and np.allclose(part.y, wanted.y, rtol=1e-11)
+    # Rows are counted from the north, also on a map whose first row is in the south.
+    assert np.array_equal(tw.crop(dem.isel(y=slice(None, None, -1)), window=(20, 30, 40, 50)), part)
+    small = dem.isel(y=slice(0, 41), x=slice(0, 61)).tw.resample(cells=121)
+    assert small.shape == (81, 121)
+    assert np.allclose(small.x[::2], dem.x[:61], rtol=1e-11) and np.allclose(small.y[::2], dem.y[:41], rtol=1e-11)
+    whole = tw.resample(tw.thermal(dem, full=True), cells=100)
+    assert isinstance(whole, xr.Dataset) and whole.sediment.sizes["x"] == 100
+    network = tw.rivers(wanted, catchment=4e5)
+    assert isinstance(network, xr.Dataset) and np.array_equal(network.x, wanted.x) and network.river.max() > 0
+
+
 def test_a_raster_of_one_band_is_a_map(dem):
     banded = dem.expand_dims(band=[1])
     assert np.array_equal(tw.flow.fill_depressions(banded), tw.flow.fill_depressions(dem))

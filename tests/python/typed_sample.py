@@ -32,6 +32,13 @@ def filled(dem: NDArray[np.float64]) -> NDArray[np.float64]:
     return tw.flow.fill_depressions(dem, outlets=[(0, 0)])
 
 
+def built() -> tuple[tw.Recipe, float]:
+    recipe = tw.Recipe("hills", cells=64, seed=3, rock="granite", parameters={"uplift.uplift": 1e-3})
+    world = tw.build(recipe, age=0.5, until="uplift", xarray=False)
+    part = tw.crop(tw.rivers(world, springs=[(10, 12, 0.5)]), window=(0, 0, 32, 32))
+    return recipe, float(tw.resample(part, cells=(16, 16)).height.max())
+
+
 def stepped() -> dict[str, float]:
     recipe = tw.Recipe("hills", cells=64).with_parameters({"uplift.uplift": 1e-3})
     run = tw.Run(recipe)

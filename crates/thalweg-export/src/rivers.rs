@@ -6,7 +6,7 @@ use thalweg_core::declare::operation::Operation as _;
 use thalweg_core::declare::option_types::{NamedFile, Setting};
 use thalweg_core::declare::params::Parameters as _;
 use thalweg_core::terrain::{BoundaryOptions, Column, Table};
-use thalweg_core::{Cell, Error, Grid, MapPoint, Result, Terrain, operation};
+use thalweg_core::{Cell, Error, Grid, Height, MapPoint, Result, Terrain, operation};
 use thalweg_io::load_layer;
 use thalweg_io::map_coordinates::locate_cells;
 use thalweg_models::model::Model as _;
@@ -14,6 +14,8 @@ use thalweg_models::models::river_network::RiverNetwork;
 use thalweg_noise::input_tables::springs::SPRINGS;
 use thalweg_rivers::waypoints::{MOUTHS, PASSES};
 use thalweg_rivers::{Carved, Network};
+use thalweg_sim::recipe::Recipe;
+use thalweg_sim::run::Run;
 
 /// The least number of cells of the default drainage area of a river.
 const MIN_RIVER_CELLS: f64 = 200.0;
@@ -71,6 +73,24 @@ impl RiversOptions {
         let usual = RiverNetwork::default().catchment * 1e6;
         let small = usual.min(grid.len() as f64 * area / MAP_AREA_DIVISOR);
         self.catchment.unwrap_or(small.max(MIN_RIVER_CELLS * area))
+    }
+
+    /// Starts the run of the model over a terrain, with the edges and the sea level of the terrain. The ground of the
+    /// result is the carved ground of [`plan_river_network`]; the result also has the layers and the table that the
+    /// model writes.
+    ///
+    /// # Errors
+    /// Returns an error if an option is out of range, if there is no such parameter or layer, if a layer cannot be
+    /// read, if a place is outside the terrain, if there is not enough memory, and the errors of
+    /// [`Run::with_terrain`].
+    pub fn start(&self, mut terrain: Terrain) -> Result<Run> {
+        self.check_ranges()?;
+        let model = self.configure_model(&mut terrain)?;
+        let mut recipe = Recipe::with_single_stage(Box::new(model), self.seed);
+        (recipe.edges, recipe.sea_level) = (terrain.grid.edges, terrain.grid.sea_level.map(Height::metres));
+        recipe.check_memory(&terrain.grid)?;
+        self.insert_tables(&mut terrain)?;
+        Run::with_terrain(recipe, terrain)
     }
 
     /// Returns the model with its parameters, and inserts its layers into the terrain.
@@ -158,7 +178,7 @@ pub fn list_river_conflicts(network: &Network) -> Vec<String> {
 mod tests {
     use super::*;
     use serde_json::json;
-    use thalweg_core::{Field, Height};
+    use thalweg_core::Field;
 
     fn valley() -> Terrain {
         let metres = |i: usize, j: usize| 200.0 - 2.0 * i as f64 + (j as f64 - 8.0).abs();
@@ -187,6 +207,13 @@ mod tests {
         let expected = model.plan_and_carve(&other, RandomKey::new(3, "river_network")).unwrap();
         assert!(network.rivers == expected.0.rivers && carved.ground == expected.1.ground);
         assert_eq!(terrain.ground, valley().ground);
+        let mut run = options.start(valley()).unwrap();
+        while run.take_step().unwrap().is_some() {}
+        let made = run.terrain();
+        assert!(made.ground == carved.ground && made.layers.contains_key("river"));
+        // The places of the options are inputs, which the result does not keep.
+        let tables: Vec<&str> = made.tables.keys().map(String::as_str).collect();
+        assert_eq!(tables, ["rivers"]);
     }
 
     #[test]

@@ -118,6 +118,7 @@ pub struct DeclaredOption {
     allowed: String,
     kind: String,
     default: Option<PythonValue>,
+    required: bool,
     words: Vec<(&'static str, &'static str)>,
 }
 
@@ -190,12 +191,13 @@ pub fn operation(name: &str, in_store: bool) -> PyResult<OperationPage> {
     // Some options have no effect on arrays in memory, others none in a store, so each function offers its own.
     let form = if in_store { WorkForm::Store } else { WorkForm::Arrays };
     let options = options_for(&*operation, form).into_iter().map(|option| DeclaredOption {
-        name: option.name,
+        name: option.python_name(),
         meaning: option.meaning,
         unit: option.unit,
         allowed: option.describe_allowed(),
         kind: python_type(&option),
         default: convert_default(&option),
+        required: option.is_required,
         words: match option.kind {
             OptionKind::Choice(words) => words.to_vec(),
             OptionKind::Form(form) => form.words.to_vec(),

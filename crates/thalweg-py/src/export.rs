@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use thalweg_core::declare::operation::{Operation as _, WorkForm};
+use thalweg_core::declare::operation::WorkForm;
 use thalweg_export::export::{Export, ExportOptions, ExportTarget, TARGETS};
 use thalweg_export::mesh_file::{MeshFileOptions, write_mesh};
 use thalweg_io::LoadOptions;
@@ -46,7 +46,7 @@ pub fn export(
     receiver: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(String, Vec<String>)> {
     let target = ExportTarget::find(target).map_err(to_python_error)?;
-    let options: ExportOptions = parse_operation(options)?;
+    let options: ExportOptions = parse_operation(options, WorkForm::Arrays)?;
     // The terrain is shared, not copied: its Python object may be released while the work runs.
     let (held, path) = match source {
         TerrainSource::Held(terrain) => (Some(Arc::clone(&terrain.0)), None),
@@ -85,8 +85,7 @@ pub fn mesh(
     path: PathBuf,
     options: &Bound<'_, PyDict>,
 ) -> PyResult<(Vec<PathBuf>, Vec<String>)> {
-    let (ground, options) = (&terrain.0, parse_operation::<MeshFileOptions>(options)?);
-    options.check_form(WorkForm::Arrays, |option| option.name.to_string()).map_err(to_python_error)?;
+    let (ground, options) = (&terrain.0, parse_operation::<MeshFileOptions>(options, WorkForm::Arrays)?);
     let report = run_on_pool(py, || {
         let forest = Forest::read(ground)?;
         let cover = || GroundCover::from_terrain(ground, &TextureRules::default(), Rock::usual());

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use thalweg_core::Field;
+use thalweg_core::declare::operation::WorkForm;
 use thalweg_render::products::measure::{MeasureOptions, measure_terrain as measured};
 use thalweg_render::products::slope;
 
@@ -36,6 +37,6 @@ fn map_gradient(terrain: &thalweg_core::terrain::Terrain, of: impl Fn([f64; 2]) 
 /// Computes the geomorphological measures of a terrain and returns them as JSON.
 #[pyfunction]
 pub fn measure(py: Python<'_>, terrain: &Terrain, options: &Bound<'_, PyDict>) -> PyResult<String> {
-    let options: MeasureOptions = parse_operation(options)?;
+    let options: MeasureOptions = parse_operation(options, WorkForm::Arrays)?;
     run_on_pool(py, || Ok(serde_json::to_string(&measured(&terrain.0, &options)?).unwrap_or_default()))
 }

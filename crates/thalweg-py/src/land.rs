@@ -7,6 +7,7 @@ use std::sync::Arc;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use thalweg_core::declare::operation::WorkForm;
 use thalweg_core::terrain::grid::Edges;
 use thalweg_core::terrain::{Cells, Column, GROUND, LayerSpec, SEDIMENT};
 use thalweg_core::{Cell, Error, Georeference, Grid, Height};
@@ -89,7 +90,7 @@ pub fn load(
     edges: Option<&Bound<'_, PyAny>>,
     sea_level: Option<f64>,
 ) -> PyResult<(Terrain, Vec<String>)> {
-    let options = parse_operation::<LoadOptions>(options)?;
+    let options = parse_operation::<LoadOptions>(options, WorkForm::Arrays)?;
     let edges = edges.map(parse_edges).transpose()?;
     // A folder is a world that the program wrote, with its layers; a file has heights alone.
     let (mut terrain, warnings) = run_on_pool(py, || match path.is_dir() {

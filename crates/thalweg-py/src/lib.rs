@@ -13,6 +13,7 @@ mod noise;
 mod picture;
 mod pool;
 mod recipe;
+mod reshape;
 mod run;
 mod store;
 mod survey;
@@ -47,6 +48,8 @@ mod _core {
     use crate::pool::{_panic, set_threads, threads};
     #[pymodule_export]
     use crate::recipe::Recipe;
+    #[pymodule_export]
+    use crate::reshape::{crop, resample};
     #[pymodule_export]
     use crate::run::Run;
     #[pymodule_export]

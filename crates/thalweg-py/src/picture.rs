@@ -7,7 +7,7 @@ use numpy::{PyArray1, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use thalweg_core::Error;
-use thalweg_core::declare::operation::{Operation as _, WorkForm};
+use thalweg_core::declare::operation::WorkForm;
 use thalweg_io::write_atomically;
 use thalweg_models::rocks::Rock;
 use thalweg_render::pictures::drawn_land::DrawnLand;
@@ -17,7 +17,6 @@ use thalweg_render::pictures::shade::{self as shading, ShadeOptions};
 use thalweg_render::pictures::water::Water;
 use thalweg_render::products::textures::{GroundCover, TextureRules};
 
-use crate::error::to_python_error;
 use crate::land::Terrain;
 use crate::pool::run_on_pool;
 use crate::recipe::parse_operation;
@@ -50,8 +49,7 @@ pub fn view<'py>(
     path: Option<PathBuf>,
     options: &Bound<'py, PyDict>,
 ) -> PyResult<Pixels<'py>> {
-    let (ground, options) = (&terrain.0, parse_operation::<ViewOptions>(options)?);
-    options.check_form(WorkForm::Arrays, |option| option.name.to_string()).map_err(to_python_error)?;
+    let (ground, options) = (&terrain.0, parse_operation::<ViewOptions>(options, WorkForm::Arrays)?);
     let picture = run_on_pool(py, || {
         options.check()?;
         // Natural colours are computed per sample of the view, which may be finer than the cells.
@@ -76,7 +74,7 @@ pub fn shade<'py>(
     path: Option<PathBuf>,
     options: &Bound<'py, PyDict>,
 ) -> PyResult<Pixels<'py>> {
-    let (ground, options) = (&terrain.0, parse_operation::<ShadeOptions>(options)?);
+    let (ground, options) = (&terrain.0, parse_operation::<ShadeOptions>(options, WorkForm::Arrays)?);
     let land = DrawnLand { water: Water::from_terrain(ground), ..DrawnLand::from(&**ground) };
     let picture = run_on_pool(py, || shading::draw_map(land, &options))?;
     save_picture(py, picture, path)

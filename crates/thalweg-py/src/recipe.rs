@@ -5,18 +5,17 @@ use std::path::PathBuf;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyMapping, PyString, PyTuple};
 use serde_json::{Map, Value as Json};
 use thalweg_core::Error;
 use thalweg_core::base::names::to_text;
-use thalweg_core::declare::operation::{Operation, OptionType};
+use thalweg_core::declare::operation::{Operation, OptionSpec, OptionType, WorkForm};
 use thalweg_core::declare::params::Written;
 use thalweg_core::terrain::grid::{Edges, SIDES};
-use thalweg_io::output::absolute_path;
+use thalweg_export::build::BuildOptions;
+use thalweg_io::Unit;
 use thalweg_models::model::set_parameters;
 use thalweg_models::models::{self, Models};
-use thalweg_models::rocks::Rock;
-use thalweg_sim::knobs::Knobs;
 use thalweg_sim::presets;
 use thalweg_sim::recipe::Start;
 
@@ -29,6 +28,26 @@ pub struct Recipe {
     pub recipe: thalweg_sim::recipe::Recipe,
     /// True if it starts from the elevation model that comes with the presets.
     pub own_model: bool,
+    /// The unit in which its elevation model is read; `None` for that of the file.
+    pub unit: Option<Unit>,
+}
+
+impl Recipe {
+    /// Returns the same recipe, changed by these options.
+    pub fn change(&self, options: &BuildOptions) -> PyResult<Self> {
+        let mut recipe = self.recipe.clone();
+        options.apply_to(&mut recipe).map_err(|error| to_option_error(&options.declared(), error))?;
+        let own_model = self.own_model && options.from_file.is_none();
+        Ok(Self { recipe, own_model, unit: options.unit.or(self.unit) })
+    }
+
+    /// Returns the recipe for work by tiles, which reads an elevation model in the unit of its file.
+    pub fn for_tiles(&self) -> PyResult<&thalweg_sim::recipe::Recipe> {
+        match self.unit {
+            None => Ok(&self.recipe),
+            Some(_) => Err(to_python_error(Error::conflict("unit", "only applies to worlds that fit in memory"))),
+        }
+    }
 }
 
 /// Converts a Python value to a written value of a parameter.
@@ -60,8 +79,12 @@ fn to_json_value(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Json> {
     }
     // The limit excludes endless recursion in a list that contains itself. A string is iterable, but not a list.
     if depth < MAX_DEPTH && !value.is_instance_of::<PyString>() {
-        if let Ok(table) = value.cast::<PyDict>() {
-            let items = table.iter().map(|(name, value)| Ok((name.extract()?, to_json_value(&value, depth + 1)?)));
+        if let Ok(table) = value.cast::<PyMapping>() {
+            let items = table.items()?;
+            let items = items.iter().map(|item| {
+                let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
+                Ok((name, to_json_value(&value, depth + 1)?))
+            });
             return items.collect::<PyResult<Map<String, Json>>>().map(Json::Object);
         }
         // Arrays without dimensions have no items, and are numbers.
@@ -78,17 +101,30 @@ fn to_json_value(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Json> {
     })
 }
 
-/// Converts keyword arguments to the options of an operation.
-pub fn parse_operation<T: Operation + Default>(keywords: &Bound<'_, PyDict>) -> PyResult<T> {
+/// Converts keyword arguments to the options of an operation, and checks that each has an effect in this form of it.
+/// Options that are None keep their defaults.
+pub fn parse_operation<T: Operation + Default>(keywords: &Bound<'_, PyDict>, form: WorkForm) -> PyResult<T> {
     let mut options = T::default();
-    options.set_all(&options_to_json(keywords)?).map_err(to_python_error)?;
+    let declared = options.declared();
+    for (keyword, value) in keywords.iter().filter(|(_, value)| !value.is_none()) {
+        let keyword: String = keyword.extract()?;
+        let option = declared.iter().find(|option| option.python_name() == keyword);
+        let name = option.map_or(keyword.as_str(), |option| option.name);
+        options.set(name, &to_json_value(&value, 0)?).map_err(|error| to_option_error(&declared, error))?;
+    }
+    options.check_form(form, |option| option.python_name().to_string()).map_err(to_python_error)?;
     Ok(options)
 }
 
-/// Converts a dict of options to JSON; those that are None keep their defaults.
-fn options_to_json(keywords: &Bound<'_, PyDict>) -> PyResult<Map<String, Json>> {
-    let given = keywords.iter().filter(|(_, value)| !value.is_none());
-    given.map(|(name, value)| Ok((name.extract()?, to_json_value(&value, 0)?))).collect()
+/// Converts an error about a value of one of these options, which has its name in Python then.
+fn to_option_error(options: &[OptionSpec], error: Error) -> PyErr {
+    to_python_error(match error {
+        Error::Value { name, value, allowed } => {
+            let option = options.iter().find(|option| option.name == name);
+            Error::Value { name: option.map_or(name, |option| option.python_name().to_string()), value, allowed }
+        }
+        other => other,
+    })
 }
 
 /// Converts a value of a dict to TOML.
@@ -142,8 +178,9 @@ pub fn edges_to_words(edges: &Edges) -> BTreeMap<&'static str, String> {
     SIDES.iter().zip(edges).filter_map(|(side, edge)| Some((*side, word(edge)?))).collect()
 }
 
-fn wrap_recipe(recipe: thalweg_sim::recipe::Recipe) -> Recipe {
-    Recipe { recipe, own_model: false }
+/// Wraps a recipe that was not changed from Python.
+pub fn wrap_recipe(recipe: thalweg_sim::recipe::Recipe) -> Recipe {
+    Recipe { recipe, own_model: false, unit: None }
 }
 
 #[pymethods]
@@ -152,7 +189,7 @@ impl Recipe {
     #[staticmethod]
     fn preset(name: &str) -> PyResult<Self> {
         let recipe = presets::find_preset(name).map_err(to_python_error)?;
-        Ok(Self { own_model: recipe.dem().is_some(), recipe })
+        Ok(Self { own_model: recipe.dem().is_some(), ..wrap_recipe(recipe) })
     }
 
     /// Reads a recipe from a file; for an elevation model, returns a recipe in which water flows over it.
@@ -173,7 +210,7 @@ impl Recipe {
             recipe = thalweg_sim::recipe::Recipe::parse(text).map_err(to_python_error)?;
         }
         recipe.folder = folder.unwrap_or_default().into();
-        Ok(Self { recipe, own_model })
+        Ok(Self { own_model, ..wrap_recipe(recipe) })
     }
 
     /// Reads a recipe from a dict with the keys of the TOML.
@@ -206,56 +243,9 @@ impl Recipe {
         Ok(wrap_recipe(recipe))
     }
 
-    /// Returns the same recipe with other cells, seed, elevation model and last stage, and with the knobs applied.
-    #[pyo3(signature = (*, cells=None, seed=None, from_file=None, until=None, preview=false, age=None, rain=None, relief=None, size=None, sea=None, rock=None))]
-    #[allow(clippy::too_many_arguments)] // keywords of Python
-    fn with_(
-        &self,
-        cells: Option<usize>,
-        seed: Option<u64>,
-        from_file: Option<PathBuf>,
-        until: Option<&str>,
-        preview: bool,
-        age: Option<f64>,
-        rain: Option<f64>,
-        relief: Option<f64>,
-        size: Option<f64>,
-        sea: Option<f64>,
-        rock: Option<&str>,
-    ) -> PyResult<Self> {
-        let (mut recipe, mut own_model) = (self.recipe.clone(), self.own_model);
-        // The order matters: the knobs change the recipe with its new cells and seed, and the preview follows from the
-        // result.
-        let turn = || {
-            if let Some(from) = from_file {
-                let Some(dem) = recipe.dem_mut() else {
-                    let problem = "only applies to a recipe that begins with an elevation model, such as `aged`";
-                    return Err(Error::conflict("from_file", problem));
-                };
-                *dem = absolute_path(&from)?;
-                own_model = false;
-            }
-            recipe.cells = cells.unwrap_or(recipe.cells);
-            recipe.seed = seed.unwrap_or(recipe.seed);
-            let one = |factor: Option<f64>| factor.unwrap_or(1.0);
-            let rock = rock.map(Rock::find).transpose()?;
-            let knobs = Knobs { age: one(age), rain: one(rain), relief: one(relief), size: one(size), sea, rock };
-            knobs.apply_to(&mut recipe)?;
-            until.map_or(Ok(()), |label| recipe.truncate_after(label))?;
-            if preview {
-                recipe.cells = recipe.preview_cells()?;
-            }
-            Ok(())
-        };
-        turn().map_err(to_python_error)?;
-        Ok(Self { recipe, own_model })
-    }
-
-    /// Returns the same recipe with another value of a parameter of a stage.
-    fn set(&self, label: &str, parameter: &str, value: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let mut recipe = self.recipe.clone();
-        recipe.set_parameter(label, parameter, &to_written_value(value)?).map_err(to_python_error)?;
-        Ok(Self { recipe, own_model: self.own_model })
+    /// Returns the same recipe, changed by options of the operation `build`.
+    fn with_options(&self, options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        self.change(&parse_operation(options, WorkForm::Arrays)?)
     }
 
     /// Returns the parameters of a stage by name.
@@ -323,6 +313,12 @@ impl Recipe {
     #[getter]
     fn own_model(&self) -> bool {
         self.own_model
+    }
+
+    /// Returns the unit in which its elevation model is read.
+    #[getter]
+    fn unit(&self) -> Option<String> {
+        self.unit.and_then(|unit| unit.to_json().as_str().map(String::from))
     }
 
     /// Returns the recipe as TOML with the values of all parameters.

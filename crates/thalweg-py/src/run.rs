@@ -4,16 +4,19 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
 use serde_json::Value as Json;
+use thalweg_core::declare::operation::WorkForm;
 use thalweg_core::terrain::GROUND;
+use thalweg_export::build::BuildOptions;
+use thalweg_export::rivers::RiversOptions;
 use thalweg_sim::presets;
 
 use crate::array::{heights_to_array, layer_to_array};
 use crate::error::{make_broken_error, make_busy_error, to_python_error};
 use crate::land::{Terrain, find_layer, insert_layer, list_layer_names};
 use crate::pool::run_on_pool;
-use crate::recipe::{Recipe, to_written_value};
+use crate::recipe::{Recipe, parse_operation, to_written_value, wrap_recipe};
 
 /// The execution of a recipe.
 #[pyclass(frozen, module = "thalweg._core")]
@@ -43,7 +46,7 @@ impl Run {
     #[new]
     #[pyo3(signature = (recipe, terrain=None))]
     fn new(py: Python<'_>, recipe: &Recipe, terrain: Option<&Terrain>) -> PyResult<Self> {
-        let (recipe, own_model) = (recipe.recipe.clone(), recipe.own_model);
+        let (recipe, own_model, unit) = (recipe.recipe.clone(), recipe.own_model, recipe.unit);
         let terrain = terrain.map(|terrain| Arc::clone(&terrain.0));
         let run = run_on_pool(py, move || match terrain {
             Some(terrain) => {
@@ -52,16 +55,16 @@ impl Run {
                 thalweg_sim::run::Run::with_terrain(recipe, Arc::unwrap_or_clone(terrain))
             }
             None if own_model => presets::create_run_on_model(recipe),
-            None => {
-                if recipe.dem().is_none() {
-                    // The size of an elevation model is known only after it has been read; the run checks the memory
-                    // then.
-                    recipe.check_memory(&recipe.last_grid()?)?;
-                }
-                thalweg_sim::run::Run::new(recipe)
-            }
+            None => BuildOptions { unit, ..BuildOptions::default() }.start(recipe, None),
         })?;
         Ok(Self::from_run(run))
+    }
+
+    /// Creates a run that adds rivers to a terrain; `options` are those of the operation `rivers`.
+    #[staticmethod]
+    fn add_rivers(py: Python<'_>, terrain: &Terrain, options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let (terrain, options) = (Arc::clone(&terrain.0), parse_operation::<RiversOptions>(options, WorkForm::Arrays)?);
+        run_on_pool(py, move || options.start(Arc::unwrap_or_clone(terrain))).map(Self::from_run)
     }
 
     /// Resumes a run from its file.
@@ -137,7 +140,7 @@ impl Run {
     /// Returns the recipe, including parameters that were set.
     #[getter]
     fn recipe(&self) -> PyResult<Recipe> {
-        Ok(Recipe { recipe: self.lock_run()?.recipe().clone(), own_model: false })
+        Ok(wrap_recipe(self.lock_run()?.recipe().clone()))
     }
 
     /// Returns warnings about the input.

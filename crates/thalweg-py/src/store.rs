@@ -1,14 +1,15 @@
 //! Processing by tiles into stores: plans and their tasks.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use thalweg_core::{Edge, Error};
+use thalweg_core::Edge;
+use thalweg_core::declare::operation::WorkForm;
+use thalweg_export::build::BuildOptions;
 use thalweg_export::survey::DrainOptions;
 use thalweg_io::LoadOptions;
-use thalweg_sim::recipe::{LayerOrigin, LayerSource};
+use thalweg_sim::single_model::ApplyOptions;
 use thalweg_store::{Access, ApplyJob, BuildJob, DrainJob, Job, Outcome, Plan, Store, Task, VerifyLevel};
 
 use crate::pool::run_on_pool;
@@ -30,7 +31,8 @@ pub fn plan_drain(
     closed: bool,
     sea_level: Option<f64>,
 ) -> PyResult<String> {
-    let (load, options): (LoadOptions, DrainOptions) = (parse_operation(load)?, parse_operation(options)?);
+    let load: LoadOptions = parse_operation(load, WorkForm::Store)?;
+    let options: DrainOptions = parse_operation(options, WorkForm::Store)?;
     run_on_pool(py, || {
         let edges = [if closed { Edge::Closed } else { Edge::Open }; 4];
         let job = DrainJob { edges, sea_level, ..DrainJob::new(&source, load, options)? };
@@ -38,52 +40,45 @@ pub fn plan_drain(
     })
 }
 
-/// Writes the plan of a world, or of a rectangle of it, and returns its hash.
+/// Writes the plan of a world, or of a rectangle of it, and returns its hash; `options` are those of the operation
+/// `build`.
 #[pyfunction]
-#[pyo3(signature = (recipe, store, plan, tile, *, level=None, rect=None))]
 pub fn plan_build(
     py: Python<'_>,
     recipe: &Recipe,
     store: PathBuf,
     plan: PathBuf,
     tile: usize,
-    level: Option<u32>,
-    rect: Option<[f64; 4]>,
+    options: &Bound<'_, PyDict>,
 ) -> PyResult<String> {
+    let options: BuildOptions = parse_operation(options, WorkForm::Store)?;
+    let changed = recipe.change(&options)?;
+    let recipe = changed.for_tiles()?;
     run_on_pool(py, || {
-        write_plan(Job::Build(BuildJob::from_recipe_part(&recipe.recipe, level, rect)?), &store, &plan, tile)
+        let job = BuildJob::from_recipe_part(recipe, options.level, options.rect)?;
+        write_plan(Job::Build(job), &store, &plan, tile)
     })
 }
 
-/// Writes the plan of a recipe of one model over an elevation model, with layers from files, and returns its hash.
+/// Writes the plan of a model over an elevation model, and returns its hash; `options` are those of the operation
+/// `apply`.
 #[pyfunction]
-#[pyo3(signature = (recipe, source, store, plan, tile, load, *, layers=BTreeMap::new()))]
 #[allow(clippy::too_many_arguments)] // keywords of Python
 pub fn plan_apply(
     py: Python<'_>,
-    recipe: &Recipe,
+    model: &str,
     source: PathBuf,
     store: PathBuf,
     plan: PathBuf,
     tile: usize,
     load: &Bound<'_, PyDict>,
-    layers: BTreeMap<String, PathBuf>,
+    options: &Bound<'_, PyDict>,
 ) -> PyResult<String> {
-    let load: LoadOptions = parse_operation(load)?;
+    let load: LoadOptions = parse_operation(load, WorkForm::Store)?;
+    let options: ApplyOptions = parse_operation(options, WorkForm::Store)?;
     run_on_pool(py, || {
-        let mut recipe = recipe.recipe.clone();
-        for stage in &mut recipe.stages {
-            let about = stage.model.about();
-            for (name, path) in &layers {
-                // The model reads no other layers than these; the message lists them.
-                let known = || about.needs.iter().chain(about.uses).map(|spec| spec.name);
-                if !known().any(|known| known == name) {
-                    return Err(Error::unknown_name("input layer", name, known()));
-                }
-                stage.layers.insert(name.clone(), LayerSource { from: LayerOrigin::File(path.clone()), scale: None });
-            }
-        }
-        write_plan(Job::Apply(ApplyJob::from_recipe(&recipe, &source, load)?), &store, &plan, tile)
+        let job = ApplyJob::from_recipe(&options.to_recipe(model)?, &source, load)?;
+        write_plan(Job::Apply(job), &store, &plan, tile)
     })
 }
 

@@ -3,6 +3,7 @@
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use thalweg_core::declare::operation::WorkForm;
 use thalweg_export::survey::{DrainOptions, Survey};
 use thalweg_flow::streams;
 
@@ -40,7 +41,7 @@ pub fn drain<'py>(
     narrow: bool,
     receiver: Option<Py<PyAny>>,
 ) -> PyResult<Drained<'py>> {
-    let (ground, options) = (&terrain.0, parse_operation::<DrainOptions>(options)?);
+    let (ground, options) = (&terrain.0, parse_operation::<DrainOptions>(options, WorkForm::Arrays)?);
     let (survey, summary) = work_watched(py, receiver.as_ref(), |progress| {
         let survey = Survey::from_terrain(ground, &options, progress)?;
         let summary = serde_json::to_string(&survey.summarize(&ground.grid)).unwrap_or_default();

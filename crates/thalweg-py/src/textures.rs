@@ -7,6 +7,7 @@ use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use thalweg_core::Field;
+use thalweg_core::declare::operation::WorkForm;
 use thalweg_export::world_folder::{list_input_files, read_texture_rules, read_world};
 use thalweg_io::file_identity::check_distinct_files;
 use thalweg_io::textures::MANIFEST;
@@ -36,7 +37,7 @@ pub fn textures<'py>(
     recipe: Option<&Recipe>,
     folder: Option<PathBuf>,
 ) -> PyResult<Found<'py>> {
-    let options: TextureOptions = parse_operation(options)?;
+    let options: TextureOptions = parse_operation(options, WorkForm::Arrays)?;
     let (held, path) = match source {
         TerrainSource::Held(terrain) => (Some(Arc::clone(&terrain.0)), None),
         TerrainSource::Path(path) => (None, Some(path)),

@@ -14,7 +14,7 @@ use thalweg_sim::world::PathEnd;
 use crate::error::to_python_error;
 use crate::land::Terrain;
 use crate::pool::{run_on_pool, work_watched};
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, wrap_recipe};
 
 /// A world with all its levels.
 #[pyclass(frozen, module = "thalweg._core")]
@@ -82,7 +82,7 @@ impl World {
     /// Creates the world of a recipe.
     #[new]
     fn new(recipe: &Recipe, tile: usize) -> PyResult<Self> {
-        let recipe = recipe.recipe.clone();
+        let recipe = recipe.for_tiles()?.clone();
         let open = Mutex::new((process::id(), open_world(&recipe, tile).map_err(to_python_error)?));
         Ok(Self { recipe, tile, open })
     }
@@ -90,7 +90,7 @@ impl World {
     /// Returns the recipe.
     #[getter]
     fn recipe(&self) -> Recipe {
-        Recipe { recipe: self.recipe.clone(), own_model: false }
+        wrap_recipe(self.recipe.clone())
     }
 
     /// Returns the side of a tile in cells.

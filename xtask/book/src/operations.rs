@@ -16,7 +16,6 @@ from os import PathLike
 from typing import Literal, Required, TypedDict
 ";
 
-
 /// Converts the name of an operation to that of a type, for example `DrainOptions`.
 fn type_name(name: &str) -> String {
     name[..1].to_uppercase() + &name[1..] + "Options"
@@ -99,7 +98,7 @@ pub fn build_python_types() -> String {
             }
             let _ = writeln!(text, "\nclass {name}(TypedDict, total=False):");
             for option in options {
-                let _ = writeln!(text, "    {}: {}", option.name, python_type(&option));
+                let _ = writeln!(text, "    {}: {}", option.python_name(), python_type(&option));
             }
         }
     }
@@ -121,7 +120,8 @@ fn python_type(option: &OptionSpec) -> String {
         OptionKind::Numbers(_) => "Sequence[float]".to_string(),
         OptionKind::Tiles => "int | str | Sequence[int]".to_string(),
         OptionKind::Limits(_) => "bool | Sequence[float] | Mapping[str, float]".to_string(),
-        OptionKind::Path | OptionKind::Text => "str".to_string(),
+        OptionKind::Path => "str | PathLike[str]".to_string(),
+        OptionKind::Text => "str".to_string(),
         OptionKind::Form(form) => form.python.to_string(),
     };
     // None stands for the default.

@@ -172,6 +172,14 @@ impl OptionSpec {
         words.fold(first, |name, word| name + &word[..1].to_uppercase() + &word[1..])
     }
 
+    /// Returns the name in Python: `parameters` for the option `set`, because `set` is the name of a type there.
+    pub fn python_name(&self) -> &'static str {
+        match self.name {
+            "set" => "parameters",
+            name => name,
+        }
+    }
+
     /// Returns the placeholder of a value in the help of a command, for example `ROW,COL`.
     pub fn value_name(&self) -> String {
         if let Some(placeholder) = self.placeholder {

@@ -620,6 +620,7 @@ mod tests {
         let expected = ["EDGES", "ROW,COL,RATE", "COL,ROW,COLS,ROWS", "SET", "NAME=VALUE,VALUE", "NAME=FILE", "TEXT"];
         assert_eq!(shown[..7], expected);
         assert!(!option("captions").is_comma_separated() && !option("springs").is_comma_separated());
+        assert_eq!(["set", "vary"].map(|name| option(name).python_name()), ["parameters", "vary"]);
     }
 
     #[test]

@@ -32,6 +32,8 @@ from ._pictures import shade, view
 from ._progress import Progress, Step
 from ._read import read
 from ._recipe import Preset, Recipe
+from ._reshape import crop, resample
+from ._rivers import rivers
 from ._run import Run
 from ._terrain import Terrain
 from ._textures import Textures, textures
@@ -69,6 +71,7 @@ __all__ = [
     "__version__",
     "build",
     "coast",
+    "crop",
     "drain",
     "droplets",
     "dunes",
@@ -86,6 +89,8 @@ __all__ = [
     "pipes",
     "presets",
     "read",
+    "resample",
+    "rivers",
     "rocks",
     "set_threads",
     "shade",
@@ -100,7 +105,8 @@ __all__ = [
 
 _functions = {name: getattr(module, name) for module in (slopes, flow, models) for name in module.__all__}
 _METHODS.update({name: function for name, function in _functions.items() if not name[0].isupper()})
-_METHODS.update(drain=drain, measure=measure, mesh=mesh, shade=shade, view=view, write=write)
+_METHODS.update(crop=crop, drain=drain, measure=measure, mesh=mesh, resample=resample, rivers=rivers)
+_METHODS.update(shade=shade, view=view, write=write)
 
 _moved.MOVED.update({f"thalweg.{name}": f"thalweg.models.{name}" for name in set(models.__all__) - set(__all__)})
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,17 @@ from numpy.typing import NDArray
 from . import _core
 from ._arrays import NUMPY
 from ._keywords import named
+from ._operations import declared
 from ._progress import RunProgress
 from ._recipe import Preset, Recipe
 from ._results import new_terrain, wants_xarray
 from ._run import Run, drive
 from ._states import States
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from ._options import BuildOptions
 
 
 def presets() -> list[Preset]:
@@ -38,36 +44,23 @@ def presets() -> list[Preset]:
     return found
 
 
-@named
+@declared("build")
 def build(
     recipe: Any = "alpine",
     *,
-    cells: int | None = None,
-    seed: int | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    from_file: str | PathLike[str] | None = None,
-    until: str | None = None,
-    preview: bool = False,
-    age: float | None = None,
-    rain: float | None = None,
-    relief: float | None = None,
-    size: float | None = None,
-    sea: float | None = None,
-    rock: str | None = None,
     progress: RunProgress = None,
     between: Callable[[Run], object] | None = None,
     xarray: bool | None = None,
+    **options: Unpack[BuildOptions],
 ) -> Any:
-    """Build a world from a recipe, with the bit-identical result of ``thalweg build``.
+    """{page}
+
+    The result is bit-identical to that of ``thalweg build``.
 
     Parameters
     ----------
     recipe : Recipe, str, path or dict, default "alpine"
         The recipe, or any source that :class:`Recipe` accepts: the name of a preset, a TOML file, a dict.
-    cells, seed, from_file, until, preview, age, rain, relief, size, sea, rock : optional
-        Changes to the recipe; see :class:`Recipe`.
-    parameters : dict, optional
-        Values of parameters, by ``"label.parameter"``, where ``label`` names a stage of the recipe.
     progress : bool or callable, optional
         If True, show a tqdm progress bar. A callable is called with each :class:`Step`.
     between : callable, optional
@@ -75,6 +68,7 @@ def build(
         layers. It is slow, because arrays are copied, and its changes are not part of any mass balance.
     xarray : bool, optional
         If True, return a Dataset; if False, a :class:`Terrain`. By default, return a Dataset if xarray is installed.
+    {options}
 
     Returns
     -------
@@ -84,7 +78,10 @@ def build(
     Raises
     ------
     ValueError
-        If the recipe is not valid, or a value is out of range.
+        If the recipe is not valid, a value is out of range, a stage or a parameter does not exist, or options exclude
+        one another.
+    OSError
+        If a file cannot be read.
     KeyboardInterrupt
         On Ctrl-C, after the current step. The exception's ``run`` can be continued.
 
@@ -93,24 +90,7 @@ def build(
     >>> world = tw.build("hills", cells=128, seed=3, parameters={"uplift.uplift": 4e-4})
     """
     requested = wants_xarray(xarray)
-    recipe = Recipe(
-        recipe,
-        cells=cells,
-        seed=seed,
-        from_file=from_file,
-        until=None,
-        preview=preview,
-        age=age,
-        rain=rain,
-        relief=relief,
-        size=size,
-        sea=sea,
-        rock=rock,
-    )
-    recipe = recipe.with_parameters(parameters or {})
-    if until is not None:
-        recipe = Recipe(recipe, until=until)
-    run = Run(recipe)
+    run = Run(Recipe(recipe, **options))
     drive(run, progress, between)
     return new_terrain(run._core.terrain(), requested, run.report())
 

@@ -20,6 +20,7 @@ __all__ = [
     "breach",
     "cell_of",
     "chi",
+    "crop",
     "d8",
     "dinf",
     "drain",
@@ -43,6 +44,7 @@ __all__ = [
     "plan_build",
     "plan_drain",
     "preset_names",
+    "resample",
     "rocks",
     "set_threads",
     "shade",
@@ -90,7 +92,8 @@ class _Option(TypedDict):
     unit: str
     allowed: str
     kind: str
-    default: float | int | bool | str | None
+    default: Any
+    required: bool
     words: list[tuple[str, str]]
 
 class _Operation(TypedDict):
@@ -184,22 +187,7 @@ class Recipe:
         sea_level: float | None = None,
         edges: str | Mapping[str, str] | None = None,
     ) -> Recipe: ...
-    def with_(
-        self,
-        *,
-        cells: int | None = None,
-        seed: int | None = None,
-        from_file: Any = None,
-        until: str | None = None,
-        preview: bool = False,
-        age: float | None = None,
-        rain: float | None = None,
-        relief: float | None = None,
-        size: float | None = None,
-        sea: float | None = None,
-        rock: str | None = None,
-    ) -> Recipe: ...
-    def set(self, label: str, parameter: str, value: Any) -> Recipe: ...
+    def with_options(self, options: dict[str, Any]) -> Recipe: ...
     def parameters(self, label: str) -> list[tuple[str, float | int | bool | str]]: ...
     @property
     def stages(self) -> list[tuple[str, str]]: ...
@@ -221,6 +209,8 @@ class Recipe:
     def folder(self) -> str: ...
     @property
     def own_model(self) -> bool: ...
+    @property
+    def unit(self) -> str | None: ...
     def to_toml(self) -> str: ...
     def hash(self) -> str: ...
     def save(self, path: str) -> None: ...
@@ -228,6 +218,8 @@ class Recipe:
 @final
 class Run:
     def __new__(cls, recipe: Recipe, terrain: Terrain | None = None) -> Run: ...
+    @staticmethod
+    def add_rivers(terrain: Terrain, options: dict[str, Any]) -> Run: ...
     @staticmethod
     def resume(path: str) -> Run: ...
     @staticmethod
@@ -337,23 +329,20 @@ def plan_drain(
     sea_level: float | None = None,
 ) -> str: ...
 def plan_apply(
-    recipe: Recipe,
+    model: str,
     source: str | PathLike[str],
     store: str | PathLike[str],
     plan: str | PathLike[str],
     tile: int,
     load: dict[str, Any],
-    *,
-    layers: Mapping[str, str | PathLike[str]] = ...,
+    options: dict[str, Any],
 ) -> str: ...
 def plan_build(
     recipe: Recipe,
     store: str | PathLike[str],
     plan: str | PathLike[str],
     tile: int,
-    *,
-    level: int | None = None,
-    rect: Sequence[float] | None = None,
+    options: dict[str, Any],
 ) -> str: ...
 def verify(store: str | PathLike[str]) -> list[tuple[str, int, str]]: ...
 def drain(
@@ -373,6 +362,8 @@ def drain(
 def gradient(terrain: Terrain) -> tuple[NDArray[float64], NDArray[float64]]: ...
 def slope_of(terrain: Terrain) -> NDArray[float64]: ...
 def measure(terrain: Terrain, options: dict[str, Any]) -> str: ...
+def resample(terrain: Terrain, options: dict[str, Any]) -> Terrain: ...
+def crop(terrain: Terrain, options: dict[str, Any]) -> Terrain: ...
 def textures(
     source: Terrain | str,
     options: dict[str, Any],

@@ -1,4 +1,4 @@
-"""Functions of operations: their keywords, signatures and docstrings are made from the library's declarations."""
+"""Functions and classes whose keywords, signatures and docstrings are made from the library's declarations."""
 
 from __future__ import annotations
 
@@ -15,37 +15,51 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 #: The placeholders of a docstring: the description of the operation, and its parameters.
 PAGE, OPTIONS = "{page}", "{options}\n"
 
+#: The suffix of the name of a constructor, which messages leave out.
+INIT = ".__init__"
+
 
 def declared(operation: str, *, in_store: bool = False) -> Callable[[Function], Function]:
-    """Completes a function that takes the options of an operation as ``**options``.
+    """Completes a function, or a class by its constructor, that takes the options of an operation as ``**options``.
 
     The signature lists the options after the function's own parameters. Unknown keywords are refused with the nearest
     known one. In the docstring, ``{page}`` becomes the description of the operation and ``{options}`` its parameters.
     """
     page = _core.operation(operation, in_store)
 
-    def complete(function: Function) -> Function:
-        own = inspect.signature(function)
-        parameters = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        options = [_parameter(option) for option in page["options"]]
-        known = [parameter.name for parameter in [*parameters, *options]]
-
-        @functools.wraps(function)
-        def checked(*given: Any, **keywords: Any) -> Any:
-            for name in keywords:
-                if name not in known:
-                    raise _core.unknown_keyword(function.__qualname__, name, known)
-            return function(*given, **keywords)
-
-        checked.__doc__ = _docstring(function.__doc__ or "", page)
-        checked.__signature__ = own.replace(parameters=[*parameters, *options])  # type: ignore[attr-defined]
-        return checked  # type: ignore[return-value]
+    def complete(subject: Function) -> Function:
+        completed: Any = subject
+        if isinstance(subject, type):
+            completed.__init__ = _checked(completed.__init__, page)
+        else:
+            completed = _checked(subject, page)
+        completed.__doc__ = _docstring(subject.__doc__ or "", page)
+        return completed  # type: ignore[no-any-return]
 
     return complete
 
 
+def _checked(function: Callable[..., Any], page: _core._Operation) -> Callable[..., Any]:
+    own = inspect.signature(function)
+    parameters = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    options = [_parameter(option) for option in page["options"]]
+    known = [parameter.name for parameter in [*parameters, *options] if parameter.name != "self"]
+
+    @functools.wraps(function)
+    def checked(*given: Any, **keywords: Any) -> Any:
+        for name in keywords:
+            if name not in known:
+                raise _core.unknown_keyword(function.__qualname__.removesuffix(INIT), name, known)
+        return function(*given, **keywords)
+
+    checked.__signature__ = own.replace(parameters=[*parameters, *options])  # type: ignore[attr-defined]
+    return checked
+
+
 def _parameter(option: _core._Option) -> inspect.Parameter:
-    default = () if option["kind"].startswith("list") else option["default"]
+    default = () if option["kind"].startswith(("list", "dict")) else option["default"]
+    if option["required"]:
+        default = inspect.Parameter.empty
     return inspect.Parameter(option["name"], inspect.Parameter.KEYWORD_ONLY, default=default)
 
 

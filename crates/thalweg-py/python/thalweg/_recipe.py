@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike, fspath
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
 from ._core import Recipe as Core
-from ._keywords import named
+from ._operations import declared
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from ._options import BuildOptions
 
 
 class Preset(NamedTuple):
@@ -37,66 +42,37 @@ def split_key(key: str) -> tuple[str, str]:
     return label, parameter
 
 
+@declared("build")
 class Recipe:
     """A recipe: extent, number of cells, seed, and stages, each of which is a model with its parameters.
 
-    A recipe is immutable; every change returns a new one.
+    A recipe is immutable; every change returns a new one. The keywords are changes to the source.
 
     Parameters
     ----------
     source : str, path, dict or Recipe, default "alpine"
         The name of a preset (:func:`thalweg.presets`), the path of a TOML file (a path object, or a str that ends in
         ``.toml``), a dict with the keys of the TOML file, or another recipe.
-    cells : int, optional
-        Number of cells on the longer side. More cells show the same world in finer detail.
-    seed : int, optional
-        Seed of the world.
-    from_file : path, optional
-        The initial elevation model, for a recipe that starts from one.
-    until : str, optional
-        Label of the last stage to keep.
-    preview : bool, default False
-        If True, keep only the coarse levels: the same terrain at a lower resolution.
-    age, rain : float, optional
-        Factors on the duration of all processes and on rain, 0.1 to 10. Each changes many parameters at once.
-    relief, size : float, optional
-        Factors on elevations and on the horizontal extent, 0.25 to 4. Each changes many parameters at once.
-    sea : float, metres, optional
-        Rise of the sea level; if the recipe has no sea, the sea level itself.
-    rock : str, optional
-        The rock of the terrain (:func:`thalweg.rocks`).
+    {options}
 
     Raises
     ------
     ValueError
-        If the recipe is not valid, or a value is out of range.
+        If the recipe is not valid, a value is out of range, a stage or a parameter does not exist, or options exclude
+        one another.
     OSError
         If a file cannot be read.
 
     Examples
     --------
-    >>> recipe = tw.Recipe("hills", cells=64, seed=3)
+    >>> recipe = tw.Recipe("hills", cells=64, parameters={"uplift.uplift": 1e-3})
     >>> recipe.stages
     """
 
     _core: Core
 
-    @named
     def __init__(
-        self,
-        source: str | PathLike[str] | Mapping[str, Any] | Recipe = "alpine",
-        *,
-        cells: int | None = None,
-        seed: int | None = None,
-        from_file: str | PathLike[str] | None = None,
-        until: str | None = None,
-        preview: bool = False,
-        age: float | None = None,
-        rain: float | None = None,
-        relief: float | None = None,
-        size: float | None = None,
-        sea: float | None = None,
-        rock: str | None = None,
+        self, source: str | PathLike[str] | Mapping[str, Any] | Recipe = "alpine", **options: Unpack[BuildOptions]
     ) -> None:
         if isinstance(source, Recipe):
             core = source._core
@@ -106,19 +82,7 @@ class Recipe:
             core = _core.Recipe.preset(source)
         else:
             core = _core.Recipe.read(fspath(source))
-        self._core = core.with_(
-            cells=cells,
-            seed=seed,
-            from_file=from_file,
-            until=until,
-            preview=preview,
-            age=age,
-            rain=rain,
-            relief=relief,
-            size=size,
-            sea=sea,
-            rock=rock,
-        )
+        self._core = core.with_options(dict(options))
 
     @classmethod
     def _of(cls, core: Core) -> Recipe:
@@ -148,10 +112,7 @@ class Recipe:
         --------
         >>> recipe = tw.Recipe("hills").with_parameters({"uplift.uplift": 1e-3})
         """
-        core = self._core
-        for name, value in values.items():
-            core = core.set(*split_key(name), value)
-        return Recipe._of(core)
+        return Recipe(self, parameters=values)
 
     def get(self, key: str) -> Any:
         """Return the value of the parameter ``"label.parameter"``; for a label, all parameters of that stage.
@@ -167,7 +128,7 @@ class Recipe:
             return values
         if parameter not in values:
             # Raises the error that names the most similar parameter.
-            self._core.set(label, parameter, 0)
+            Recipe(self, parameters={key: 0})
         return values[parameter]
 
     @property
@@ -226,8 +187,9 @@ class Recipe:
 
     def __reduce__(self) -> Any:
         core = self._core
-        return (_restored, (core.to_toml(), core.folder, core.own_model))
+        return (_restored, (core.to_toml(), core.folder, core.own_model, core.unit))
 
 
-def _restored(text: str, folder: str, own_model: bool) -> Recipe:
-    return Recipe._of(_core.Recipe.parse(text, folder, own_model))
+def _restored(text: str, folder: str, own_model: bool, unit: str | None) -> Recipe:
+    core = _core.Recipe.parse(text, folder, own_model)
+    return Recipe._of(core if unit is None else core.with_options({"unit": unit}))

@@ -26,6 +26,18 @@ def wrap_terrain(core: _core.Terrain, given: Input, report: Mapping[str, Any] | 
     return Terrain._of(core, report)
 
 
+def wrap_new_cells(core: _core.Terrain, given: Input) -> Any:
+    """Convert a terrain whose cells are not those of the input to the type of the input, with its own coordinates."""
+    if given.layout.kind == "terrain":
+        return Terrain._of(core)
+    if not given.layout.is_xarray:
+        return core.height(given.narrow)
+    from .xarray import as_dataset
+
+    made = as_dataset(core, None, None)
+    return made["height"].copy(data=core.height(given.narrow)) if given.layout.kind == "array" else made
+
+
 def wants_xarray(requested: bool | None) -> bool:
     """Return True if a result without an input is a Dataset: as requested, by default if xarray is installed."""
     if requested is not None:

@@ -15,14 +15,13 @@ import ctypes
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from distributed import Client, as_completed, get_worker
 
 from . import _core, _moved
-from ._keywords import named
 from ._operations import declared
 from ._progress import CallProgress, Progress, reporting
 from ._recipe import Recipe
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
-    from ._options import DrainStoreOptions
+    from ._options import ApplyStoreOptions, BuildStoreOptions, DrainStoreOptions
 
 if not TYPE_CHECKING:
     # A type checker would take every name for one of the module's.
@@ -265,6 +264,7 @@ def drain(
     return _execute(store, plan, client, progress)
 
 
+@declared("apply", in_store=True)
 def apply(
     model: str,
     source: str | os.PathLike[str],
@@ -272,19 +272,15 @@ def apply(
     client: Client | None = None,
     *,
     tile: int = 1024,
-    seed: int = 1,
-    layers: Mapping[str, str | os.PathLike[str]] | None = None,
     cell_size: float | None = None,
     unit: str | None = None,
-    sea_level: float | None = None,
-    edges: str = "open",
     progress: CallProgress = None,
-    **parameters: Any,
+    **options: Unpack[ApplyStoreOptions],
 ) -> xr.Dataset:
-    """Run a model of finite reach over an elevation model of any size, and write the result to a store.
+    """{page}
 
-    A model has a finite reach if a step depends only on cells within a fixed distance. The result is bit-identical to
-    that of ``thalweg apply``.
+    The elevation model may be of any size, and the result is written to a store. The model must have a finite reach: a
+    step depends only on cells within a fixed distance. The result is bit-identical to that of ``thalweg apply``.
 
     Parameters
     ----------
@@ -292,14 +288,9 @@ def apply(
         Name of the model, one of :mod:`thalweg.models`. Models that depend on the whole map are refused.
     source, store, client, tile
         See :func:`drain`; the source may also be a store.
-    seed : int, default 1
-        Seed of the model's random numbers.
-    layers : dict of paths, optional
-        Files of the layers that the model requires or uses, by name; they must have the size of the map.
-    cell_size, unit, sea_level, edges, progress : optional
+    cell_size, unit, progress : optional
         See :func:`drain`.
-    **parameters
-        Parameters of the model.
+    {options}
 
     Returns
     -------
@@ -309,40 +300,42 @@ def apply(
     Raises
     ------
     ValueError
-        If the model does not have finite reach, or a value is out of range.
+        If the model does not have finite reach, a value is out of range, or the store contains other work.
+    OSError
+        If a file cannot be read or written.
+
+    Examples
+    --------
+    >>> from thalweg import dask as by_dask
+    >>> found = by_dask.apply("thermal", "big.tif", "big.zarr", parameters={"steps": 20})
     """
-    if edges not in ("open", "closed"):
-        raise ValueError(f"edges = {edges!r}: must be one of open, closed")
     plan = _beside(store, "plan.json")
-    recipe = _core.Recipe.single(model, parameters, seed, sea_level, edges)
     _core.plan_apply(
-        recipe,
+        model,
         Path(source).absolute(),
         Path(store).absolute(),
         plan,
         tile,
         {"cell_size": cell_size, "unit": unit},
-        layers={name: Path(path).absolute() for name, path in (layers or {}).items()},
+        dict(options),
     )
     return _execute(store, plan, client, progress)
 
 
-@named
+@declared("build", in_store=True)
 def build(
     recipe: Any,
     store: str | os.PathLike[str],
     client: Client | None = None,
     *,
     tile: int = 1024,
-    cells: int | None = None,
-    seed: int | None = None,
-    level: int | None = None,
-    rect: tuple[float, float, float, float] | None = None,
     progress: CallProgress = None,
+    **options: Unpack[BuildStoreOptions],
 ) -> xr.Dataset:
-    """Build a world of any size from a recipe, or a rectangle of it, and write it to a store.
+    """{page}
 
-    The global levels are solved as a whole; beyond them, the world is refined tile by tile.
+    The world may be of any size, and the result is written to a store. The global levels are solved as a whole; beyond
+    them, the world is refined tile by tile.
 
     Parameters
     ----------
@@ -350,18 +343,9 @@ def build(
         The recipe, or any source that :class:`thalweg.Recipe` accepts; it must have refinement levels.
     store, client, tile
         See :func:`drain`.
-    cells : int, optional
-        Number of cells on the longer side.
-    seed : int, optional
-        Seed of the world.
-    level : int, optional
-        The level to build: 0 has the widest cells, and each further level has cells of half the width. By default, the
-        last level of the recipe.
-    rect : (west, north, east, south), metres, optional
-        Build only this rectangle of the level, in world coordinates eastward and southward. An endless world requires
-        it.
     progress : bool or callable, optional
         See :func:`drain`.
+    {options}
 
     Returns
     -------
@@ -371,11 +355,16 @@ def build(
     Raises
     ------
     ValueError
-        If the recipe has no refinement levels, a value is out of range, or the store contains other work.
+        If the recipe has no refinement levels, a value is out of range, options exclude one another, or the store
+        contains other work.
     OSError
         If a file cannot be read or written.
+
+    Examples
+    --------
+    >>> from thalweg import dask as by_dask
+    >>> found = by_dask.build("endless", "part.zarr", level=4, rect=(0, 0, 5000, 5000))
     """
     plan = _beside(store, "plan.json")
-    made = Recipe(recipe, cells=cells, seed=seed)
-    _core.plan_build(made._core, Path(store).absolute(), plan, tile, level=level, rect=rect)
+    _core.plan_build(Recipe(recipe)._core, Path(store).absolute(), plan, tile, dict(options))
     return _execute(store, plan, client, progress)
