@@ -259,7 +259,7 @@ fn a_local_build_drains() {
     recipe.cells = long::or(256, 1024);
     recipe.set_refinement_method(RefinementMethod::Local { from: LocalFrom::Cells(64) }).unwrap();
     let terrain = build(&recipe);
-    let (rec, area) = layers(&terrain);
+    let (codes, area) = layers(&terrain);
     let [rows, cols] = terrain.grid.size;
     // For a lake, the water level counts.
     let pool = terrain.layers.get("pool").map(|layer| &layer.cells);
@@ -267,7 +267,7 @@ fn a_local_build_drains() {
     let z: Vec<i32> = (0..terrain.ground.len()).map(|k| terrain.ground.as_slice()[k].0 + deep(k)).collect();
     for k in 0..z.len() {
         let (i, j) = ((k / cols) as i64, (k % cols) as i64);
-        match u8::try_from(rec[k]).ok().and_then(D8::from_code) {
+        match u8::try_from(codes[k]).ok().and_then(D8::from_esri) {
             Some(direction) => {
                 let Cell { row: r, col: c } = direction.adjacent_cell(Cell::new(i, j));
                 let to = (r * cols as i64 + c) as usize;
@@ -325,7 +325,7 @@ const METRE: i32 = thalweg_core::terrain::height::UNITS as i32;
 /// Checks that from every cell of a build its own receivers lead down to the sea, the edge or an outlet, across lakes
 /// at their level.
 fn assert_drains(name: &str, terrain: &Terrain) {
-    let (rec, area) = layers(terrain);
+    let (codes, area) = layers(terrain);
     let [rows, cols] = terrain.grid.size;
     let standing = terrain.layers.get("pool").or_else(|| terrain.layers.get("hollow"));
     let pool = standing.map(|layer| &layer.cells);
@@ -341,7 +341,7 @@ fn assert_drains(name: &str, terrain: &Terrain) {
     for k in 0..z.len() {
         let (i, j) = ((k / cols) as i64, (k % cols) as i64);
         range = [range[0].min(z[k]), range[1].max(z[k])];
-        match u8::try_from(rec[k]).ok().and_then(D8::from_code) {
+        match u8::try_from(codes[k]).ok().and_then(D8::from_esri) {
             Some(direction) => {
                 let Cell { row: r, col: c } = direction.adjacent_cell(Cell::new(i, j));
                 let to = (r * cols as i64 + c) as usize;
