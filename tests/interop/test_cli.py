@@ -158,8 +158,8 @@ def test_the_schema_of_an_operation_takes_its_options_and_no_others():
         "generate": ([{"cells": 40, "cell_size": 20.0, "layers": {"rain": "rain.tif"}}], [{"cells": 40}]),
         "build": ([{"age": 2, "rock": "shale", "set": {"uplift.years": 1e6}, "rect": [0, 0, 10, 10]}], [{"age": 20}, {"rock": "cheese"}]),
         "vary": ([{"age": [1, 2], "seeds": 3, "set": {"a.b": [1, 2]}}, {"seeds": [3, 5]}], [{"age": 1}, {"seeds": 0}, {"seeds": [3]}]),
-        "tile": ([{"at": [100.0, 50.0], "level": 2}], [{}, {"at": [100.0]}]),
-        "compare": ([{"captions": ["one, two", "three"], "sheet": True}], [{"captions": "one"}]),
+        "tile": ([{"at": [100.0, 50.0], "side": 64}, {"within": [0, 0, 9, 9], "size": 2}], [{"side": 8}, {"at": [100.0]}]),
+        "sheet": ([{"captions": ["one, two", "three"], "size": 90}], [{"captions": "one"}, {"sheet": True}]),
     }
     for name, (good, bad) in examples.items():
         schema = json.loads(thalweg("schema", name))

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use thalweg_core::base::names;
 use thalweg_core::{Error, Result};
 use thalweg_export::world_folder::{Ending, FolderLock, Frames, States};
-use thalweg_io::SampleType;
 use thalweg_io::file_identity::check_distinct_files;
 use thalweg_io::output::{self, absolute_path};
 use thalweg_sim::recipe::Recipe;
@@ -16,7 +15,7 @@ use thalweg_sim::run::Run;
 use thalweg_sim::run::checkpoint::{CheckpointSummary, is_checkpoint, read_summary};
 
 use crate::args::RunArgs;
-use crate::args::values::SampleWord;
+use crate::args::declared::rename_setting;
 use crate::console::{Reporter, list_paths, paths_to_text};
 use crate::signals::{claim_ending, lock_renaming};
 
@@ -207,43 +206,12 @@ pub fn lock_folder(folder: &Path, voice: Reporter) -> Result<FolderLock> {
     Ok(lock)
 }
 
-/// Rewrites an error of the library in terms of the command's options: `sample type` is `--type`, `states` is
+/// Replaces the names of settings of a run in an error by the flags: `sample type` is `--type`, `states` is
 /// `--save-every`.
 pub fn as_typed(error: Error) -> Error {
-    let options = [
-        ("sample type", "--type"),
-        ("for", "--for"),
-        ("states", "--save-every"),
-        ("exponent", "--exponent"),
-        ("rect", "--rect"),
-        ("within", "--within"),
-    ];
-    rename_options(error, &options)
-}
-
-/// Replaces the library's names in an error by the command's options; `options` are pairs of both.
-pub fn rename_options(error: Error, options: &[(&str, &str)]) -> Error {
-    // The name in an error may be followed by a value, as in `sample type = u8`.
-    let typed = |name: String| match name.split_once(" = ") {
-        Some((name, value)) if let Some((_, option)) = options.iter().find(|(of, _)| *of == name) => {
-            format!("{option} = {value}")
-        }
-        None if let Some((_, option)) = options.iter().find(|(of, _)| *of == name) => (*option).to_string(),
-        _ => name,
-    };
-    match error {
-        Error::Value { name, value, allowed } => Error::Value { name: typed(name), value, allowed },
-        Error::Conflict { setting, problem } => Error::Conflict { setting: typed(setting), problem },
-        Error::Unsupported { subject, problem } => Error::Unsupported { subject: typed(subject), problem },
-        Error::MissingInput { input, need } => Error::MissingInput { input: typed(input), need },
-        other => other,
-    }
-}
-
-/// Converts a sample type of the command line to the library's.
-pub fn sample_type(sample: SampleWord) -> SampleType {
-    match sample {
-        SampleWord::F32 => SampleType::F32,
-        SampleWord::F64 => SampleType::F64,
-    }
+    rename_setting(error, |name| match name {
+        "sample type" => Some("--type".to_string()),
+        "states" => Some("--save-every".to_string()),
+        _ => None,
+    })
 }

@@ -6,15 +6,15 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use thalweg_core::base::memory::{available_bytes, check_memory};
 use thalweg_core::base::names::{format_path as shown_path, to_text};
-use thalweg_core::{Cell, Error, Height, MapPoint, Result, Terrain};
+use thalweg_core::terrain::{BoundaryOptions, SeaLevelOptions};
+use thalweg_core::{Error, Height, Result, Terrain};
 use thalweg_export::world_folder::{list_input_files, read_world, read_world_trees};
 use thalweg_io::file_identity::check_distinct_files;
-use thalweg_io::map_coordinates::cell_at;
 use thalweg_io::{Format, LoadOptions, Loaded, Sidecar, load_terrain};
 use thalweg_models::process::forest::Tree;
 use thalweg_store::{ElevationFile, is_store, is_zarr};
 
-use crate::args::{MapArgs, WaterArgs};
+use crate::args::WaterArgs;
 use crate::console::Reporter;
 use crate::memory::Need;
 
@@ -53,7 +53,12 @@ pub struct OpenedTerrain {
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or if the sea level is outside the accepted heights.
-pub fn open_terrain(path: &Path, args: &LoadOptions, map: &MapArgs, voice: Reporter) -> Result<OpenedTerrain> {
+pub fn open_terrain(
+    path: &Path,
+    args: &LoadOptions,
+    boundary: &BoundaryOptions,
+    voice: Reporter,
+) -> Result<OpenedTerrain> {
     let (mut opened, warnings) = if is_zarr(path) {
         let file = ElevationFile::open(path, args)?;
         let (terrain, reading, warnings) = file.read_terrain()?;
@@ -65,8 +70,7 @@ pub fn open_terrain(path: &Path, args: &LoadOptions, map: &MapArgs, voice: Repor
         (OpenedTerrain { terrain, nodata, overridden }, warnings)
     };
     voice.warn_all(&warnings);
-    opened.terrain.grid.edges = map.edges.to_edges();
-    opened.terrain.grid.sea_level = map.sea_level.map(Height::from_metres).transpose()?;
+    boundary.apply_to(&mut opened.terrain.grid)?;
     Ok(opened)
 }
 
@@ -171,28 +175,13 @@ pub fn add_input_to_report(report: &mut Value, input: &Path, overridden: &[Strin
     report["seconds"] = start.elapsed().as_secs_f64().into();
 }
 
-/// Returns `cells`, followed by the cells that contain `points`; `flag` gives the points in the file's map
-/// coordinates.
-///
-/// # Errors
-/// Returns an error if a point is outside the file.
-pub fn collect_cells(terrain: &Terrain, cells: &[Cell], points: &[MapPoint], flag: &str) -> Result<Vec<Cell>> {
-    let placed = points.iter().map(|point| {
-        let allowed = "a point inside the file, in its coordinates";
-        cell_at(&terrain.grid, *point)
-            .ok_or_else(|| Error::invalid_value(flag, format!("{},{}", point.x, point.y), allowed))
-    });
-    cells.iter().copied().map(Ok).chain(placed).collect()
-}
-
 fn apply_sea_level(
     (mut terrain, warnings): (Terrain, Vec<String>),
     sea: Option<f64>,
     voice: Reporter,
 ) -> Result<Terrain> {
     voice.warn_all(&warnings);
-    // A sea level of the command line takes precedence over that of the file or folder.
-    terrain.grid.sea_level = sea.map(Height::from_metres).transpose()?.or(terrain.grid.sea_level);
+    SeaLevelOptions { sea_level: sea }.apply_to(&mut terrain.grid)?;
     Ok(terrain)
 }
 

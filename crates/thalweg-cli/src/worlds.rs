@@ -10,20 +10,17 @@ use thalweg_sim::recipe::Recipe;
 use thalweg_sim::world::World;
 
 use crate::progress::Counting;
-use crate::recipes::{find_recipe, with_dem_file};
+use crate::recipes::load_recipe;
 use crate::signals::is_stop_requested;
 
-/// Returns the recipe of a world after `change`: that of a preset, of a recipe file, or of the folder of a world or of
-/// tiles.
+/// Returns the recipe of a world: that of a preset, of a recipe file, or of the folder of a world or of tiles.
 ///
 /// # Errors
-/// Returns an error if there is no such preset, recipe or folder, and the errors of `change`.
-pub fn load_world_recipe(name: &OsStr, change: impl FnOnce(&mut Recipe) -> Result<()>) -> Result<Recipe> {
+/// Returns an error if there is no such preset, recipe or folder.
+pub fn load_world_recipe(name: &OsStr) -> Result<Recipe> {
     let path = Path::new(name);
     // A folder contains the recipe of its world; any other name is that of a preset or a recipe file.
-    let (mut recipe, is_preset) = if path.is_dir() { (read_folder_recipe(path)?, false) } else { find_recipe(name)? };
-    change(&mut recipe)?;
-    if is_preset { with_dem_file(recipe) } else { Ok(recipe) }
+    if path.is_dir() { read_folder_recipe(path) } else { load_recipe(name) }
 }
 
 /// Solves the part of level 0 that a rectangle needs. Returns true if it was done, false after Ctrl-C.

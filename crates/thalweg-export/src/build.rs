@@ -4,15 +4,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::export::{ExportTarget, fit_recipe};
-use crate::world_files::TileRange;
 use crate::world_folder::begin_run;
-use thalweg_core::declare::option_types::{Setting, check_unique_settings};
 use thalweg_core::{Error, MapPoint, Result, operation};
 use thalweg_io::output::absolute_path;
 use thalweg_io::{LoadOptions, SampleType, Unit};
 use thalweg_sim::knobs::Knobs;
 use thalweg_sim::presets::{create_run_on_model, find_recipe};
-use thalweg_sim::recipe::{Recipe, WorldPlace};
+use thalweg_sim::recipe::{Recipe, RecipeOptions, WorldPlace};
 use thalweg_sim::run::Run;
 
 operation! {
@@ -22,17 +20,16 @@ operation! {
     /// ```
     /// use thalweg_export::build::{BuildOptions, start_build};
     /// use thalweg_sim::knobs::Knobs;
+    /// use thalweg_sim::recipe::RecipeOptions;
     ///
     /// let knobs = Knobs { age: 0.5, ..Knobs::default() };
-    /// let mut run = start_build("hills", &BuildOptions { cells: Some(32), knobs, ..BuildOptions::default() })?;
+    /// let recipe = RecipeOptions { cells: Some(32), knobs, ..RecipeOptions::default() };
+    /// let mut run = start_build("hills", &BuildOptions { recipe, ..BuildOptions::default() })?;
     /// while run.take_step()?.is_some() {}
     /// assert_eq!(run.terrain().grid.cols(), 32);
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
-    pub struct BuildOptions, "build", with(knobs: Knobs) {
-        /// Number of cells on the long side; more cells show the same world in finer detail. If the recipe begins with
-        /// an elevation model, that is resampled to this number. By default, it is the number of the recipe.
-        cells: Option<usize> = None, within 1..=1 << 20, unit "1";
+    pub struct BuildOptions, "build", with(recipe: RecipeOptions) {
         /// The elevation model to start from, for a recipe that starts from one, such as the preset `aged`.
         from_file: Option<PathBuf> = None, within .., unit "1", flag "from", only Arrays Folder, excludes crs target;
         /// Reads the elevation model in this unit, even if the file specifies another. A file in degrees is refused in
@@ -40,23 +37,16 @@ operation! {
         unit: Option<Unit> = None, within .., unit "1", only Arrays Folder;
         /// Builds the world at the size accepted by this program that is nearest to its number of cells, so that the
         /// export for the program need not resample it.
-        target: Option<&'static ExportTarget> = None, within .., unit "1", flag "for", only Arrays Folder Store,
+        target: Option<&'static ExportTarget> = None, within .., unit "1", flag "for",
             excludes preview level rect;
         /// Builds only the coarse levels, up to the first with more than 256 cells on the long side: the same world in
         /// less detail.
-        preview: bool = false, within .., unit "1", only Arrays Folder Store, excludes level rect;
-        /// Seed of the world. By default, it is that of the recipe.
-        seed: Option<u64> = None, within 0..=u64::MAX, unit "1";
+        preview: bool = false, within .., unit "1", excludes level rect;
         /// Projected coordinate system in metres, such as EPSG:32632, that georeferences the world for GIS; it does not
         /// affect the terrain.
-        crs: Option<String> = None, within .., unit "1", placeholder "EPSG:CODE", only Arrays Folder Store,
-            needs origin;
+        crs: Option<String> = None, within .., unit "1", placeholder "EPSG:CODE", needs origin;
         /// Easting and northing in metres of the world's north-western corner in the coordinate system of `crs`.
-        origin: Option<MapPoint> = None, within .., unit "1", only Arrays Folder Store, needs crs;
-        /// Label of the last stage to run; the stages after it are omitted.
-        until: Option<String> = None, within .., unit "1", placeholder "LABEL";
-        /// Sets a parameter of the stage with this label: LABEL.PARAMETER=VALUE.
-        set: Vec<Setting> = Vec::new(), within .., unit "1", placeholder "SET";
+        origin: Option<MapPoint> = None, within .., unit "1", needs crs;
         /// Number format of the heights and the layers. By default, it is f32.
         sample: Option<SampleType> = None, within .., unit "1", flag "type", placeholder "TYPE", only Folder;
         /// The level to build. Level 0 has the widest cells, and the cells of each further level are half as wide. By
@@ -66,12 +56,6 @@ operation! {
         /// and south of the world's origin. An endless world requires it.
         rect: Option<[f64; 4]> = None, within &["west", "north", "east", "south"], unit "m", placeholder "W,N,E,S",
             only Store;
-        /// Finest level of the tiles; the coarser levels are also written.
-        tile_level: u32 = 0, within 0..=u32::MAX, unit "1", placeholder "L", only Tiles;
-        /// Writes only the tiles in this rectangle of the world: its western, northern, eastern and southern sides in
-        /// metres east and south of the world's origin. By default, the tiles of the whole world are written.
-        tile_within: Option<[f64; 4]> = None, within &["west", "north", "east", "south"], unit "m",
-            placeholder "W,N,E,S", only Tiles;
     }
 }
 
@@ -95,8 +79,10 @@ pub struct BuildRequest {
 /// ```
 /// use std::path::Path;
 /// use thalweg_export::build::{BuildOptions, resolve_build};
+/// use thalweg_sim::recipe::RecipeOptions;
 ///
-/// let request = resolve_build("hills", &BuildOptions { seed: Some(7), ..BuildOptions::default() })?;
+/// let recipe = RecipeOptions { seed: Some(7), ..RecipeOptions::default() };
+/// let request = resolve_build("hills", &BuildOptions { recipe, ..BuildOptions::default() })?;
 /// assert_eq!((request.recipe.seed, request.own_model), (7, false));
 /// assert_eq!(request.default_folder, Path::new("worlds/hills-7"));
 /// # Ok::<(), thalweg_core::Error>(())
@@ -121,23 +107,22 @@ pub fn start_build(name: impl AsRef<Path>, options: &BuildOptions) -> Result<Run
 }
 
 impl BuildOptions {
-    /// Changes a recipe. The knobs are applied before the parameters that are set, so that these keep their values.
+    /// Changes a recipe.
     ///
     /// # Errors
-    /// Returns an error that names the option if the recipe does not have what it changes, if a value is not allowed,
-    /// if a parameter is set twice, or if the elevation model does not exist; the recipe may be changed in part then.
+    /// Returns an error that names the option if the recipe does not have what it changes, or if the elevation model
+    /// does not exist; also returns the errors of [`RecipeOptions::apply_to`]. The recipe may be changed in part then.
     ///
     /// # Examples
     /// ```
-    /// use thalweg_core::declare::option_types::Setting;
-    /// use thalweg_core::declare::params::Value;
+    /// use thalweg_core::MapPoint;
     /// use thalweg_export::build::BuildOptions;
     /// use thalweg_sim::presets::find_preset;
     ///
     /// let mut recipe = find_preset("hills")?;
-    /// let set = vec![Setting::new("uplift.years", 2e6)];
-    /// BuildOptions { cells: Some(64), set, ..BuildOptions::default() }.apply_to(&mut recipe)?;
-    /// assert_eq!((recipe.cells, recipe.stages[1].model.get("years")), (64, Some(Value::Number(2e6))));
+    /// let (crs, origin) = (Some("EPSG:32632".to_string()), Some(MapPoint::new(5e5, 5e6)));
+    /// BuildOptions { crs, origin, ..BuildOptions::default() }.apply_to(&mut recipe)?;
+    /// assert!(recipe.to_toml().contains("EPSG:32632"));
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub fn apply_to(&self, recipe: &mut Recipe) -> Result<()> {
@@ -156,15 +141,10 @@ impl BuildOptions {
             std::fs::metadata(from).map_err(Error::io(from, "read"))?;
             *dem = absolute_path(from)?;
         }
-        recipe.cells = self.cells.unwrap_or(recipe.cells);
-        recipe.seed = self.seed.unwrap_or(recipe.seed);
         if let (Some(crs), Some(corner)) = (&self.crs, self.origin) {
             recipe.set_place(WorldPlace::new(crs, corner)?)?;
         }
-        self.knobs.apply_to(recipe)?;
-        check_unique_settings(&self.set)?;
-        self.set.iter().try_for_each(|setting| recipe.apply_setting(setting))?;
-        self.until.as_deref().map_or(Ok(()), |label| recipe.truncate_after(label))?;
+        self.recipe.apply_to(recipe)?;
         self.target.map_or(Ok(()), |target| fit_recipe(recipe, target))
     }
 
@@ -185,11 +165,6 @@ impl BuildOptions {
     /// Returns the options with which the elevation model of the recipe is read.
     pub fn load_options(&self) -> LoadOptions {
         LoadOptions { unit: self.unit, ..LoadOptions::default() }
-    }
-
-    /// Returns the range of tiles for a folder of tiles.
-    pub fn tile_range(&self) -> TileRange {
-        TileRange { level: self.tile_level, within: self.tile_within }
     }
 
     /// Starts the run of a recipe that was [resolved](resolve_build) with these options. If the world starts from the
@@ -220,8 +195,9 @@ impl BuildOptions {
         let mut folder = OsString::from("worlds/");
         folder.push(name.file_stem().unwrap_or("world".as_ref()));
         folder.push(format!("-{}", recipe.seed));
-        let is_changed = self.from_file.is_some() || self.until.is_some() || self.target.is_some();
-        if is_changed || !self.set.is_empty() || self.knobs != Knobs::default() {
+        let RecipeOptions { knobs, until, set, .. } = &self.recipe;
+        let is_changed = self.from_file.is_some() || until.is_some() || self.target.is_some() || !set.is_empty();
+        if is_changed || *knobs != Knobs::default() {
             folder.push(format!("-{:.6}", recipe.hash()));
         }
         if self.preview {
@@ -234,47 +210,30 @@ impl BuildOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
     use thalweg_core::declare::operation::{Operation as _, OptionSpec, WorkForm};
+    use thalweg_core::declare::option_types::Setting;
     use thalweg_sim::presets::find_preset;
 
     fn typed(option: &OptionSpec) -> String {
         format!("--{}", option.command_flag())
     }
 
-    #[test]
-    fn options_change_a_recipe_as_its_own_functions_do() {
-        let mut options = BuildOptions::default();
-        let values = json!({
-            "age": 2, "rock": "granite", "cells": 64, "seed": 9, "set": {"uplift.years": 1e6}, "until": "uplift",
-        });
-        options.set_all(values.as_object().unwrap()).unwrap();
-        let recipe = resolve_build("hills", &options).unwrap().recipe;
-        let mut expected = find_preset("hills").unwrap();
-        (expected.cells, expected.seed) = (64, 9);
-        options.knobs.apply_to(&mut expected).unwrap();
-        expected.set_parameter("uplift", "years", &1e6.into()).unwrap();
-        expected.truncate_after("uplift").unwrap();
-        assert_eq!(recipe.to_toml(), expected.to_toml());
-        // The options come back from their JSON.
-        let mut again = BuildOptions::default();
-        for (option, value) in options.changed_options() {
-            again.set(option.name, &value).unwrap();
-        }
-        assert_eq!(again, options);
+    fn with_cells(cells: usize) -> BuildOptions {
+        let recipe = RecipeOptions { cells: Some(cells), ..RecipeOptions::default() };
+        BuildOptions { recipe, ..BuildOptions::default() }
     }
 
     #[test]
     fn the_run_of_a_preset_is_that_of_its_recipe() {
-        let options = BuildOptions { cells: Some(32), ..BuildOptions::default() };
         let finish = |mut run: Run| {
             while run.take_step().unwrap().is_some() {}
             run.terrain().ground.clone()
         };
         let expected = Run::new(Recipe { cells: 32, ..find_preset("hills").unwrap() }).unwrap();
-        assert!(finish(start_build("hills", &options).unwrap()) == finish(expected));
+        assert!(finish(start_build("hills", &with_cells(32)).unwrap()) == finish(expected));
         // The elevation model of a preset is not read from a file.
-        let aged = BuildOptions { cells: Some(48), until: Some("rivers".into()), ..BuildOptions::default() };
+        let mut aged = with_cells(48);
+        aged.recipe.until = Some("rivers".into());
         assert_eq!(start_build("aged", &aged).unwrap().terrain().grid.size.into_iter().max(), Some(48));
     }
 
@@ -288,8 +247,9 @@ mod tests {
         assert_eq!(folder("hills", &plain), "worlds/hills-4");
         let preview = BuildOptions { preview: true, ..plain.clone() };
         assert_eq!(folder("alpine", &preview), folder("alpine", &plain) + "-preview");
-        let older = BuildOptions { knobs: Knobs { age: 2.0, ..Knobs::default() }, ..plain.clone() };
-        let set = BuildOptions { set: vec![Setting::new("uplift.years", 1e6)], ..plain };
+        let (mut older, mut set) = (plain.clone(), plain);
+        older.recipe.knobs.age = 2.0;
+        set.recipe.set = vec![Setting::new("uplift.years", 1e6)];
         let [older, set] = [older, set].map(|options| folder("hills", &options));
         assert!(older.len() == "worlds/hills-4-".len() + 6 && set.len() == older.len() && set != older);
     }
@@ -310,19 +270,10 @@ mod tests {
         assert_eq!(refused(&crs, WorkForm::Folder), "--crs only applies together with --origin");
         let placed = BuildOptions { origin: Some(MapPoint::new(5e5, 5e6)), ..crs };
         assert!(placed.check_form(WorkForm::Folder, typed).is_ok());
-        let tiles = refused(&placed, WorkForm::Tiles);
-        assert!(tiles.starts_with("--crs only applies when the output is a folder (-o DIR)"), "{tiles}");
         let unreal = Some(ExportTarget::find("unreal").unwrap());
-        let fitted = BuildOptions { target: unreal, from_file: Some("a.tif".into()), ..plain.clone() };
+        let fitted = BuildOptions { target: unreal, from_file: Some("a.tif".into()), ..plain };
         assert_eq!(refused(&fitted, WorkForm::Folder), "--from does not apply together with --for");
-        let tiles = BuildOptions { tile_level: 2, ..plain.clone() };
-        assert!(tiles.check_form(WorkForm::Tiles, typed).is_ok() && tiles.check_form(WorkForm::Store, typed).is_err());
-        assert_eq!(tiles.tile_range(), TileRange { level: 2, within: None });
-        let error = |options: &BuildOptions| resolve_build("hills", options).err().unwrap().to_string();
-        assert!(error(&fitted).starts_with("from_file only applies to a recipe that begins with an elevation model"));
-        let twice = vec![Setting::new("uplift.years", 1e6), Setting::new("uplift.years", 2e6)];
-        assert!(error(&BuildOptions { set: twice, ..plain.clone() }).ends_with("one value for each parameter"));
-        let unnamed = vec![Setting::new("years", 1e6)];
-        assert_eq!(error(&BuildOptions { set: unnamed, ..plain }), "set = years: must be LABEL.PARAMETER=VALUE");
+        let error = resolve_build("hills", &fitted).err().unwrap().to_string();
+        assert!(error.starts_with("from_file only applies to a recipe that begins with an elevation model"), "{error}");
     }
 }

@@ -51,7 +51,7 @@ pub fn export_operations() -> Vec<Box<dyn Operation>> {
         Box::new(thalweg_render::products::normals::NormalOptions::default()),
         Box::new(thalweg_render::pictures::shade::ShadeOptions::default()),
         Box::new(thalweg_render::pictures::perspective::ViewOptions::default()),
-        Box::new(thalweg_render::pictures::sheet::CompareOptions::default()),
+        Box::new(thalweg_render::pictures::sheet::SheetOptions::default()),
     ]
 }
 

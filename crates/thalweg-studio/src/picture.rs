@@ -60,21 +60,8 @@ impl ViewDirection {
 }
 
 operation! {
-    /// Draws a terrain in perspective or as a map, as the studio shows it.
-    ///
-    /// # Examples
-    /// ```
-    /// use thalweg_core::{Grid, Terrain};
-    /// use thalweg_render::pictures::ramps::Ramp;
-    /// use thalweg_studio::picture::DrawOptions;
-    ///
-    /// let terrain = Terrain::new(Grid::new([16, 24], 10.0)?);
-    /// let options = DrawOptions { size: [90, 120], overlay: Some("slope".into()), ..DrawOptions::default() };
-    /// let picture = options.resolve(&terrain, Ramp::land(), None, None)?;
-    /// assert_eq!((picture.size, picture.zoom), ([120, 90], 1.0));
-    /// # Ok::<(), thalweg_core::Error>(())
-    /// ```
-    pub struct DrawOptions, "picture" {
+    /// Chooses the size, the camera and the light of a picture, and what it shows on the ground.
+    pub struct SceneOptions, "scene" {
         /// Direction from which the terrain is seen.
         view: ViewDirection = ViewDirection::Iso, within .., unit "1";
         /// Size of the picture, 1 to 16384 pixels on each side. Code gives the rows first, a command line the columns.
@@ -90,11 +77,6 @@ operation! {
         /// Factor on heights, which exaggerates the relief; 1 is true to scale. By default, it is chosen from the
         /// terrain.
         exaggeration: Option<f64> = None, within 1e-3..=1000.0, unit "1", placeholder "X";
-        /// Data to draw over the terrain, such as height, slope, catchment or basins, or the name of a layer; the error
-        /// for an unknown name lists all.
-        overlay: Option<String> = None, within .., unit "1", placeholder "NAME";
-        /// Draws the terrain in the natural colours of its ground cover, such as rock, grass and snow.
-        natural: bool = false, within .., unit "1", excludes overlay;
         /// Draws snow above this elevation.
         snow_line: Option<f64> = None, within -16_000.0..=16_000.0, unit "m";
         /// Draws no water: no sea, lakes or streams.
@@ -104,27 +86,54 @@ operation! {
     }
 }
 
+operation! {
+    /// Draws a terrain in perspective or as a map, as the studio shows it.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::{Grid, Terrain};
+    /// use thalweg_render::pictures::ramps::Ramp;
+    /// use thalweg_studio::picture::{DrawOptions, SceneOptions};
+    ///
+    /// let terrain = Terrain::new(Grid::new([16, 24], 10.0)?);
+    /// let scene = SceneOptions { size: [90, 120], ..SceneOptions::default() };
+    /// let picture = DrawOptions { scene, overlay: Some("slope".into()) }.resolve(&terrain, Ramp::land(), None)?;
+    /// assert_eq!((picture.size, picture.zoom), ([120, 90], 1.0));
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
+    pub struct DrawOptions, "picture", with(scene: SceneOptions) {
+        /// Data to draw over the terrain, such as height, slope, catchment or basins, or the name of a layer; the error
+        /// for an unknown name lists all.
+        overlay: Option<String> = None, within .., unit "1", placeholder "NAME";
+    }
+}
+
 impl DrawOptions {
-    /// Returns the options of the picture of a terrain. `ramp` has the colours of the land by height. `natural` has the
-    /// settings of natural colours, if the options request them; `start` is the terrain at the start, for overlays that
-    /// compare with it.
+    /// Returns the options of the picture of a terrain. `ramp` has the colours of the land by height; `start` is the
+    /// terrain at the start, for overlays that compare with it.
     ///
     /// # Errors
-    /// Returns an error if an option is out of range, if the terrain cannot show the overlay, or if natural colours are
-    /// requested without their settings.
+    /// Returns an error if an option is out of range, or if the terrain cannot show the overlay.
     pub fn resolve<'a>(
         &self,
         terrain: &Terrain,
         ramp: &'static Ramp,
-        natural: Option<Natural>,
         start: Option<&'a Terrain>,
     ) -> thalweg_core::Result<PictureOptions<'a>> {
+        let overlay = self.overlay.as_deref().map(|name| Overlay::find(name, terrain)).transpose()?;
+        Ok(PictureOptions { overlay, start, ..self.scene.resolve(ramp)? })
+    }
+}
+
+impl SceneOptions {
+    /// Returns the options of a picture without data over the land. `ramp` has the colours of the land by height.
+    ///
+    /// # Errors
+    /// Returns an error if an option is out of range.
+    pub fn resolve<'a>(&self, ramp: &'static Ramp) -> thalweg_core::Result<PictureOptions<'a>> {
         self.check_ranges()?;
         let side = |n: usize| u32::try_from(n).map_err(|_| Error::invalid_value("size", n, "1 to 16384 pixels"));
         let [height, width] = self.size;
-        if self.natural && natural.is_none() {
-            return Err(Error::missing_input("natural colours", "give the climate and the rock of the terrain"));
-        }
         let narrow = |value: Option<f64>| value.map(|value| value as f32);
         Ok(PictureOptions {
             size: [side(width)?, side(height)?],
@@ -133,9 +142,6 @@ impl DrawOptions {
             elevation: narrow(self.elevation),
             zoom: self.zoom as f32,
             exaggeration: narrow(self.exaggeration),
-            overlay: self.overlay.as_deref().map(|name| Overlay::find(name, terrain)).transpose()?,
-            natural: natural.filter(|_| self.natural),
-            start,
             look: Appearance {
                 sun: self.sun,
                 snow_line: narrow(self.snow_line),
@@ -145,12 +151,14 @@ impl DrawOptions {
                 ramp,
                 ..Appearance::default()
             },
+            ..PictureOptions::default()
         })
     }
 }
 
 thalweg_core::with_defaults! {
-    /// The options of a picture of a terrain, with the data that they refer to: [`DrawOptions::resolve`] makes them.
+    /// The options of a picture of a terrain, with the data that they refer to: [`DrawOptions::resolve`] and
+    /// [`SceneOptions::resolve`] make them.
     #[derive(Debug, Clone)]
     pub struct PictureOptions<'a> {
         /// Width and height in pixels, 1 to 16384 and no more than the GPU supports.
@@ -277,7 +285,6 @@ mod tests {
     use super::*;
     use serde_json::json;
     use thalweg_core::Grid;
-    use thalweg_core::declare::operation::{OptionSpec, WorkForm};
 
     fn land() -> Terrain {
         Terrain::new(Grid::new([16, 24], 10.0).unwrap())
@@ -296,7 +303,7 @@ mod tests {
             again.set(option.name, &value).unwrap();
         }
         assert_eq!(again, options);
-        let picture = options.resolve(&land(), Ramp::land(), None, None).unwrap();
+        let picture = options.resolve(&land(), Ramp::land(), None).unwrap();
         assert_eq!((picture.size, picture.view, picture.zoom), ([120, 90], ViewDirection::Top, 2.0));
         assert_eq!((picture.azimuth, picture.elevation, picture.look.snow_line), (Some(30.0), None, Some(5.0)));
         assert!(picture.overlay == Some(Overlay::Slope) && picture.look.sun == Sun { azimuth: 90.0, altitude: 20.0 });
@@ -306,25 +313,18 @@ mod tests {
 
     #[test]
     fn the_defaults_are_those_of_a_picture() {
-        let plain = DrawOptions::default().resolve(&land(), Ramp::land(), None, None).unwrap();
+        let plain = SceneOptions::default().resolve(Ramp::land()).unwrap();
         let usual = PictureOptions::default();
         assert_eq!((plain.size, plain.view, plain.zoom, plain.look), (usual.size, usual.view, usual.zoom, usual.look));
     }
 
     #[test]
-    fn options_that_contradict_each_other_are_refused() {
-        let typed = |option: &OptionSpec| format!("--{}", option.command_flag());
-        let natural = DrawOptions { natural: true, ..DrawOptions::default() };
-        assert!(natural.check_form(WorkForm::Folder, typed).is_ok());
-        assert!(natural.resolve(&land(), Ramp::land(), None, None).is_err());
-        let both = DrawOptions { overlay: Some("slope".into()), ..natural };
-        let message = both.check_form(WorkForm::Folder, typed).unwrap_err().to_string();
-        assert_eq!(message, "--natural does not apply together with --overlay");
+    fn wrong_options_are_refused() {
         let unknown = DrawOptions { overlay: Some("slop".into()), ..DrawOptions::default() };
-        let message = unknown.resolve(&land(), Ramp::land(), None, None).unwrap_err().to_string();
+        let message = unknown.resolve(&land(), Ramp::land(), None).unwrap_err().to_string();
         assert!(message.contains("did you mean `slope`"), "{message}");
-        let flat = DrawOptions { elevation: Some(0.0), ..DrawOptions::default() };
-        assert!(flat.resolve(&land(), Ramp::land(), None, None).unwrap_err().to_string().starts_with("elevation = 0°"));
+        let flat = SceneOptions { elevation: Some(0.0), ..SceneOptions::default() };
+        assert!(flat.resolve(Ramp::land()).unwrap_err().to_string().starts_with("elevation = 0°"));
         assert_eq!(ViewDirection::ALL.map(ViewDirection::name).join(" "), "iso top map north east south west");
     }
 }

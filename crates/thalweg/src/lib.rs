@@ -279,8 +279,8 @@ pub mod recipe {
     pub use thalweg_sim::recipe::strokes::{Stroke, Tool};
     pub use thalweg_sim::recipe::tables::Tables;
     pub use thalweg_sim::recipe::{
-        Coarsest, LayerOrigin, LayerSource, Levels, LocalFrom, MapTrim, Recipe, RefinementMethod, Scatter, Stage,
-        Start, When, WorldPlace, recipe_schema,
+        Coarsest, LayerOrigin, LayerSource, Levels, LocalFrom, MapTrim, Recipe, RecipeOptions, RefinementMethod,
+        Scatter, Stage, Start, When, WorldPlace, recipe_schema,
     };
     pub use thalweg_sim::run::checkpoint::{Snapshot, is_checkpoint};
     pub use thalweg_sim::run::mark::Mark;
@@ -323,7 +323,7 @@ pub mod render {
     pub use thalweg_render::pictures::picture::Picture;
     pub use thalweg_render::pictures::ramps::{RAMPS, Ramp};
     pub use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
-    pub use thalweg_render::pictures::sheet::{CompareOptions, SheetTerrain, draw_sheet, draw_side_by_side};
+    pub use thalweg_render::pictures::sheet::{SheetOptions, SheetTerrain, draw_sheet};
     pub use thalweg_render::pictures::water::{Streams, Water};
     pub use thalweg_render::products::glb::{Glb, GlbOptions, MeshPrecision};
     pub use thalweg_render::products::mesh::{Mesh, MeshOptions, Up};

@@ -1,28 +1,31 @@
 //! [`OperationArgs`]: the arguments of an operation, made from its declared options.
 
+use std::ffi::OsStr;
 use std::ops::Deref;
+use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, ValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser as _, ValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
+use thalweg_core::Error;
 use thalweg_core::base::names::to_text;
-use thalweg_core::declare::operation::{Arity, Operation, OptionKind, OptionSpec, WorkForm};
+use thalweg_core::declare::operation::{
+    Arity, Operation, OptionKind, OptionSpec, OptionType as _, WorkForm, find_option,
+};
+use thalweg_core::declare::option_types::NamedFile;
 
-/// The options of an operation as arguments of a command that writes a folder or a store.
+/// The options of an operation as arguments of a command that writes files or a store.
 pub struct OperationArgs<T>(T);
 
-/// The options of an operation as arguments of a command that writes a store only.
+/// The options of an operation as arguments of a command that writes a store only. If the command has options of
+/// several operations, an option that some of them have in common is a single argument.
 pub struct StoreOperationArgs<T>(T);
 
-/// Returns the flag of an option as it is typed.
-pub fn typed_flag(option: &OptionSpec) -> String {
-    format!("--{}", option.command_flag())
-}
-
-/// Implements the traits of arguments for a wrapper whose options have an effect in one of these forms.
+/// Implements the traits of arguments for a wrapper whose options have an effect in one of these forms. The function
+/// adds the options to a command.
 macro_rules! arguments {
-    ($wrapper:ident, $forms:expr) => {
+    ($wrapper:ident, $forms:expr, $add:ident) => {
         impl<T> Deref for $wrapper<T> {
             type Target = T;
 
@@ -33,7 +36,7 @@ macro_rules! arguments {
 
         impl<T: Operation + Default + Clone> Args for $wrapper<T> {
             fn augment_args(command: Command) -> Command {
-                command.args(options::<T>(&$forms).iter().map(argument))
+                $add(command, &T::default(), &$forms)
             }
 
             fn augment_args_for_update(command: Command) -> Command {
@@ -49,11 +52,11 @@ macro_rules! arguments {
             }
 
             fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-                for option in options::<T>(&$forms) {
+                for option in list_options(&self.0, &$forms) {
                     // Only options that were typed are set. The others keep the defaults of the declaration, which clap
-                    // shows but which need not be parsed.
+                    // shows but which need not be read.
                     if matches.value_source(option.name) == Some(ValueSource::CommandLine) {
-                        let set = self.0.set(option.name, &value(&option, matches));
+                        let set = self.0.set(option.name, &get_value(&option, matches));
                         set.map_err(|error| {
                             clap::Error::raw(clap::error::ErrorKind::ValueValidation, format!("{error}\n"))
                         })?;
@@ -62,113 +65,281 @@ macro_rules! arguments {
                 Ok(())
             }
         }
+
+        impl<T: Operation> $wrapper<T> {
+            /// Replaces the name of an option in an error of the library by the flag.
+            pub fn as_typed(&self, error: Error) -> Error {
+                name_flag(error, &self.0)
+            }
+        }
     };
 }
 
-arguments!(OperationArgs, [WorkForm::Folder, WorkForm::Store]);
-arguments!(StoreOperationArgs, [WorkForm::Store]);
+arguments!(OperationArgs, [WorkForm::Folder, WorkForm::Store], add_arguments);
+arguments!(StoreOperationArgs, [WorkForm::Store], add_shared_arguments);
+
+/// The group of options that are listed under a heading of their own.
+const KNOBS: &str = "knobs";
+
+/// Returns the flag of an option as it is typed.
+pub fn typed_flag(option: &OptionSpec) -> String {
+    format!("--{}", option.command_flag())
+}
+
+/// Replaces the name in an error, if `rename` returns another one.
+pub fn rename_setting(error: Error, rename: impl Fn(&str) -> Option<String>) -> Error {
+    // The name in an error may be followed by a value, as in `sample type = u8`.
+    let typed = |name: String| match name.split_once(" = ") {
+        Some((setting, value)) => rename(setting).map(|flag| format!("{flag} = {value}")).unwrap_or(name),
+        None => rename(&name).unwrap_or(name),
+    };
+    match error {
+        Error::Value { name, value, allowed } => Error::Value { name: typed(name), value, allowed },
+        Error::Conflict { setting, problem } => Error::Conflict { setting: typed(setting), problem },
+        Error::Unsupported { subject, problem } => Error::Unsupported { subject: typed(subject), problem },
+        Error::MissingInput { input, need } => Error::MissingInput { input: typed(input), need },
+        other => other,
+    }
+}
+
+/// Replaces the name of an option of an operation in an error by its flag.
+fn name_flag(error: Error, operation: &dyn Operation) -> Error {
+    let mut options = operation.declared();
+    // An option that is missing was not typed. In other errors, a name that was not typed may be a key of a recipe.
+    if !matches!(error, Error::MissingInput { .. }) {
+        options = operation.changed_options().into_iter().map(|(option, _)| option).collect();
+    }
+    // The names of knobs also stand for other values, for example the size of a grid.
+    options.retain(|option| option.group != Some(KNOBS));
+    rename_setting(error, |name| {
+        options.iter().find(|option| option.name == name || option.flag == Some(name)).map(typed_flag)
+    })
+}
 
 /// Returns the options that have an effect in one of the forms.
-fn options<T: Operation + Default>(forms: &[WorkForm]) -> Vec<OptionSpec> {
-    let mut options = T::default().declared();
+fn list_options(operation: &dyn Operation, forms: &[WorkForm]) -> Vec<OptionSpec> {
+    let mut options = operation.declared();
     options.retain(|option| option.forms.iter().any(|form| forms.contains(form)));
     options
 }
 
+/// Adds the options of an operation to a command.
+fn add_arguments(command: Command, operation: &dyn Operation, forms: &[WorkForm]) -> Command {
+    let options = list_options(operation, forms);
+    command.args(options.iter().map(|option| make_argument(option, format_help(option, &options, forms))))
+}
+
+/// Adds the options of an operation to a command that may have some of them already, as options of another operation.
+fn add_shared_arguments(mut command: Command, operation: &dyn Operation, forms: &[WorkForm]) -> Command {
+    let options = list_options(operation, forms);
+    for option in &options {
+        let help = format_help(option, &options, forms);
+        let is_known = command.get_arguments().any(|arg| arg.get_id().as_str() == option.name);
+        command = match is_known {
+            true => command.mut_arg(option.name, |arg| {
+                let first = arg.get_help().map(ToString::to_string).unwrap_or_default();
+                arg.help(format!("{first}; with `{}`: {help}", operation.name()))
+            }),
+            false => command.arg(make_argument(option, help)),
+        };
+    }
+    command
+}
+
 /// Makes the argument of an option.
-fn argument(option: &OptionSpec) -> Arg {
-    let arg = Arg::new(option.name).long(option.command_flag()).help(format_help(option));
+fn make_argument(option: &OptionSpec, help: String) -> Arg {
+    let arg = Arg::new(option.name).long(option.command_flag()).help(help).required(option.is_required);
     let arg = option.alias.map_or(arg.clone(), |alias| arg.alias(alias.replace('_', "-")));
+    let arg = if option.group == Some(KNOBS) { arg.help_heading("Knobs") } else { arg };
     if option.kind == OptionKind::Switch {
         return arg.action(ArgAction::SetTrue);
     }
     let arg = arg.value_name(option.value_name()).value_parser(build_value_parser(option));
     // Coordinates and heights may be negative.
-    let arg = arg.allow_hyphen_values(!matches!(option.kind, OptionKind::Text | OptionKind::Path));
+    let is_text = matches!(option.kind, OptionKind::Text | OptionKind::Path | OptionKind::Form(_));
+    let arg = arg.allow_hyphen_values(!is_text);
     match (option.arity, &option.default) {
-        // Lists of words may be separated by commas. Lists of cells and points contain commas themselves, so their
-        // option is repeated.
-        (Arity::List, _) if option.kind == OptionKind::Text => arg.action(ArgAction::Append).value_delimiter(','),
+        (Arity::List, _) if option.is_comma_separated() => arg.action(ArgAction::Append).value_delimiter(','),
         (Arity::List, _) => arg.action(ArgAction::Append),
         (_, Json::Null) => arg,
         (_, default) => arg.default_value(option.format_typed(default)),
     }
 }
 
-/// Returns the help of an option: its meaning, its unit or range, and how it is typed.
-fn format_help(option: &OptionSpec) -> String {
+/// Returns the help of an option: its meaning, its unit or range, how it is typed, and what it requires.
+fn format_help(option: &OptionSpec, options: &[OptionSpec], forms: &[WorkForm]) -> String {
     let syntax = option.value_syntax().map_or(String::new(), |syntax| format!("; {syntax}"));
     let allowed = match option.kind {
         OptionKind::Numbers(_) if option.unit != "1" => format!(" [{}]", option.unit),
-        // The examples of a syntax show the unit already.
-        OptionKind::Number { .. } | OptionKind::Count { .. } if syntax.is_empty() => {
+        // The examples of a unit show it already, but a list has no examples.
+        OptionKind::Number { .. } | OptionKind::Count { .. } if syntax.is_empty() || option.arity == Arity::List => {
             format!(" [allowed: {}]", option.describe_allowed())
         }
         _ => String::new(),
     };
-    format!("{}{allowed}{syntax}", option.meaning.trim_end_matches('.'))
+    let needed = option.needs.and_then(|name| find_option(options, name).ok()).map(typed_flag);
+    let is_of_stores = forms.contains(&WorkForm::Folder) && !option.forms.contains(&WorkForm::Folder);
+    let required: Vec<String> = needed.into_iter().chain(is_of_stores.then(|| "-o DIR.zarr".to_string())).collect();
+    let required = match required.is_empty() {
+        true => String::new(),
+        false => format!(" [requires: {}]", required.join(", ")),
+    };
+    format!("{}{allowed}{syntax}{required}", option.meaning.trim_end_matches('.'))
 }
 
-/// Checks a value as it is typed; the text itself is kept.
+/// Returns the parser of a value, which converts it to JSON.
 fn build_value_parser(option: &OptionSpec) -> ValueParser {
+    let words: &'static [(&'static str, &'static str)] = match option.kind {
+        OptionKind::Choice(words) => words,
+        OptionKind::Form(form) => form.words,
+        _ => &[],
+    };
+    if !words.is_empty() {
+        let words = words.iter().map(|(word, meaning)| PossibleValue::new(*word).help(meaning.trim_end_matches('.')));
+        return PossibleValuesParser::from(words.collect::<Vec<_>>()).map(Json::from).into();
+    }
+    let option = option.clone();
+    if option.kind == OptionKind::Path || option.kind == NamedFile::kind(..) {
+        return OsStringValueParser::new().try_map(move |text| parse_path(&option, &text)).into();
+    }
+    ValueParser::from(move |text: &str| {
+        // `vary` has the same options, with lists of values.
+        if option.group == Some(KNOBS) && option.arity != Arity::List && text.contains(',') {
+            return Err("must be one value; use `thalweg vary` for a list of values".to_string());
+        }
+        option.parse_text(text)
+    })
+}
+
+/// Parses a path, or NAME=FILE. A path may consist of any bytes.
+fn parse_path(option: &OptionSpec, text: &OsStr) -> Result<Json, String> {
     match option.kind {
-        OptionKind::Path => OsStringValueParser::new().into(),
-        OptionKind::Choice(words) => {
-            let words =
-                words.iter().map(|(word, meaning)| PossibleValue::new(*word).help(meaning.trim_end_matches('.')));
-            PossibleValuesParser::from(words.collect::<Vec<_>>()).into()
-        }
-        _ => {
-            let option = option.clone();
-            ValueParser::from(move |text: &str| option.parse_text(text).map(|_| text.to_string()))
-        }
+        OptionKind::Path => Ok(to_text(text.as_ref()).into()),
+        _ => split_named_file(text).ok_or_else(|| format!("must be {}", option.allowed_text())),
     }
 }
 
-/// Returns the given value as JSON.
-fn value(option: &OptionSpec, matches: &ArgMatches) -> Json {
-    match option.kind {
-        OptionKind::Switch => matches.get_flag(option.name).into(),
-        OptionKind::Path => {
-            let path = matches.get_one::<std::ffi::OsString>(option.name);
-            path.map_or(Json::Null, |path| to_text(path.as_ref()).into())
-        }
-        _ => {
-            let texts = matches.get_many::<String>(option.name).into_iter().flatten();
-            // The parser has accepted the texts.
-            let mut values = texts.filter_map(|text| option.parse_text(text).ok());
-            match option.arity {
-                Arity::List => values.collect(),
-                _ => values.next().unwrap_or_default(),
-            }
-        }
+/// Splits NAME=FILE; returns `None` for other text.
+fn split_named_file(text: &OsStr) -> Option<Json> {
+    // The bytes are split instead of the text, because the name of a file need not be valid UTF-8.
+    let bytes = text.as_encoded_bytes();
+    let at = bytes.iter().position(|byte| *byte == b'=')?;
+    let name = std::str::from_utf8(&bytes[..at]).ok()?.trim();
+    // Blanks around a path that is valid text are removed, as in other pairs.
+    let path = text.to_str().map_or_else(|| path_after(text, at + 1), |text| PathBuf::from(text[at + 1..].trim()));
+    Some(json!([name, to_text(&path)]))
+}
+
+/// Returns the part of a text that starts at this byte.
+fn path_after(text: &OsStr, at: usize) -> PathBuf {
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt as _;
+        PathBuf::from(OsStr::from_bytes(&text.as_bytes()[at..]))
+    }
+    #[cfg(not(unix))]
+    PathBuf::from(text.to_string_lossy().chars().skip(at).collect::<String>())
+}
+
+/// Returns the value of an option that was typed.
+fn get_value(option: &OptionSpec, matches: &ArgMatches) -> Json {
+    if option.kind == OptionKind::Switch {
+        return matches.get_flag(option.name).into();
+    }
+    let mut values = matches.get_many::<Json>(option.name).into_iter().flatten().cloned();
+    match option.arity {
+        Arity::List => values.collect(),
+        Arity::One | Arity::Optional => values.next().unwrap_or_default(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
     use thalweg_core::declare::operation::options_for;
+    use thalweg_core::declare::option_types::Setting;
+    use thalweg_core::terrain::BoundaryOptions;
+    use thalweg_core::{Cell, Edge};
+    use thalweg_export::build::BuildOptions;
+    use thalweg_export::rivers::RiversOptions;
     use thalweg_export::survey::{DrainOptions, FlowMethod};
+    use thalweg_export::vary::{Seeds, VaryOptions};
+    use thalweg_io::reshape::CropOptions;
+    use thalweg_sim::single_model::ApplyOptions;
 
-    #[derive(Parser)]
-    struct Drain {
-        #[command(flatten)]
-        options: OperationArgs<DrainOptions>,
+    fn parse_words<T: Operation + Default + Clone>(words: &[&OsStr]) -> Result<T, clap::Error> {
+        let command = OperationArgs::<T>::augment_args(Command::new("verb").no_binary_name(true));
+        Ok(OperationArgs::<T>::from_arg_matches(&command.try_get_matches_from(words)?)?.0)
+    }
+
+    fn parse<T: Operation + Default + Clone>(typed: &str) -> Result<T, String> {
+        parse_words(&typed.split_whitespace().map(OsStr::new).collect::<Vec<_>>()).map_err(|error| error.to_string())
     }
 
     #[test]
     fn every_option_of_drain_is_an_argument() {
-        let typed = "drain --threshold 0.5km2 --outlet 1,2 --outlet 3,4 --outlet-at -5,6.5 --breach 2,300 --method mfd \
+        let typed = "--threshold 0.5km2 --outlet 1,2 --outlet 3,4 --outlet-at -5,6.5 --breach 2,300 --method mfd \
                      --exponent 2 --runoff 300 --depressions --no-outlines";
-        let drain = Drain::try_parse_from(typed.split_whitespace()).unwrap_or_else(|error| panic!("{error}"));
-        let options = &*drain.options;
+        let options = parse::<DrainOptions>(typed).unwrap();
         assert_eq!((options.threshold, options.outlets.len(), options.outlets_at[0].x), (Some(5e5), 2, -5.0));
         assert_eq!((options.method, options.exponent, options.runoff), (FlowMethod::Multiple, 2.0, Some(300.0)));
         assert!(options.depressions && options.skip_lake_outlines && options.breach.is_some());
         let shown = options_for(&DrainOptions::default(), WorkForm::Store).len();
         let plan = StoreOperationArgs::<DrainOptions>::augment_args(Command::new("plan"));
         assert_eq!(plan.get_arguments().count(), shown);
+    }
+
+    #[test]
+    fn values_of_every_form_are_parsed() {
+        let typed = "--edges closed --sea-level -2.5 --set noise=0 --mouth 29,8 --mouth-at -5,6 --spring 2,8,0.5 \
+                     --layer rain=a=b.tif --catchment 0.25km2";
+        let options = parse::<RiversOptions>(typed).unwrap();
+        assert_eq!(options.boundary, BoundaryOptions { edges: [Edge::Closed; 4], sea_level: Some(-2.5) });
+        assert_eq!((options.set, options.catchment), (vec![Setting::new("noise", 0u32)], Some(250_000.0)));
+        assert_eq!((options.mouths[0], options.springs[0]), (Cell::new(29, 8), (Cell::new(2, 8), 0.5)));
+        assert_eq!((&*options.layers[0].name, options.layers[0].path.to_str()), ("rain", Some("a=b.tif")));
+        assert!(parse::<RiversOptions>("--edges looped").unwrap_err().contains("[possible values: open, closed]"));
+        let vary = parse::<VaryOptions>("--age 0.5,2 --age 3 --rock shale,ash --seeds 3,5 --set a.b=1,2").unwrap();
+        let given: Vec<(&str, usize)> =
+            vary.knobs.list_given().iter().map(|(option, values)| (option.name, values.len())).collect();
+        assert_eq!((given, vary.seeds), (vec![("age", 3), ("rock", 2)], Some(Seeds::List(vec![3, 5]))));
+        assert!(parse::<BuildOptions>("--age 1,2").unwrap_err().contains("use `thalweg vary` for a list of values"));
+        assert!(parse::<CropOptions>("").unwrap_err().contains("--window <COL,ROW,COLS,ROWS>"));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn the_file_of_a_layer_may_have_any_bytes() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let options = parse_words::<ApplyOptions>(&[OsStr::new("--layer"), OsStr::from_bytes(b"rain= \xff=.tif")]);
+        let layer = options.unwrap().layers.remove(0);
+        assert_eq!((&*layer.name, layer.path.as_os_str()), ("rain", OsStr::from_bytes(b" \xff=.tif")));
+    }
+
+    #[test]
+    fn errors_name_the_flags_that_were_typed() {
+        let named = |typed: &str, name: &str| {
+            let options = OperationArgs(parse::<BuildOptions>(typed).unwrap());
+            options.as_typed(Error::invalid_value(name, 3, "less")).to_string()
+        };
+        assert_eq!(named("--cells 3", "cells"), "--cells = 3: must be less");
+        assert_eq!(named("--for unity", "for"), "--for = 3: must be less");
+        assert_eq!(named("--seed 3", "cells"), "cells = 3: must be less");
+        assert_eq!(named("--size 3", "size"), "size = 3: must be less");
+        let missing = OperationArgs(BuildOptions::default()).as_typed(Error::missing_input("rect", "give it"));
+        assert_eq!(missing.to_string(), "--rect is missing: give it");
+    }
+
+    #[test]
+    fn an_option_of_several_operations_is_one_argument() {
+        let command = StoreOperationArgs::<BuildOptions>::augment_args(Command::new("plan"));
+        let command = StoreOperationArgs::<ApplyOptions>::augment_args(command);
+        let seeds = command.get_arguments().filter(|arg| arg.get_id().as_str() == "seed");
+        let help: Vec<String> = seeds.map(|arg| arg.get_help().unwrap().to_string()).collect();
+        assert!(help.len() == 1 && help[0].contains("; with `apply`: Seed of the model's"), "{help:?}");
+        let matches = command.try_get_matches_from(["plan", "--seed", "7", "--edges", "closed"]).unwrap();
+        let build = StoreOperationArgs::<BuildOptions>::from_arg_matches(&matches).unwrap();
+        let apply = StoreOperationArgs::<ApplyOptions>::from_arg_matches(&matches).unwrap();
+        assert_eq!((build.recipe.seed, apply.seed, apply.boundary.edges), (Some(7), 7, [Edge::Closed; 4]));
     }
 }

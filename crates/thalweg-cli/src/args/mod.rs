@@ -2,7 +2,6 @@
 //! in `commands/`. Models and their parameters are not listed: they come from their declarations.
 
 pub mod declared;
-pub mod knobs;
 mod runs;
 mod shared;
 pub mod values;
@@ -12,4 +11,4 @@ mod worlds;
 pub use runs::RunArgs;
 pub use shared::{CommonArgs, LoadArgs, MapArgs, SeaArgs, drain_job};
 pub use water::WaterArgs;
-pub use worlds::{RecipeArgs, WorldArgs};
+pub use worlds::WorldArgs;

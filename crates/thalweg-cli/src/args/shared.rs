@@ -4,16 +4,23 @@ use std::path::Path;
 
 use clap::Args;
 use thalweg_core::Result;
+use thalweg_core::terrain::{BoundaryOptions, SeaLevelOptions};
 use thalweg_export::survey::DrainOptions;
 use thalweg_io::LoadOptions;
 use thalweg_store::DrainJob;
 
 use super::declared::OperationArgs;
-use super::values::{EdgeWord, thread_count_parser};
+use super::values::thread_count_parser;
 use crate::console::Reporter;
 
 /// The interpretation of a terrain file.
 pub type LoadArgs = OperationArgs<LoadOptions>;
+
+/// The boundary conditions of an elevation model.
+pub type MapArgs = OperationArgs<BoundaryOptions>;
+
+/// The sea level of a terrain whose folder may specify one.
+pub type SeaArgs = OperationArgs<SeaLevelOptions>;
 
 /// The options that every command takes.
 #[derive(Args, Clone, Copy)]
@@ -35,31 +42,16 @@ impl From<CommonArgs> for Reporter {
     }
 }
 
-/// The boundary conditions of an elevation model.
-#[derive(Args)]
-pub struct MapArgs {
-    /// Boundary condition of the four sides. If they are closed, water leaves only at given outlets or mouths, into the
-    /// sea and into no-data cells.
-    #[arg(long, default_value = "open")]
-    pub edges: EdgeWord,
-    /// Sea level in metres; ground at or below it is sea [default: no sea].
-    #[arg(long, value_name = "M", allow_negative_numbers = true)]
-    pub sea_level: Option<f64>,
-}
-
-/// The sea level of a terrain whose folder may specify one.
-#[derive(Args)]
-pub struct SeaArgs {
-    /// Sea level in metres; ground at or below it is sea [default: that of the folder or recipe, otherwise no sea].
-    #[arg(long, value_name = "M", allow_negative_numbers = true)]
-    pub sea_level: Option<f64>,
-}
-
 /// Makes the job that computes the drainage of a file of any size.
 ///
 /// # Errors
 /// Returns the errors of [`DrainJob::new`].
-pub fn drain_job(input: &Path, load: &LoadOptions, map: &MapArgs, options: &DrainOptions) -> Result<DrainJob> {
+pub fn drain_job(
+    input: &Path,
+    load: &LoadOptions,
+    boundary: &BoundaryOptions,
+    options: &DrainOptions,
+) -> Result<DrainJob> {
     let job = DrainJob::new(input, load.clone(), options.clone())?;
-    Ok(DrainJob { edges: map.edges.to_edges(), sea_level: map.sea_level, ..job })
+    Ok(DrainJob { edges: boundary.edges, sea_level: boundary.sea_level, ..job })
 }

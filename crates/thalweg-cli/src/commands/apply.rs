@@ -5,23 +5,22 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use thalweg_core::{Error, Grid, Result, Terrain};
+use thalweg_core::declare::operation::{Operation as _, WorkForm};
+use thalweg_core::{Error, Result};
 use thalweg_export::world_folder::Ending;
-use thalweg_models::model::{Family, page};
+use thalweg_models::model::page;
 use thalweg_models::models;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
+use thalweg_sim::single_model::{ApplyOptions, GenerateOptions};
 use thalweg_store::{ApplyJob, is_zarr};
 
-use crate::args::values::{
-    CellCounts, SampleWord, model_parser, named_file, parse_byte_count, parse_cell_counts, parse_name_and_value,
-    seed_parser,
-};
-use crate::args::{LoadArgs, MapArgs, RunArgs};
+use crate::args::declared::{OperationArgs, typed_flag};
+use crate::args::values::{model_parser, parse_byte_count};
+use crate::args::{LoadArgs, RunArgs};
 use crate::console::Reporter;
 use crate::drive::complete_run;
-use crate::job::{RunJob, sample_type};
-use crate::recipes::{OneModel, create_model_recipe};
+use crate::job::RunJob;
 use crate::stores::{TILE, execute_job, is_store_name};
 use crate::terrains::{list_source_files, open_terrain};
 use crate::verb::{Group, Verb};
@@ -31,12 +30,8 @@ use crate::verb::{Group, Verb};
 pub struct GenerateArgs {
     #[command(flatten)]
     model: ModelArgs,
-    /// Numbers of columns and rows of the terrain; a single number makes a square.
-    #[arg(long, value_name = "COLS[xROWS]", value_parser = parse_cell_counts)]
-    cells: CellCounts,
-    /// Side of a cell in metres.
-    #[arg(long, value_name = "M")]
-    cell_size: f64,
+    #[command(flatten)]
+    options: OperationArgs<GenerateOptions>,
     #[command(flatten)]
     run: RunArgs,
 }
@@ -49,6 +44,8 @@ pub struct ApplyArgs {
     /// The file of the elevation model that the model runs over.
     #[arg(index = 2)]
     input: PathBuf,
+    #[command(flatten)]
+    options: OperationArgs<ApplyOptions>,
     /// Maximum memory of the process, such as 500M or 2G, if the output is a Zarr store (-o DIR.zarr) [default: the
     /// free memory].
     #[arg(long, value_name = "BYTES", value_parser = parse_byte_count)]
@@ -59,7 +56,7 @@ pub struct ApplyArgs {
     run: RunArgs,
 }
 
-/// A model with its parameters and layers, and the output.
+/// A model and the output.
 #[derive(Args)]
 struct ModelArgs {
     /// The model (see `thalweg models`).
@@ -69,23 +66,6 @@ struct ModelArgs {
     /// `apply`, DIR.zarr makes a Zarr store.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Sets a parameter of the model: NAME=VALUE; may be repeated.
-    #[arg(long, value_name = "SET", value_parser = parse_name_and_value)]
-    set: Vec<(String, String)>,
-    /// Seed of the model's random numbers.
-    #[arg(long, value_name = "N", default_value = "1", value_parser = seed_parser())]
-    seed: u64,
-    /// An input layer of the model, such as a mask: NAME=FILE; may be repeated.
-    #[arg(long, value_name = "LAYER", value_parser = named_file())]
-    layer: Vec<(String, PathBuf)>,
-    /// Writes the layers of the result, in addition to the heights, into this folder.
-    #[arg(long, value_name = "DIR")]
-    layers: Option<PathBuf>,
-    /// Number format of heights and layers [default: that of the file format].
-    #[arg(long = "type", value_name = "TYPE")]
-    sample: Option<SampleWord>,
-    #[command(flatten)]
-    map: MapArgs,
 }
 
 impl Verb for GenerateArgs {
@@ -98,18 +78,11 @@ impl Verb for GenerateArgs {
     }
 
     fn run(&self, voice: Reporter) -> Result<ExitCode> {
-        let recipe = assemble_recipe(&self.model)?;
-        if recipe.stages.iter().any(|stage| stage.model.about().family != Family::Base) {
-            let base = models::all_models().map(|model| model.about()).filter(|about| about.family == Family::Base);
-            let names: Vec<&str> = base.map(|about| about.name).collect();
-            let allowed = format!("a base model ({}); `apply` runs the others", names.join(", "));
-            return Err(Error::invalid_value("model", &self.model.model, allowed));
-        }
-        let size = [self.cells.rows.unwrap_or(self.cells.cols), self.cells.cols];
-        let grid = recipe.configure_grid(Grid::new(size, self.cell_size)?)?;
-        recipe.check_memory(&grid)?;
-        let job = create_job(&self.model, &self.run, &recipe, &[])?;
-        complete_run(Run::with_terrain(recipe, Terrain::new(grid))?, job, voice)
+        self.options.check_form(WorkForm::Folder, typed_flag)?;
+        let recipe = self.options.to_recipe(&self.model.model)?;
+        let terrain = self.options.create_terrain(&recipe)?;
+        let job = create_job(&self.model, &self.options.model, &self.run, &recipe, &[])?;
+        complete_run(Run::with_terrain(recipe, terrain)?, job, voice)
     }
 }
 
@@ -123,15 +96,17 @@ impl Verb for ApplyArgs {
     }
 
     fn run(&self, voice: Reporter) -> Result<ExitCode> {
-        let recipe = assemble_recipe(&self.model)?;
-        if is_store_name(&self.model.output) {
+        let is_store = is_store_name(&self.model.output);
+        self.options.check_form(if is_store { WorkForm::Store } else { WorkForm::Folder }, typed_flag)?;
+        let recipe = self.options.to_recipe(&self.model.model)?;
+        if is_store {
             return apply_by_tiles(self, &recipe, voice);
         }
-        let mut job = create_job(&self.model, &self.run, &recipe, &list_source_files(&self.input))?;
+        let mut job = create_job(&self.model, &self.options, &self.run, &recipe, &list_source_files(&self.input))?;
         // A file is read by the run itself. A Zarr array is read here, because `Run::from_elevation_file` does not
         // support it.
         let run = if is_zarr(&self.input) {
-            let opened = open_terrain(&self.input, &self.load, &self.model.map, voice)?;
+            let opened = open_terrain(&self.input, &self.load, &self.options.boundary, voice)?;
             recipe.check_memory(&opened.terrain.grid)?;
             job.units_overridden = opened.overridden;
             Run::with_terrain(recipe.clone(), recipe.prepare_start_terrain(opened.terrain)?)?
@@ -162,9 +137,7 @@ fn describe_models(typed: &[OsString]) -> String {
 
 /// Runs a model over a map of any size, into a store.
 fn apply_by_tiles(args: &ApplyArgs, recipe: &Recipe, voice: Reporter) -> Result<ExitCode> {
-    let asked = [("--layers", args.model.layers.is_some()), ("--type", args.model.sample.is_some())];
-    let asked = asked.into_iter().find(|(_, asked)| *asked).map(|(name, _)| name);
-    if let Some(name) = asked.or_else(|| args.run.in_memory_only_option()) {
+    if let Some(name) = args.run.in_memory_only_option() {
         let problem = "does not apply when the output is a Zarr store: the layers and the report are always written, \
                        and running the same command again continues an interrupted run";
         return Err(Error::conflict(name, problem));
@@ -173,18 +146,14 @@ fn apply_by_tiles(args: &ApplyArgs, recipe: &Recipe, voice: Reporter) -> Result<
     execute_job(thalweg_store::Job::Apply(job), &args.model.output, TILE, args.memory, voice)
 }
 
-fn assemble_recipe(args: &ModelArgs) -> Result<Recipe> {
-    create_model_recipe(&OneModel {
-        name: &args.model,
-        set: &args.set,
-        layers: &args.layer,
-        seed: args.seed,
-        sea_level: args.map.sea_level,
-        edges: args.map.edges.to_edges(),
-    })
-}
-
-fn create_job(args: &ModelArgs, run: &RunArgs, recipe: &Recipe, reads: &[PathBuf]) -> Result<RunJob> {
-    let (output, layers) = (args.output.clone(), args.layers.clone());
-    RunJob::new(Ending::File { output, sample: args.sample.map(sample_type), nodata: None, layers }, run, recipe, reads)
+/// Makes the job of a run that writes a file.
+fn create_job(
+    args: &ModelArgs,
+    options: &ApplyOptions,
+    run: &RunArgs,
+    recipe: &Recipe,
+    reads: &[PathBuf],
+) -> Result<RunJob> {
+    let (output, layers) = (args.output.clone(), options.layers_folder.clone());
+    RunJob::new(Ending::File { output, sample: options.sample, nodata: None, layers }, run, recipe, reads)
 }

@@ -18,7 +18,6 @@ use crate::args::declared::{OperationArgs, typed_flag};
 use crate::args::values::parse_byte_count;
 use crate::args::{LoadArgs, MapArgs, drain_job};
 use crate::console::{Reporter, list_paths, paths_to_text};
-use crate::job::as_typed;
 use crate::progress::Phases;
 use crate::stores::{TILE, execute_job, is_store_name, report_tiled_work};
 use crate::terrains::{OpenedTerrain, add_input_to_report, list_source_files, open_terrain};
@@ -59,7 +58,7 @@ impl Verb for DrainArgs {
         let reads = list_source_files(&self.input);
         check_files(&self.output, options, &reads)?;
         let OpenedTerrain { terrain, nodata, overridden } = open_terrain(&self.input, &self.load, &self.map, voice)?;
-        options.check(&terrain).map_err(as_typed)?;
+        options.check(&terrain).map_err(|error| self.options.as_typed(error))?;
         output::make_folder(&self.output)?;
         // The last phase writes the files.
         let mut phases = Phases::new(voice, Survey::TASKS.len() as u64 + 1);
@@ -112,6 +111,7 @@ const BYTES_PER_CELL: u64 = 80;
 /// Computes the drainage of a file of any size, into a store.
 fn drain_by_tiles(args: &DrainArgs, store: &Path, voice: Reporter) -> Result<ExitCode> {
     args.options.check_form(WorkForm::Store, typed_flag)?;
-    let job = drain_job(&args.input, &args.load, &args.map, &args.options)?;
+    let job = drain_job(&args.input, &args.load, &args.map, &args.options);
+    let job = job.map_err(|error| args.options.as_typed(error))?;
     execute_job(Job::Drain(job), store, TILE, args.memory, voice)
 }

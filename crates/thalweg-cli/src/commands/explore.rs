@@ -15,7 +15,7 @@ use thalweg_studio::explore::draw_world_picture;
 use thalweg_studio::explore::viewpoint::Viewpoint;
 use thalweg_studio::view::look::Appearance;
 
-use crate::args::values::{parse_picture_size, parse_point, recipe_parser, seed_parser};
+use crate::args::values::{parse_picture_size, parse_point, recipe_parser};
 use crate::console::Reporter;
 use crate::recipes::load_recipe;
 use crate::verb::{Group, Verb};
@@ -33,7 +33,7 @@ pub struct ExploreArgs {
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
     cells: Option<usize>,
     /// Seed of the world [default: the recipe's].
-    #[arg(long, value_name = "N", value_parser = seed_parser())]
+    #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// The point at which the camera looks, in metres east and south of the world's origin [default: the middle of the
     /// world].

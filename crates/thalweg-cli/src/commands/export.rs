@@ -13,7 +13,6 @@ use crate::args::LoadArgs;
 use crate::args::declared::OperationArgs;
 use crate::args::values::target_parser;
 use crate::console::{Reporter, list_paths, paths_to_text};
-use crate::job::rename_options;
 use crate::progress::Counting;
 use crate::signals::{INTERRUPTED, install_signal_handler, is_stop_requested};
 use crate::verb::{Group, Verb};
@@ -45,7 +44,7 @@ impl Verb for ExportArgs {
         let start = Instant::now();
         let (target, options) = (ExportTarget::find(&self.target)?, self.options.clone());
         let job = Export::open(&self.input, &self.load, &self.output, target, options);
-        let mut job = job.map_err(|error| rename_options(error, &OPTIONS))?;
+        let mut job = job.map_err(|error| self.options.as_typed(error))?;
         voice.warn_all(job.warnings());
         install_signal_handler(voice);
         let mut show = Counting::new(voice);
@@ -76,14 +75,3 @@ impl Verb for ExportArgs {
         Ok(ExitCode::SUCCESS)
     }
 }
-
-/// The names of values in the messages of the library, and the options that set them.
-const OPTIONS: [(&str, &str); 7] = [
-    ("tiles", "--tiles"),
-    ("edges", "--edges"),
-    ("range", "--range"),
-    ("layers", "--layers"),
-    ("format", "--format"),
-    ("origin", "--origin"),
-    ("zoom", "--zoom"),
-];

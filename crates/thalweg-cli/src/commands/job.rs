@@ -5,20 +5,20 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use clap::builder::RangedU64ValueParser;
 use serde_json::json;
 use thalweg_core::base::names::format_path;
+use thalweg_core::declare::operation::{Operation as _, OptionSpec, WorkForm, find_option};
 use thalweg_core::{Error, Result};
+use thalweg_export::build::{BuildOptions, resolve_build};
 use thalweg_export::survey::DrainOptions;
 use thalweg_io::Format;
+use thalweg_sim::single_model::ApplyOptions;
 use thalweg_store::{Access, ApplyJob, BuildJob, Job, Outcome, Plan, PlannedWork, Store, Task, VerifyLevel, is_zarr};
 
-use crate::args::declared::StoreOperationArgs;
-use crate::args::values::{four_numbers, named_file, parse_byte_count, parse_name_and_value, seed_parser};
-use crate::args::{LoadArgs, MapArgs, drain_job};
+use crate::args::declared::{StoreOperationArgs, typed_flag};
+use crate::args::values::parse_byte_count;
+use crate::args::{LoadArgs, drain_job};
 use crate::console::Reporter;
-use crate::job::as_typed;
-use crate::recipes::{OneModel, create_model_recipe, load_recipe};
 use crate::stores::TILE;
 use crate::verb::{Entry, Group, Verb, family, verb};
 
@@ -49,29 +49,12 @@ pub struct PlanArgs {
     /// necessary.
     #[arg(long, value_name = "BYTES", value_parser = parse_byte_count)]
     memory: Option<u64>,
-    /// Number of cells on the long side of a world that is built [default: the recipe's].
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 24))]
-    cells: Option<usize>,
-    /// The level of a world to build; level 0 has the widest cells [default: the recipe's last].
-    #[arg(long, value_name = "L")]
-    level: Option<u32>,
-    /// Builds only this rectangle of the level: its western, northern, eastern and southern sides in metres east and
-    /// south of the world's origin.
-    #[arg(long, value_name = "W,N,E,S", value_parser = four_numbers, allow_hyphen_values = true)]
-    rect: Option<[f64; 4]>,
-    /// Seed of the world, or of the model's random numbers [default: the recipe's; for `apply`, 1].
-    #[arg(long, value_name = "N", value_parser = seed_parser())]
-    seed: Option<u64>,
-    /// Sets a parameter of the model of `apply`: NAME=VALUE; may be repeated.
-    #[arg(long, value_name = "SET", value_parser = parse_name_and_value)]
-    set: Vec<(String, String)>,
-    /// An input layer of the model of `apply`: NAME=FILE; may be repeated.
-    #[arg(long, value_name = "LAYER", value_parser = named_file())]
-    layer: Vec<(String, PathBuf)>,
     #[command(flatten)]
-    drainage: StoreOperationArgs<DrainOptions>,
+    build: StoreOperationArgs<BuildOptions>,
     #[command(flatten)]
-    map: MapArgs,
+    apply: StoreOperationArgs<ApplyOptions>,
+    #[command(flatten)]
+    drain: StoreOperationArgs<DrainOptions>,
     #[command(flatten)]
     load: LoadArgs,
 }
@@ -228,15 +211,8 @@ fn create_job(args: &PlanArgs) -> Result<Job> {
     let verb = words.first().and_then(|word| word.to_str()).unwrap_or_default();
     match (verb, &words[..]) {
         ("apply", [_, model, source]) => {
-            let name = model.to_str().unwrap_or_default();
-            let recipe = create_model_recipe(&OneModel {
-                name,
-                set: &args.set,
-                layers: &args.layer,
-                seed: args.seed.unwrap_or(1),
-                sea_level: args.map.sea_level,
-                edges: args.map.edges.to_edges(),
-            })?;
+            args.check_options("apply", &args.apply.declared())?;
+            let recipe = args.apply.to_recipe(model.to_str().unwrap_or_default())?;
             Ok(Job::Apply(ApplyJob::from_recipe(&recipe, Path::new(source), args.load.clone())?))
         }
         ("drain", [_, source]) => create_drain_job(args, Path::new(source)),
@@ -256,13 +232,29 @@ fn create_job(args: &PlanArgs) -> Result<Job> {
 }
 
 fn create_build_job(args: &PlanArgs, name: &OsString) -> Result<Job> {
-    let mut recipe = load_recipe(name)?;
-    recipe.cells = args.cells.unwrap_or(recipe.cells);
-    recipe.seed = args.seed.unwrap_or(recipe.seed);
-    let job = BuildJob::from_recipe_part(&recipe, args.level, args.rect).map_err(as_typed)?;
-    Ok(Job::Build(job))
+    let options = &args.build;
+    args.check_options("build", &options.declared())?;
+    options.check_form(WorkForm::Store, typed_flag)?;
+    let job = resolve_build(name, options)
+        .and_then(|request| BuildJob::from_recipe_part(&request.recipe, options.level, options.rect));
+    Ok(Job::Build(job.map_err(|error| options.as_typed(error))?))
 }
 
 fn create_drain_job(args: &PlanArgs, path: &Path) -> Result<Job> {
-    Ok(Job::Drain(drain_job(path, &args.load, &args.map, &args.drainage)?))
+    let (options, boundary) = (&args.drain, &args.apply.boundary);
+    args.check_options("drain", &[options.declared(), boundary.declared()].concat())?;
+    options.check_form(WorkForm::Store, typed_flag)?;
+    let job = drain_job(path, &args.load, boundary, options).map_err(|error| options.as_typed(error))?;
+    Ok(Job::Drain(job))
+}
+
+impl PlanArgs {
+    /// Refuses options that were typed and that are not among those of the operation.
+    fn check_options(&self, operation: &str, options: &[OptionSpec]) -> Result<()> {
+        let typed = [self.build.changed_options(), self.apply.changed_options(), self.drain.changed_options()].concat();
+        match typed.iter().find(|(option, _)| find_option(options, option.name).is_err()) {
+            Some((option, _)) => Err(Error::conflict(typed_flag(option), format!("does not apply to `{operation}`"))),
+            None => Ok(()),
+        }
+    }
 }

@@ -3,18 +3,20 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use serde_json::{Map, Value, json};
+use thalweg_core::Result;
+use thalweg_core::declare::operation::Operation;
 use thalweg_core::declare::schema::operation_schema;
-use thalweg_core::{Error, Result};
-use thalweg_export::find_operation;
+use thalweg_export::{export_operations, find_operation_in};
 use thalweg_models::model::{Family, page};
 use thalweg_models::models;
 use thalweg_models::rocks::{ROCKS, Rock, TABLE_HEADINGS};
+use thalweg_sim::presets::find_preset;
 use thalweg_sim::recipe::{Recipe, recipe_schema};
 
-use crate::args::values::operation_parser;
 use crate::console::{Reporter, print_to_stdout};
-use crate::recipes::{find_preset, preset_names};
+use crate::recipes::preset_names;
 use crate::verb::{Group, Verb};
 
 /// The arguments of `models`.
@@ -84,10 +86,23 @@ impl Verb for SchemaArgs {
     fn run(&self, _voice: Reporter) -> Result<ExitCode> {
         let schema = match &self.operation {
             None => recipe_schema(&models::Models::default()),
-            Some(name) => operation_schema(&*find_operation(name)?),
+            Some(name) => operation_schema(&*find_operation_in(list_operations(), name)?),
         };
         print_to_stdout(&format!("{schema:#}\n")).map(|()| ExitCode::SUCCESS)
     }
+}
+
+/// Returns the declared operations.
+fn list_operations() -> Vec<Box<dyn Operation>> {
+    let operations = export_operations().into_iter();
+    #[cfg(feature = "studio")]
+    let operations = operations.chain(thalweg_studio::studio_operations());
+    operations.collect()
+}
+
+/// Returns the parser of the name of a declared operation.
+fn operation_parser() -> PossibleValuesParser {
+    list_operations().iter().map(|operation| operation.name()).collect::<Vec<_>>().into()
 }
 
 /// Lists the models, or prints the page of one.
@@ -124,7 +139,7 @@ fn print_models(name: Option<&str>, voice: Reporter) -> Result<()> {
 fn print_presets(one: Option<&str>, voice: Reporter) -> Result<()> {
     if voice.json {
         let known = preset_names().filter(|name| one.is_none_or(|one| one == *name));
-        let list = known.map(|name| Ok(json!({"name": name, "about": load_preset(name)?.about.trim()})));
+        let list = known.map(|name| Ok(json!({"name": name, "about": find_preset(name)?.about.trim()})));
         let list = list.collect::<Result<Vec<_>>>()?;
         // An unknown name is refused below.
         if !list.is_empty() {
@@ -132,10 +147,10 @@ fn print_presets(one: Option<&str>, voice: Reporter) -> Result<()> {
         }
     }
     for name in preset_names().filter(|name| one.is_none_or(|one| one == *name)) {
-        print_to_stdout(&format_preset_line(name, &load_preset(name)?))?;
+        print_to_stdout(&format_preset_line(name, &find_preset(name)?))?;
     }
     let Some(name) = one else { return Ok(()) };
-    let recipe = load_preset(name)?;
+    let recipe = find_preset(name)?;
     let (forms, models) = (recipe.local_forms(), recipe.stages.iter().map(|stage| stage.model.about()));
     let width = forms.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
     print_to_stdout(
@@ -146,10 +161,6 @@ fn print_presets(one: Option<&str>, voice: Reporter) -> Result<()> {
         print_to_stdout(&format!("  {label:<width$}  {}\n  {:<width$}  {form}\n", about.name, ""))?;
     }
     Ok(())
-}
-
-fn load_preset(name: &str) -> Result<Recipe> {
-    find_preset(name).unwrap_or_else(|| Err(Error::unknown_name("preset", name, preset_names())))
 }
 
 fn format_preset_line(name: &str, recipe: &Recipe) -> String {

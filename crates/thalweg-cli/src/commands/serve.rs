@@ -12,7 +12,6 @@ use thalweg_sim::world::World;
 use tiny_http::{Header, Method, Request, Response, Server};
 
 use crate::args::WorldArgs;
-use crate::args::values::seed_parser;
 use crate::console::Reporter;
 use crate::signals::{install_signal_handler, is_stop_requested};
 use crate::verb::{Group, Verb};
@@ -24,7 +23,7 @@ pub struct ServeArgs {
     #[command(flatten)]
     world: WorldArgs,
     /// Seed of the world [default: the recipe's].
-    #[arg(long, value_name = "N", value_parser = seed_parser())]
+    #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// The IP address to listen on; with 127.0.0.1, only this machine can connect, with 0.0.0.0, other machines can
     /// too.
@@ -42,10 +41,8 @@ impl Verb for ServeArgs {
         "Serves a world's tiles over HTTP to web maps and game engines, and computes them on request";
 
     fn run(&self, voice: Reporter) -> Result<ExitCode> {
-        let recipe = load_world_recipe(&self.world.world, |recipe| {
-            recipe.seed = self.seed.unwrap_or(recipe.seed);
-            Ok(())
-        })?;
+        let mut recipe = load_world_recipe(&self.world.world)?;
+        recipe.seed = self.seed.unwrap_or(recipe.seed);
         let tiles = WebTiles::new(World::open(&recipe)?, &recipe.name);
         let address = format!("{}:{}", self.bind, self.port);
         let refused = |error: Box<dyn std::error::Error + Send + Sync>| {

@@ -8,7 +8,7 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use thalweg_core::Result;
 
-use crate::args::values::{recipe_parser, seed_parser};
+use crate::args::values::recipe_parser;
 use crate::console::Reporter;
 use crate::verb::{Group, Verb};
 
@@ -22,7 +22,7 @@ pub struct StudioArgs {
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
     cells: Option<usize>,
     /// Seed of the world [default: the recipe's].
-    #[arg(long, value_name = "N", value_parser = seed_parser())]
+    #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Opens the window without starting the simulation.
     #[arg(long)]
@@ -90,16 +90,14 @@ fn load_initial_recipe(args: &StudioArgs) -> Result<(thalweg_sim::recipe::Recipe
     use crate::recipes as presets;
 
     let path = PathBuf::from(&args.recipe);
-    let preset =
-        args.recipe.to_str().and_then(presets::find_preset).map(|preset| preset.and_then(presets::with_dem_file));
-    let own = preset.is_none();
-    let mut recipe = match preset {
-        Some(preset) => preset?,
-        None if path.exists() => thalweg_sim::recipe::Recipe::open(&path)?,
-        None if path.extension().is_some() => {
+    let own = presets::recipe_file(&args.recipe).is_some();
+    let mut recipe = match own {
+        false => presets::load_recipe(&args.recipe)?,
+        true if path.exists() => thalweg_sim::recipe::Recipe::open(&path)?,
+        true if path.extension().is_some() => {
             return Err(Error::io(&path, "read")(std::io::ErrorKind::NotFound.into()));
         }
-        None => {
+        true => {
             return Err(Error::unknown_name(
                 "preset",
                 &thalweg_core::base::names::format_path(&path),

@@ -7,17 +7,17 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use thalweg_core::base::names::format_path;
+use thalweg_core::declare::operation::{Operation as _, WorkForm};
 use thalweg_core::{Error, Point, Result};
-use thalweg_export::world_files::{TileFolder, TileRange, check_folder, draft_tile, tile_rect};
+use thalweg_export::world_files::{TileFolder, TileOptions, check_folder, draft_tile, tile_rect};
 use thalweg_io::output;
 use thalweg_sim::recipe::Recipe;
-use thalweg_sim::world::{TILE, World};
+use thalweg_sim::world::World;
 
-use crate::args::knobs::KnobArgs;
-use crate::args::values::{four_numbers, parse_point};
-use crate::args::{RecipeArgs, WorldArgs};
+use crate::args::WorldArgs;
+use crate::args::declared::{OperationArgs, typed_flag};
 use crate::console::{Reporter, list_paths, paths_to_text};
-use crate::job::{as_typed, lock_folder};
+use crate::job::lock_folder;
 use crate::progress::Counting;
 use crate::signals::{INTERRUPTED, install_signal_handler, is_stop_requested};
 use crate::verb::{Group, Verb};
@@ -32,26 +32,8 @@ pub struct TileArgs {
     /// world are kept.
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// Level of the tile, or without --at, the finest level of the tiles; level 0 has the recipe's widest cells, and
-    /// each further level has cells of half the width.
-    #[arg(long, value_name = "L", default_value = "0")]
-    level: u32,
-    /// A point in the tile, in metres east and south of the world's origin; only this tile is computed.
-    #[arg(long, value_name = "X,Y", value_parser = parse_point, allow_hyphen_values = true)]
-    at: Option<Point>,
-    /// Side of the tile of --at in cells, 16 to 4096; the tiles of a side form a grid that begins at the world's origin
-    /// [default: 512].
-    #[arg(long, value_name = "N")]
-    side: Option<usize>,
-    /// Without --at: writes only the tiles in this rectangle of the world: its western, northern, eastern and southern
-    /// sides in metres east and south of the world's origin [default: the whole world].
-    #[arg(long, value_name = "W,N,E,S", value_parser = four_numbers, allow_hyphen_values = true)]
-    within: Option<[f64; 4]>,
     #[command(flatten)]
-    changes: RecipeArgs,
-    // The heading of the knobs applies to all arguments after them, so they are last.
-    #[command(flatten)]
-    knobs: KnobArgs,
+    options: OperationArgs<TileOptions>,
 }
 
 impl Verb for TileArgs {
@@ -61,58 +43,48 @@ impl Verb for TileArgs {
                                  shaded map; or a folder of tiles";
 
     fn run(&self, voice: Reporter) -> Result<ExitCode> {
-        match self.at {
-            Some(_) if self.within.is_some() => {
-                Err(Error::conflict("--within", "does not apply together with --at, which computes a single tile"))
-            }
-            None if self.side.is_some() => {
-                Err(Error::conflict("--side", "only applies together with --at; the tiles of a folder have 512 cells"))
-            }
+        self.options.check_form(WorkForm::Folder, typed_flag)?;
+        let written = match self.options.at {
             Some(point) => write_tile(self, point, voice),
             None => write_tiles(self, voice),
-        }
+        };
+        written.map_err(|error| self.options.as_typed(error))
     }
 }
 
-/// Returns the recipe with the changes of the command line.
-fn load_recipe(args: &TileArgs) -> Result<Recipe> {
-    let (world, changes) = (Path::new(&args.world.world), &args.changes);
-    let given = [
-        ("--cells", changes.cells.is_some()),
-        ("--until", changes.until.is_some()),
-        ("--set", !changes.set.is_empty()),
-        ("a knob", !args.knobs.collect_settings()?.is_empty()),
-    ];
-    if let Some((name, _)) = given.into_iter().find(|(_, given)| *given && world.is_dir()) {
+/// Opens the world with the changes of the options; returns it with its recipe.
+fn open_world(args: &TileArgs) -> Result<(World, Recipe)> {
+    let changes = args.options.recipe.changed_options();
+    let change = changes.iter().find(|(option, _)| option.name != "seed");
+    if let Some((option, _)) = change.filter(|_| Path::new(&args.world.world).is_dir()) {
         let problem = "does not apply to the folder of a world, which has a complete recipe; give a preset or a \
                        recipe file";
-        return Err(Error::conflict(name, problem));
+        return Err(Error::conflict(typed_flag(option), problem));
     }
-    load_world_recipe(&args.world.world, |recipe| changes.apply_to(recipe, &args.knobs))
+    args.options.open_world(load_world_recipe(&args.world.world)?)
 }
 
 /// Computes a tile and writes it into a folder.
 fn write_tile(args: &TileArgs, point: Point, voice: Reporter) -> Result<ExitCode> {
-    let start = Instant::now();
-    let recipe = load_recipe(args)?;
-    let world = World::open(&recipe)?.with_tiles(args.side.unwrap_or(TILE))?;
-    let rect = tile_rect(&world, args.level, point)?;
+    let (start, level) = (Instant::now(), args.options.level);
+    let (world, recipe) = open_world(args)?;
+    let rect = tile_rect(&world, level, point)?;
     check_folder(&args.output)?;
     install_signal_handler(voice);
-    if !solve_rect(&world, args.level, rect, &mut Counting::new(voice))? {
+    if !solve_rect(&world, level, rect, &mut Counting::new(voice))? {
         voice.print_line("stopped; nothing was written");
         return Ok(ExitCode::from(INTERRUPTED));
     }
     // Level 0 is solved once per world and may take most of the time, so it is reported on its own.
     let seconds_solved = start.elapsed().as_secs_f64();
-    let mut draft = draft_tile(&world, &recipe, args.level, rect, &args.output)?;
+    let mut draft = draft_tile(&world, &recipe, level, rect, &args.output)?;
     voice.warn_all(draft.warnings());
     let seconds = start.elapsed().as_secs_f64();
     draft.report["seconds"] = json!(seconds);
     draft.report["seconds_level_0"] = json!(seconds_solved);
     let files = draft.final_paths();
     let report = draft.commit(&[])?;
-    let (level, width) = (args.level, world.frame().cell_width(args.level));
+    let width = world.frame().cell_width(level);
     voice.print_line(&format!(
         "level {level} with cells of {width} m; wrote in {seconds:.1} s, {seconds_solved:.1} s of it for level 0:\n  \
          {}",
@@ -124,13 +96,11 @@ fn write_tile(args: &TileArgs, point: Point, voice: Reporter) -> Result<ExitCode
 
 /// Computes the tiles of a world that do not exist yet, of all levels up to the requested one.
 fn write_tiles(args: &TileArgs, voice: Reporter) -> Result<ExitCode> {
-    let (start, dir) = (Instant::now(), &args.output);
-    let range = TileRange { level: args.level, within: args.within };
-    let recipe = load_recipe(args)?;
-    let world = World::open(&recipe)?;
+    let (start, dir, range) = (Instant::now(), &args.output, args.options.tile_range());
+    let (world, recipe) = open_world(args)?;
     // If the work cannot be started, no folder is left behind, and a folder that another run has locked stays as it
     // is.
-    TileFolder::check(dir, &world, &recipe, &range).map_err(as_typed)?;
+    TileFolder::check(dir, &world, &recipe, &range)?;
     output::make_folder(dir)?;
     let _lock = lock_folder(dir, voice)?;
     let folder = TileFolder::open(dir, &world, &recipe, &range)?;

@@ -136,8 +136,8 @@ fn thresholds_outlets_and_edges_are_heeded() {
     assert_eq!(drained("--sea-level 16000")["land_m2"], 0.0);
     let none = drained("--threshold 1000km2");
     assert_eq!((&none["streams"]["reaches"], &none["streams"]["orders"]), (&0.into(), &serde_json::json!([])));
-    place.refuses("drain dem.tif -o new --outlet 30,0", &["outlet", "row 30, column 0", "rows 0 to 29"]);
-    place.refuses("drain dem.tif -o new --outlet-at 1,1", &["outlet = 1,1", "inside the file"]);
+    place.refuses("drain dem.tif -o new --outlet 30,0", &["--outlet = row 30, column 0", "rows 0 to 29"]);
+    place.refuses("drain dem.tif -o new --outlet-at 1,1", &["--outlet-at = 1,1", "inside the file"]);
     place.refuses("drain none.tif -o new", &["none.tif"]);
     place.refuses("drain dem.tif -o dem.tif", &["dem.tif"]);
     assert!(!place.path("new").exists(), "nothing is made before all is known to be well");
@@ -175,7 +175,7 @@ fn an_option_without_effect_is_refused_with_the_output_that_it_needs() {
     let place = Place::with_dem();
     for option in ["--method mfd", "--exponent 2", "--breach 1,100", "--runoff 300"] {
         let flag = option.split(' ').next().unwrap();
-        let words = [flag, "only applies when the output is a folder (-o DIR) and the input fits in memory"];
+        let words = [flag, "only applies when the output is a file or a folder, not a Zarr store"];
         place.refuses(&format!("drain dem.tif -o new.zarr {option}"), &words);
     }
     let words = ["--skip-lake-outlines only applies when the output is a Zarr store (-o DIR.zarr)"];
@@ -288,6 +288,8 @@ fn a_model_s_store_holds_what_its_file_does_and_is_a_source_of_others() {
         ("apply thermal parts.zarr -o parts.zarr", "is also an input"),
         ("apply thermal dem.tif -o x.zarr --type f64", "--type"),
         ("job plan apply thermal -o plan2.json", "apply MODEL FILE"),
+        ("job plan apply thermal dem.tif -o plan2.json --level 2", "--level does not apply to `apply`"),
+        ("job plan dem.tif -o plan2.json --set steps=2", "--set does not apply to `drain`"),
     ] {
         place.refuses(words, &[says]);
         assert!(!place.path("x.zarr").exists(), "{words}");

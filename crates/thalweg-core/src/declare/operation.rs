@@ -89,25 +89,22 @@ pub enum Arity {
 pub enum WorkForm {
     /// From arrays to arrays, as in the Python and npm packages.
     Arrays,
-    /// From a file that fits in memory to a folder of files.
+    /// From a file that fits in memory to a file or a folder of files.
     Folder,
     /// Tile by tile into a Zarr store, for input of any size.
     Store,
-    /// Into a folder of tiles of a world of any size.
-    Tiles,
 }
 
 impl WorkForm {
     /// All forms.
-    pub const ALL: [Self; 4] = [Self::Arrays, Self::Folder, Self::Store, Self::Tiles];
+    pub const ALL: [Self; 3] = [Self::Arrays, Self::Folder, Self::Store];
 
     /// Completes the sentence "only applies when".
     fn applies_when(self) -> &'static str {
         match self {
             Self::Arrays => "a program calls the library",
-            Self::Folder => "the output is a folder (-o DIR) and the input fits in memory",
+            Self::Folder => "the output is a file or a folder, not a Zarr store, and the input fits in memory",
             Self::Store => "the output is a Zarr store (-o DIR.zarr)",
-            Self::Tiles => "the output is a folder of tiles (--tile-dir DIR)",
         }
     }
 }
@@ -1002,7 +999,7 @@ mod tests {
         assert_eq!(refused, "--blur only applies together with --shadows");
         draw.light.shadows = true;
         assert!(draw.check_form(WorkForm::Folder, typed).is_ok());
-        assert!(draw.check_form(WorkForm::Arrays, typed).unwrap_err().to_string().contains("the output is a folder"));
+        assert!(draw.check_form(WorkForm::Arrays, typed).unwrap_err().to_string().contains("a file or a folder"));
     }
 
     #[test]

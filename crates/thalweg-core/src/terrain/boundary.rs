@@ -99,7 +99,7 @@ mod tests {
         assert_eq!((grid.edges, grid.sea_level), (boundary.edges, Some(Height::from_metres(-3.0).unwrap())));
         // An array has its own edges, so the option has no effect there.
         let message = again.check_form(WorkForm::Arrays, |option| option.name.to_string()).unwrap_err().to_string();
-        assert!(message.starts_with("edges only applies when the output is a folder"), "{message}");
+        assert!(message.starts_with("edges only applies when the output is a file or a folder"), "{message}");
     }
 
     #[test]

@@ -101,6 +101,6 @@ impl DrainOptions {
     /// # Errors
     /// Returns an error if a point is outside the grid.
     pub fn outlet_cells(&self, grid: &Grid) -> Result<Vec<Cell>> {
-        locate_cells(grid, &self.outlets, &self.outlets_at, "outlet")
+        locate_cells(grid, &self.outlets, &self.outlets_at, "outlets_at")
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use thalweg_core::declare::operation::Operation as _;
+use crate::world_files::TileRange;
 use thalweg_core::terrain::d8::to_esri_code;
 use thalweg_core::terrain::{Cells, DISCHARGE, DRAINAGE_AREA, FLOW_DIRECTION};
 use thalweg_core::{Cell, CellRect, Error, Field, Grid, Point, Result, Terrain, operation};
@@ -19,8 +19,8 @@ use thalweg_models::process::forest::Forest;
 use thalweg_refine::{Frame, Ledger, LocalWindow, OPERATORS, Operator};
 use thalweg_render::pictures::look::LookOptions;
 use thalweg_render::pictures::shade::{SCREEN, ShadeOptions};
-use thalweg_sim::recipe::Recipe;
-use thalweg_sim::world::World;
+use thalweg_sim::recipe::{Recipe, RecipeOptions};
+use thalweg_sim::world::{TILE, World};
 
 /// The files of a tile, the report last.
 const FILES: [&str; 7] = [
@@ -45,49 +45,49 @@ const TREE_FILES: [&str; 2] = ["trees.csv", "trees.geojson"];
 const RIVER_CELLS: f64 = 400.0;
 
 operation! {
-    /// Computes one tile of a world of any size: heights, flow directions, rivers and a shaded map.
+    /// Computes one tile of a world of any size, with heights, flow directions, rivers and a shaded map; or a folder of
+    /// tiles.
     ///
     /// # Examples
     /// ```
     /// use thalweg_core::Point;
-    /// use thalweg_export::world_files::TileOptions;
+    /// use thalweg_export::world_files::{TileOptions, tile_rect};
     /// use thalweg_sim::recipe::Recipe;
     ///
     /// let text = "extent = [320.0, 320.0]\ncells = 32\nedges = \"open\"\n[[stage]]\nmodel = \"gradient_noise\"\n";
-    /// let options = TileOptions { at: Some(Point::new(100.0, 100.0)), size: 16, ..TileOptions::default() };
+    /// let options = TileOptions { at: Some(Point::new(100.0, 100.0)), side: 16, ..TileOptions::default() };
     /// let (world, _) = options.open_world(Recipe::parse(text)?)?;
-    /// assert_eq!(options.find_rect(&world)?.size(), [16, 16]);
+    /// assert_eq!(tile_rect(&world, options.level, options.at.unwrap())?.size(), [16, 16]);
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
-    pub struct TileOptions, "tile" {
-        /// Seed of the world. By default, it is that of the recipe.
-        seed: Option<u64> = None, within 0..=u64::MAX, unit "1";
-        /// Level of the tile; level 0 has the recipe's widest cells, and each further level has cells of half the
-        /// width.
+    pub struct TileOptions, "tile", with(recipe: RecipeOptions) {
+        /// Level of the tile, or without `at`, the finest level of the tiles; level 0 has the recipe's widest cells,
+        /// and each further level has cells of half the width.
         level: u32 = 0, within 0..=u32::MAX, unit "1", placeholder "L";
-        /// A point in the tile, in metres east and south of the world's origin.
-        at: Option<Point> = None, within .., unit "1", required true;
-        /// Side of a tile in cells. The tiles form a grid that begins at the world's origin.
-        size: usize = 512, within 16..=4096, unit "1";
+        /// A point in the tile, in metres east and south of the world's origin; only this tile is computed.
+        at: Option<Point> = None, within .., unit "1";
+        /// Side of the tile in cells; the tiles of a side form a grid that begins at the world's origin.
+        side: usize = TILE, within 16..=4096, unit "1", needs at;
+        /// Writes only the tiles in this rectangle of the world: its western, northern, eastern and southern sides in
+        /// metres east and south of the world's origin. By default, the tiles of the whole world are written.
+        within: Option<[f64; 4]> = None, within &["west", "north", "east", "south"], unit "m", placeholder "W,N,E,S",
+            only Folder, excludes at;
     }
 }
 
 impl TileOptions {
-    /// Opens the world of a recipe with the seed and the size of tiles of these options; returns it with its recipe.
+    /// Opens the world of a recipe that these options change; returns it with its recipe.
     ///
     /// # Errors
-    /// Returns the errors of [`World::open`] and [`World::with_tiles`].
+    /// Returns the errors of [`RecipeOptions::apply_to`], [`World::open`] and [`World::with_tiles`].
     pub fn open_world(&self, mut recipe: Recipe) -> Result<(World, Recipe)> {
-        recipe.seed = self.seed.unwrap_or(recipe.seed);
-        Ok((World::open(&recipe)?.with_tiles(self.size)?, recipe))
+        self.recipe.apply_to(&mut recipe)?;
+        Ok((World::open(&recipe)?.with_tiles(self.side)?, recipe))
     }
 
-    /// Returns the cells of the tile.
-    ///
-    /// # Errors
-    /// Returns an error if no point is given, and the errors of [`tile_rect`].
-    pub fn find_rect(&self, world: &World) -> Result<CellRect<i64>> {
-        tile_rect(world, self.level, self.require("at", self.at)?)
+    /// Returns the range of tiles for a folder of tiles.
+    pub fn tile_range(&self) -> TileRange {
+        TileRange { level: self.level, within: self.within }
     }
 }
 
@@ -311,24 +311,38 @@ fn build_report(world: &World, recipe: &Recipe, window: &LocalWindow, rivers: us
 mod tests {
     use super::*;
     use serde_json::json;
-    use thalweg_core::declare::operation::WorkForm;
+    use thalweg_core::declare::operation::{Operation as _, OptionSpec, WorkForm};
 
     #[test]
     fn a_tile_is_found_by_its_options() {
         let text = "extent = [640.0, 640.0]\ncells = 64\nedges = \"open\"\n[[stage]]\nmodel = \"gradient_noise\"\n";
         let mut options = TileOptions::default();
-        let values = json!({"at": [400, 100], "size": 16, "level": 1, "seed": 3});
+        let values = json!({"at": [400, 100], "side": 16, "level": 1, "seed": 3});
         options.set_all(values.as_object().unwrap()).unwrap();
         let (world, recipe) = options.open_world(Recipe::parse(text).unwrap()).unwrap();
         assert_eq!(recipe.seed, 3);
         let expected = tile_rect(&world, 1, Point::new(400.0, 100.0)).unwrap();
-        assert_eq!(options.find_rect(&world).unwrap(), expected);
         // Cells of level 1 are 5 m wide, and tiles begin at every 16th of them.
         assert_eq!(expected, CellRect::new(Cell::new(16, 80), [16, 16]));
-        let none = TileOptions::default();
-        assert!(none.check_form(WorkForm::Folder, |option| option.name.to_string()).is_err());
-        assert!(none.find_rect(&world).unwrap_err().to_string().starts_with("at is missing: give [x, y]"));
-        let error = options.set("size", &json!(8)).unwrap_err().to_string();
-        assert_eq!(error, "size = 8: must be a whole number from 16 to 4096");
+        let error = options.set("side", &json!(8)).unwrap_err().to_string();
+        assert_eq!(error, "side = 8: must be a whole number from 16 to 4096");
+        // The knob has another name than the side of a tile.
+        options.set("size", &json!(2)).unwrap();
+        assert_eq!((options.recipe.knobs.size, options.side), (2.0, 16));
+    }
+
+    #[test]
+    fn options_of_one_tile_and_of_a_folder_exclude_each_other() {
+        let named = |option: &OptionSpec| format!("--{}", option.command_flag());
+        let refused =
+            |options: &TileOptions| options.check_form(WorkForm::Folder, named).err().map(|error| error.to_string());
+        let folder = TileOptions { level: 2, within: Some([0.0, 0.0, 9.0, 9.0]), ..TileOptions::default() };
+        assert_eq!(refused(&folder), None);
+        assert_eq!(folder.tile_range(), TileRange { level: 2, within: folder.within });
+        let both = TileOptions { at: Some(Point::new(1.0, 1.0)), ..folder };
+        assert_eq!(refused(&both).as_deref(), Some("--within does not apply together with --at"));
+        let side = TileOptions { side: 64, ..TileOptions::default() };
+        assert_eq!(refused(&side).as_deref(), Some("--side only applies together with --at"));
+        assert_eq!(refused(&TileOptions { at: both.at, ..side }), None);
     }
 }

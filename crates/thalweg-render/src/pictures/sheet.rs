@@ -4,11 +4,10 @@
 use crate::pictures::drawn_land::DrawnLand;
 use crate::pictures::furniture::{INK, PAPER};
 use crate::pictures::look::LookOptions;
-use crate::pictures::perspective::{CameraOptions, ViewOptions, draw_comparison, render_views};
+use crate::pictures::perspective::{CameraOptions, ViewOptions, render_views};
 use crate::pictures::picture::Picture;
 use crate::pictures::shade::{ShadeOptions, draw_map};
 use crate::pictures::text::{Letters, draw_text};
-use thalweg_core::declare::operation::Operation as _;
 use thalweg_core::declare::option_types::Line;
 use thalweg_core::{Error, Result, operation};
 
@@ -16,14 +15,44 @@ use thalweg_core::{Error, Result, operation};
 const GAP: usize = 12;
 
 operation! {
-    /// Draws terrains side by side: two in perspective, or a sheet of several.
-    pub struct CompareOptions, "compare", with(camera: CameraOptions, look: LookOptions) {
-        /// Draws a sheet with a map and a perspective view of each terrain, under its caption. More than two terrains
-        /// are always drawn as a sheet.
-        sheet: bool = false, within .., unit "1";
-        /// Caption of a terrain on a sheet; given once for each terrain, in their order. By default, it is the name of
-        /// the folder or file.
+    /// Draws a sheet of terrains: a map and a perspective view of each, under its caption.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_render::pictures::sheet::SheetOptions;
+    ///
+    /// let names = ["dem".to_string(), "wet".to_string()];
+    /// assert_eq!(SheetOptions::default().choose_captions(&names)?, ["dem", "wet"]);
+    /// let options = SheetOptions { captions: vec!["dry".into()], ..SheetOptions::default() };
+    /// assert!(options.choose_captions(&names).is_err());
+    /// assert_eq!(options.choose_captions(&names[..1])?, ["dry"]);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
+    pub struct SheetOptions, "sheet", with(camera: CameraOptions, look: LookOptions) {
+        /// Caption of a terrain; given once for each terrain, in their order. By default, it is the name of the folder
+        /// or file.
         captions: Vec<Line> = Vec::new(), within .., unit "1", flag "caption";
+    }
+}
+
+impl SheetOptions {
+    /// Returns the captions of terrains with these names, which are the captions if the options have none.
+    ///
+    /// # Errors
+    /// Returns an error if the number of captions is not that of the terrains.
+    pub fn choose_captions<'a>(&'a self, names: &'a [String]) -> Result<Vec<&'a str>> {
+        match (self.captions.len(), names.len()) {
+            (0, _) => Ok(names.iter().map(String::as_str).collect()),
+            (given, count) if given == count => Ok(self.captions.iter().map(|line| &**line).collect()),
+            (given, count) => {
+                Err(Error::invalid_value("number of captions", given, format!("{count}, one for each terrain")))
+            }
+        }
+    }
+
+    /// Returns the options of the view of each terrain, for [`draw_sheet`].
+    pub fn view_options(&self) -> ViewOptions {
+        ViewOptions { camera: self.camera.clone(), look: self.look.clone(), ..ViewOptions::default() }
     }
 }
 
@@ -60,8 +89,9 @@ pub struct Labels<'a> {
 }
 
 /// Draws terrains side by side, the map of each above its view, with the same light, scale and colours, so that only
-/// the terrains differ. `options` are those of one view. Maps are as wide as views; a map with too few cells is enlarged until its longer side equals the width of a view. For example, a sheet can show
-/// a terrain before and after erosion.
+/// the terrains differ. `options` are those of one view. Maps are as wide as views; a map with too few cells is
+/// enlarged until its longer side equals the width of a view. For example, a sheet can show a terrain before and after
+/// erosion.
 ///
 /// # Errors
 /// Returns an error if there is no terrain; also returns the errors of [`draw_map`] and
@@ -92,54 +122,6 @@ pub fn draw_sheet(shown: &[SheetTerrain<'_>], options: &ViewOptions) -> Result<P
     let heads: Vec<String> = shown.iter().map(|one| one.caption.to_string()).collect();
     let labels = Labels { title: options.camera.title.as_deref(), heads: &heads, ..Labels::default() };
     Ok(arrange_pictures(&pictures, [options.camera.size[1], shown.len()], &labels))
-}
-
-/// Draws terrains side by side, as [`draw_comparison`] or [`draw_sheet`] does. The captions of `shown` are the names of
-/// the terrains, which are used if the options have no captions.
-///
-/// # Errors
-/// Returns an error if the number of captions is not that of the terrains, or if two terrains differ in size; also
-/// returns the errors of [`draw_sheet`].
-///
-/// # Examples
-/// ```
-/// use thalweg_core::{Field, Grid, Height, Terrain};
-/// use thalweg_render::pictures::perspective::CameraOptions;
-/// use thalweg_render::pictures::sheet::{CompareOptions, SheetTerrain, draw_side_by_side};
-///
-/// let ground = Field::from_fn([32, 48], |i, j| Height::from_metres_clamped(300.0 - (i.abs_diff(16) + j.abs_diff(24)) as f64));
-/// let terrain = Terrain::from_ground(Grid::new([32, 48], 30.0)?, ground)?;
-/// let shown = ["before", "after"].map(|caption| SheetTerrain { land: (&terrain).into(), caption });
-/// let camera = CameraOptions { size: [60, 80], ..CameraOptions::default() };
-/// let pair = CompareOptions { camera, ..CompareOptions::default() };
-/// assert_eq!(draw_side_by_side(&shown, &pair)?.size(), [60, 2 * 80]);
-/// let sheet = CompareOptions { sheet: true, ..pair };
-/// assert_eq!(draw_side_by_side(&shown, &sheet)?.size()[1], 12 + 2 * (80 + 12));
-/// # Ok::<(), thalweg_core::Error>(())
-/// ```
-pub fn draw_side_by_side(shown: &[SheetTerrain<'_>], options: &CompareOptions) -> Result<Picture> {
-    options.check_ranges()?;
-    let (given, count) = (options.captions.len(), shown.len());
-    if given != 0 && given != count {
-        return Err(Error::invalid_value("number of captions", given, format!("{count}, one for each terrain")));
-    }
-    let view = ViewOptions { camera: options.camera.clone(), look: options.look.clone(), ..ViewOptions::default() };
-    if let [before, after] = shown {
-        let [first, second] = [before, after].map(|one| &one.land.terrain.grid);
-        if first.size != second.size {
-            let size = format!("{} × {}", second.cols(), second.rows());
-            let allowed = format!("{} × {} (columns × rows of {})", first.cols(), first.rows(), before.caption);
-            return Err(Error::invalid_value(after.caption, size, allowed));
-        }
-        if !options.sheet {
-            return draw_comparison(before.land, after.land, &view);
-        }
-    }
-    let named = shown.iter().enumerate().map(|(number, one)| SheetTerrain {
-        caption: options.captions.get(number).map_or(one.caption, |line| &**line),
-        ..*one
-    });
-    draw_sheet(&named.collect::<Vec<_>>(), &view)
 }
 
 /// Draws terrains in rows of `columns`, one picture each, with the same light, scale and colours. `options` are as
@@ -302,29 +284,6 @@ mod tests {
         let water = Water { pools: Some(&pools), ..Water::default() };
         let wrong = SheetTerrain { land: DrawnLand { water, ..(&a).into() }, caption: "" };
         assert!(draw_sheet(&[wrong], &options).is_err());
-    }
-
-    #[test]
-    fn options_choose_between_a_pair_and_a_sheet() {
-        let (a, b) = (hill(400.0), hill(300.0));
-        let shown = [("a", &a), ("b", &b)].map(|(caption, terrain)| SheetTerrain { land: terrain.into(), caption });
-        let camera = small_views().camera;
-        let mut options = CompareOptions { camera, ..CompareOptions::default() };
-        let pair = draw_comparison(shown[0].land, shown[1].land, &small_views()).unwrap();
-        assert!(draw_side_by_side(&shown, &options).unwrap() == pair);
-        options.set("sheet", &true.into()).unwrap();
-        assert!(draw_side_by_side(&shown, &options).unwrap() == draw_sheet(&shown, &small_views()).unwrap());
-        // Captions may contain commas.
-        options.set("captions", &serde_json::json!(["one, two", "three"])).unwrap();
-        let captions = [("one, two", &a), ("three", &b)];
-        let named = captions.map(|(caption, terrain)| SheetTerrain { land: terrain.into(), caption });
-        assert!(draw_side_by_side(&named, &options).unwrap() == draw_side_by_side(&shown, &options).unwrap());
-        assert!(draw_side_by_side(&shown, &options).unwrap() == draw_sheet(&named, &small_views()).unwrap());
-        let refused = |shown: &[SheetTerrain<'_>]| draw_side_by_side(shown, &options).err().unwrap().to_string();
-        assert_eq!(refused(&shown[..1]), "number of captions = 2: must be 1, one for each terrain");
-        let small = Terrain::new(Grid::new([20, 40], 30.0).unwrap());
-        let other = SheetTerrain { land: (&small).into(), caption: "small" };
-        assert_eq!(refused(&[shown[0], other]), "small = 40 × 20: must be 40 × 40 (columns × rows of a)");
     }
 
     #[test]

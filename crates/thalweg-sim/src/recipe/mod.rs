@@ -39,6 +39,7 @@ mod file;
 mod forms;
 mod levels;
 mod link;
+mod options;
 mod scatter;
 mod schema;
 mod settings;
@@ -66,6 +67,7 @@ use thalweg_render::products::textures::TextureRules;
 
 pub use file::Overrides;
 pub use levels::{Coarsest, LocalFrom, RefinementMethod, When};
+pub use options::RecipeOptions;
 pub use scatter::Scatter;
 pub use schema::recipe_schema;
 pub use source::{LayerOrigin, LayerSource};

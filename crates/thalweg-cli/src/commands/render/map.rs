@@ -5,18 +5,17 @@ use std::process::ExitCode;
 use clap::Args;
 use thalweg_core::declare::operation::{Operation as _, WorkForm};
 use thalweg_core::{Error, Grid, Result};
-use thalweg_export::world_folder::{draw_layer, read_recipe};
+use thalweg_export::world_folder::draw_layer;
 use thalweg_io::{MapPixels, output, save_picture, save_shaded, save_world_file};
 use thalweg_render::pictures::drawn_land::DrawnLand;
 use thalweg_render::pictures::shade::{self, ShadeOptions};
 use thalweg_store::{ElevationFile, MapRows, is_zarr};
 
-use super::LandArgs;
+use super::{LandArgs, read_ramp};
 use crate::args::declared::{OperationArgs, typed_flag};
 use crate::args::values::layer_parser;
 use crate::console::Reporter;
 use crate::memory;
-use crate::recipes::with_recipe_ramp;
 use crate::terrains::{
     check_distinct_output, open_by_windows, parse_sea_level, read_terrain, read_trees, report_row_work,
 };
@@ -99,7 +98,7 @@ fn shade_rows(args: &ShadeArgs, file: &ElevationFile, voice: Reporter) -> Result
 
 /// The options for the map itself.
 fn shade_options(args: &ShadeArgs) -> Result<ShadeOptions> {
-    let look = with_recipe_ramp(&args.options.look, read_recipe(&args.land.input)?.as_ref());
+    let look = args.options.look.with_default_ramp(read_ramp(&args.land.input)?);
     Ok(ShadeOptions { look, ..args.options.clone() })
 }
 

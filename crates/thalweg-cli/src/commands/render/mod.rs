@@ -11,8 +11,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use thalweg_core::{Result, Terrain};
+use thalweg_export::world_folder::read_recipe;
 use thalweg_io::save_picture;
 use thalweg_render::pictures::picture::Picture;
+use thalweg_render::pictures::ramps::Ramp;
 
 use crate::args::{LoadArgs, SeaArgs, WaterArgs};
 use crate::console::Reporter;
@@ -51,6 +53,11 @@ struct LandArgs {
     sea: SeaArgs,
     #[command(flatten)]
     load: LoadArgs,
+}
+
+/// Returns the colour ramp of the recipe in a world's folder; `None` for any other input.
+fn read_ramp(input: &Path) -> Result<Option<&'static Ramp>> {
+    Ok(read_recipe(input)?.map(|recipe| recipe.ramp))
 }
 
 /// Writes a picture and reports it.

@@ -5,16 +5,15 @@ use std::process::ExitCode;
 use clap::Args;
 use thalweg_core::Result;
 use thalweg_core::declare::operation::{Operation as _, WorkForm};
-use thalweg_export::world_folder::{read_cover, read_recipe};
+use thalweg_export::world_folder::read_cover;
 use thalweg_io::output;
 use thalweg_render::pictures::drawn_land::DrawnLand;
 use thalweg_render::pictures::perspective::{self, ViewOptions};
 
-use super::{LandArgs, check_view_memory, finish_picture};
+use super::{LandArgs, check_view_memory, finish_picture, read_ramp};
 use crate::args::declared::{OperationArgs, typed_flag};
 use crate::console::Reporter;
 use crate::memory;
-use crate::recipes::with_recipe_ramp;
 use crate::terrains::{check_distinct_output, read_terrain, read_trees};
 use crate::verb::{Group, Verb};
 
@@ -42,7 +41,7 @@ impl Verb for ViewArgs {
         check_view_memory("view", self.options.camera.size, [&terrain])?;
         water.insert_water(&mut terrain)?;
         let trees = read_trees(input, trees.as_deref(), &terrain, voice)?;
-        let look = with_recipe_ramp(&self.options.look, read_recipe(input)?.as_ref());
+        let look = self.options.look.with_default_ramp(read_ramp(input)?);
         let options = ViewOptions { look, ..self.options.clone() };
         // Natural colours are computed per sample of the view, which may be finer than the cells.
         let samples = options.sample_size(terrain.grid.size);

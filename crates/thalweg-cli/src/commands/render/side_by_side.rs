@@ -5,20 +5,19 @@ use std::process::ExitCode;
 
 use clap::Args;
 use thalweg_core::base::names::format_path;
+use thalweg_core::declare::operation::{Operation as _, WorkForm};
 use thalweg_core::{Error, Result, Terrain};
-use thalweg_export::world_folder::read_recipe;
 use thalweg_io::output;
 use thalweg_render::pictures::drawn_land::DrawnLand;
 use thalweg_render::pictures::look::LookOptions;
 use thalweg_render::pictures::perspective::{CameraOptions, ViewOptions, draw_comparison};
 use thalweg_render::pictures::picture::Picture;
-use thalweg_render::pictures::sheet::{SheetTerrain, draw_sheet};
+use thalweg_render::pictures::sheet::{SheetOptions, SheetTerrain, draw_sheet};
 
-use super::{check_view_memory, finish_picture};
-use crate::args::declared::OperationArgs;
+use super::{check_view_memory, finish_picture, read_ramp};
+use crate::args::declared::{OperationArgs, typed_flag};
 use crate::args::{LoadArgs, SeaArgs, WaterArgs};
 use crate::console::Reporter;
-use crate::recipes::with_recipe_ramp;
 use crate::terrains::{check_distinct_output, read_terrain, read_trees};
 use crate::verb::{Group, Verb};
 
@@ -30,7 +29,11 @@ pub struct PairArgs {
     /// The terrain on the right, of the same size.
     after: PathBuf,
     #[command(flatten)]
-    views: ViewsArgs,
+    files: FileArgs,
+    #[command(flatten)]
+    camera: OperationArgs<CameraOptions>,
+    #[command(flatten)]
+    look: OperationArgs<LookOptions>,
 }
 
 /// The arguments of `render sheet`.
@@ -39,16 +42,15 @@ pub struct SheetArgs {
     /// The terrains from left to right, files or folders that `build` wrote.
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
-    /// Caption of a terrain; given once for each terrain, in their order [default: the name of the folder or file].
-    #[arg(long, value_name = "TEXT")]
-    caption: Vec<String>,
     #[command(flatten)]
-    views: ViewsArgs,
+    files: FileArgs,
+    #[command(flatten)]
+    options: OperationArgs<SheetOptions>,
 }
 
-/// The picture, and how the terrains are drawn.
+/// The picture, and how the terrains are read.
 #[derive(Args)]
-struct ViewsArgs {
+struct FileArgs {
     #[command(flatten)]
     water: WaterArgs,
     /// The PNG file to write.
@@ -56,10 +58,6 @@ struct ViewsArgs {
     output: PathBuf,
     #[command(flatten)]
     sea: SeaArgs,
-    #[command(flatten)]
-    camera: OperationArgs<CameraOptions>,
-    #[command(flatten)]
-    look: OperationArgs<LookOptions>,
     #[command(flatten)]
     load: LoadArgs,
 }
@@ -73,7 +71,8 @@ impl Verb for PairArgs {
         let inputs = [self.before.clone(), self.after.clone()];
         let check = |terrains: &[Terrain]| check_same_size(&inputs, terrains);
         let draw = |lands: &[DrawnLand<'_>], options: &ViewOptions| draw_comparison(lands[0], lands[1], options);
-        draw_terrains(&inputs, &self.views, check, draw, voice)
+        let options = ViewOptions { camera: self.camera.clone(), look: self.look.clone(), ..ViewOptions::default() };
+        draw_terrains(&inputs, &self.files, options, check, draw, voice)
     }
 }
 
@@ -83,26 +82,28 @@ impl Verb for SheetArgs {
     const ABOUT: &'static str = "Draws a sheet of terrains: a map and a perspective view of each, under its caption";
 
     fn run(&self, voice: Reporter) -> Result<ExitCode> {
-        let captions = self.choose_captions()?;
+        self.options.check_form(WorkForm::Folder, typed_flag)?;
+        let names: Vec<String> = self.inputs.iter().map(|path| name_terrain(path)).collect();
+        let captions = self.options.choose_captions(&names)?;
         let draw = |lands: &[DrawnLand<'_>], options: &ViewOptions| {
             let shown = lands.iter().zip(&captions).map(|(land, caption)| SheetTerrain { land: *land, caption });
             draw_sheet(&shown.collect::<Vec<_>>(), options)
         };
-        draw_terrains(&self.inputs, &self.views, |_| Ok(()), draw, voice)
+        draw_terrains(&self.inputs, &self.files, self.options.view_options(), |_| Ok(()), draw, voice)
     }
 }
 
 /// Reads the terrains, checks them, and draws them.
 fn draw_terrains(
     inputs: &[PathBuf],
-    args: &ViewsArgs,
+    args: &FileArgs,
+    options: ViewOptions,
     check: impl FnOnce(&[Terrain]) -> Result<()>,
     draw: impl FnOnce(&[DrawnLand<'_>], &ViewOptions) -> Result<Picture>,
     voice: Reporter,
 ) -> Result<ExitCode> {
     output::check_ending(&args.output, &["png"])?;
     check_distinct_output(inputs, &args.water, None, &args.output)?;
-    let options = ViewOptions { camera: args.camera.clone(), look: args.look.clone(), ..ViewOptions::default() };
     options.check()?;
     let terrains = inputs.iter().map(|path| read_terrain(path, &args.load, args.sea.sea_level, voice));
     let mut terrains = terrains.collect::<Result<Vec<_>>>()?;
@@ -111,7 +112,7 @@ fn draw_terrains(
     if let Some(last) = terrains.last_mut() {
         args.water.insert_water(last)?;
     }
-    let look = with_recipe_ramp(&args.look, read_recipe(&inputs[0])?.as_ref());
+    let look = options.look.with_default_ramp(read_ramp(&inputs[0])?);
     let options = ViewOptions { look, ..options };
     let woods = inputs.iter().zip(&terrains).map(|(path, terrain)| read_trees(path, None, terrain, voice));
     let woods = woods.collect::<Result<Vec<_>>>()?;
@@ -133,20 +134,8 @@ fn check_same_size(inputs: &[PathBuf], terrains: &[Terrain]) -> Result<()> {
     }
 }
 
-impl SheetArgs {
-    /// The captions of the terrains: those given, or the terrains' names.
-    fn choose_captions(&self) -> Result<Vec<String>> {
-        let count = self.inputs.len();
-        match self.caption.len() {
-            0 => Ok(self.inputs.iter().map(|path| default_caption(path)).collect()),
-            given if given == count => Ok(self.caption.clone()),
-            given => Err(Error::invalid_value("number of captions", given, format!("{count}, one for each terrain"))),
-        }
-    }
-}
-
-/// The name of a terrain in its caption.
-fn default_caption(path: &Path) -> String {
+/// Returns the name of a terrain, which is its caption if none is given.
+fn name_terrain(path: &Path) -> String {
     let part = if path.is_dir() { path.file_name() } else { path.file_stem() };
     part.map_or_else(|| format_path(path), |part| format_path(Path::new(part)))
 }
