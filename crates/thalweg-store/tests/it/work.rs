@@ -473,15 +473,15 @@ fn a_store_that_was_moved_is_mended_where_it_lies() {
         std::fs::copy(first.join(path), second.join(path)).unwrap();
     }
     let moved = second.join("land.zarr");
-    std::fs::remove_file(moved.join("area/c/0/1")).unwrap();
-    std::fs::remove_file(store.join("area/c/1/1")).unwrap();
+    std::fs::remove_file(moved.join("drainage_area/c/0/1")).unwrap();
+    std::fs::remove_file(store.join("drainage_area/c/1/1")).unwrap();
     let work = PlannedWork::open(Plan::read_sidecar(&moved).unwrap(), Access::Alone).unwrap();
     work.repair_tiles(&work.verify_tiles(VerifyLevel::Bytes).unwrap()).unwrap();
     assert!(files(&second) == good);
-    assert!(!store.join("area/c/1/1").exists(), "the other one is not touched");
+    assert!(!store.join("drainage_area/c/1/1").exists(), "the other one is not touched");
     // Without the stages' messages nothing can be repaired directly; resuming the work does it.
     std::fs::remove_dir_all(second.join("land.work")).unwrap();
-    std::fs::remove_file(moved.join("area/c/0/1")).unwrap();
+    std::fs::remove_file(moved.join("drainage_area/c/0/1")).unwrap();
     drop(work);
     let work = PlannedWork::open(Plan::read_sidecar(&moved).unwrap(), Access::Alone).unwrap();
     work.repair_tiles(&work.verify_tiles(VerifyLevel::Bytes).unwrap()).unwrap();

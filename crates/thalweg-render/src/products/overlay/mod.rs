@@ -202,7 +202,7 @@ impl Overlay {
     ///
     /// let terrain = Terrain::new(Grid::new([2, 2], 10.0)?);
     /// assert_eq!(Overlay::Slope.read_value(&terrain, 12.34).to_string(), "Slope 12.3°");
-    /// assert_eq!(Overlay::Catchment.read_value(&terrain, 1.234).to_string(), "Drainage area 1.23 km²");
+    /// assert_eq!(Overlay::DrainageArea.read_value(&terrain, 1.234).to_string(), "Drainage area 1.23 km²");
     /// assert_eq!(Overlay::Basins.read_value(&terrain, 105.0).to_string(), "Basin 105");
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
@@ -252,8 +252,8 @@ mod tests {
             assert!(shown.clone().all(|(c, cover)| c.iter().all(|x| x.is_finite()) && (0.0..=1.0).contains(&cover)));
             assert_eq!(Overlay::find(overlay.name(), &terrain).unwrap(), *overlay);
         }
-        assert_eq!(layer_title("area"), "Drainage area");
-        assert_eq!(Overlay::Layer("area".into()).title(), "Drainage area (area)");
+        assert_eq!(layer_title("drainage_area"), "Drainage area");
+        assert_eq!(Overlay::Layer("accumulation".into()).title(), "Drainage area (accumulation)");
         let own = Overlay::find("own_layer", &terrain).unwrap();
         assert_eq!((own.title(), own.unit(&terrain)), ("Own layer".to_string(), "kg".to_string()));
         assert!(Overlay::find("heigth", &terrain).unwrap_err().to_string().contains("height"));
