@@ -100,8 +100,11 @@ pub fn probe_layers(terrain: &Terrain, cell: impl Into<Cell>) -> Vec<Reading> {
         (name.as_str(), if layer.unit == "1" { "" } else { layer.unit.as_str() }, value, is_whole)
     });
     let read = loose.into_iter().chain(layers).filter(|(_, _, value, _)| value.is_finite());
-    let reading = |(name, unit, value, is_whole): (&str, &str, f32, bool)| {
-        Reading { title: layer_title(name), unit: unit.to_string(), value, is_whole }
+    let reading = |(name, unit, value, is_whole): (&str, &str, f32, bool)| Reading {
+        title: layer_title(name),
+        unit: unit.to_string(),
+        value,
+        is_whole,
     };
     read.map(reading).collect()
 }
@@ -139,9 +142,8 @@ mod tests {
         terrain.insert_layer(&own, Cells::Float(Field::new([4, 5], 7.0))).unwrap();
         terrain.insert_layer(&STREAM_ORDER, Cells::Count(Field::new([4, 5], 29))).unwrap();
         terrain.insert_layer(&ACCUMULATION, Cells::Float(Field::new([4, 5], 1_234_000.0))).unwrap();
-        let read = |at: [usize; 2]| -> Vec<String> {
-            probe_layers(&terrain, at).iter().map(Reading::to_string).collect()
-        };
+        let read =
+            |at: [usize; 2]| -> Vec<String> { probe_layers(&terrain, at).iter().map(Reading::to_string).collect() };
         let [area, loose] = ["Drainage area 1.23 km²", "Sediment thickness 1.50 m"];
         assert_eq!(read([0, 3]), [loose, area, "Own layer 7.00 kg", "Stream order 29"]);
         assert_eq!(read([1, 3]), [loose, area, "Hardness 0.25", "Own layer 7.00 kg", "Stream order 29"]);

@@ -199,7 +199,8 @@ fn an_export_that_cannot_be_is_said() {
     let mut wrong = unity.clone();
     wrong.options.insert("size".into(), serde_json::json!("wide"));
     // The drainage needs a disk.
-    for (request, words) in [(unity, "2 × 2"), (wrong, "size = wide"), (RunExport::Drainage.into(), "desktop studio")] {
+    for (request, words) in [(unity, "2 × 2"), (wrong, "size = wide"), (RunExport::Drainage.into(), "desktop studio")]
+    {
         pair.link.send_order(WorkerOrder::Export(request, PathBuf::from("a.zip")));
         pair.turn();
         let files = pair.link.take_files();

@@ -216,8 +216,7 @@ fn every_panel_opens_and_shows_what_is_declared() {
         window.harness.get_by_label(does);
     }
     window.key(Key::F1);
-    for (menu, item) in
-        [("Export", "Copy command line"), ("+ Add a stage", "Scree"), ("small", "Save the recipe as …")]
+    for (menu, item) in [("Export", "Copy command line"), ("+ Add a stage", "Scree"), ("small", "Save the recipe as …")]
     {
         window.click(menu);
         window.harness.get_by_label_contains(item);
