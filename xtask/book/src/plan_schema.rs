@@ -7,7 +7,7 @@ use xtask::shell::{Outcome, repository_root};
 
 /// Writes the schema.
 pub fn write_plan_schema() -> Outcome {
-    files::write_file(&schema_path(), &format_plan_schema())
+    files::write_file(&schema_path(), format_plan_schema())
 }
 
 /// Checks that the existing schema is the one that [`write_plan_schema()`] would write.

@@ -116,17 +116,17 @@ impl Studio {
     /// Draws the window in which the options of an export are chosen, if it is open.
     pub(super) fn draw_export_dialog(&mut self, ui: &Ui) {
         let Some(dialog) = &mut self.panels.export_dialog else { return };
-        match dialog.show(ui.ctx(), self.options.page.is_some()) {
-            None => {}
-            Some(ExportDialogAct::Close) => self.panels.export_dialog = None,
-            Some(ExportDialogAct::Export(request)) if self.options.page.is_some() => self.export_for_page(request),
-            Some(ExportDialogAct::Export(request)) => {
-                // At most one dialog of the system is open at a time.
-                if self.output.asking.is_none() {
-                    self.output.export_options = request.options;
-                    self.ask_question(DialogQuestion::Export(request.export));
-                }
-            }
+        let request = match dialog.show(ui.ctx(), self.options.page.is_some()) {
+            None => return,
+            Some(ExportDialogAct::Close) => return self.panels.export_dialog = None,
+            Some(ExportDialogAct::Export(request)) => request,
+        };
+        if self.options.page.is_some() {
+            self.export_for_page(request);
+        } else if self.output.asking.is_none() {
+            // At most one dialog of the system is open at a time.
+            self.output.export_options = request.options;
+            self.ask_question(DialogQuestion::Export(request.export));
         }
     }
 
