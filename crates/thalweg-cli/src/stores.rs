@@ -8,6 +8,7 @@ use serde_json::json;
 use thalweg_core::Result;
 use thalweg_core::base::memory;
 use thalweg_core::base::names::format_path;
+use thalweg_core::declare::operation::WorkForm;
 use thalweg_store::{Access, Job, Plan, PlannedWork, WorkerPool};
 
 use crate::console::{Reporter, list_paths, paths_to_text};
@@ -22,16 +23,21 @@ pub fn is_store_name(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zarr"))
 }
 
-/// Plans a job and carries it out on this machine, in tiles of `tile` cells or, if `memory` (in bytes) is short, of
+/// Returns the form of work that writes this output.
+pub fn choose_form(output: &Path) -> WorkForm {
+    if is_store_name(output) { WorkForm::Store } else { WorkForm::Folder }
+}
+
+/// Plans a job and carries it out on this machine, in tiles of [`TILE`] cells or, if `memory` (in bytes) is short, of
 /// another size. Finished tiles of the same plan are kept.
 ///
 /// # Errors
 /// Returns an error if the job cannot be planned or there is too little space, and the errors of its parts.
-pub fn execute_job(job: Job, store: &Path, tile: usize, memory: Option<u64>, voice: Reporter) -> Result<ExitCode> {
+pub fn execute_job(job: Job, store: &Path, memory: Option<u64>, voice: Reporter) -> Result<ExitCode> {
     let start = Instant::now();
     voice.warn_all(&job.warnings()?);
     // An existing store keeps the tile side with which it was started, however much memory was free then.
-    let tile = Plan::read_sidecar(store).map_or(tile, |begun| begun.side);
+    let tile = Plan::read_sidecar(store).map_or(TILE, |begun| begun.side);
     let memory = memory.or_else(memory::available_bytes).unwrap_or(u64::MAX);
     let (plan, threads) = Plan::fit_to_memory(&job, store, tile, memory, rayon::current_num_threads())?;
     let mib = plan.memory_bytes(threads).div_ceil(1 << 20);

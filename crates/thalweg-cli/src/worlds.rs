@@ -9,6 +9,7 @@ use thalweg_export::world_files::read_folder_recipe;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::world::World;
 
+use crate::args::declared::rename_setting;
 use crate::progress::Counting;
 use crate::recipes::load_recipe;
 use crate::signals::is_stop_requested;
@@ -21,6 +22,11 @@ pub fn load_world_recipe(name: &OsStr) -> Result<Recipe> {
     let path = Path::new(name);
     // A folder contains the recipe of its world; any other name is that of a preset or a recipe file.
     if path.is_dir() { read_folder_recipe(path) } else { load_recipe(name) }
+}
+
+/// Names the option `--at` in an error about a place outside the world.
+pub fn name_place(error: Error) -> Error {
+    rename_setting(error, |name| (name == "place").then(|| "--at".to_string()))
 }
 
 /// Solves the part of level 0 that a rectangle needs. Returns true if it was done, false after Ctrl-C.

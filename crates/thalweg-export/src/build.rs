@@ -162,11 +162,6 @@ impl BuildOptions {
         Ok(())
     }
 
-    /// Returns the options with which the elevation model of the recipe is read.
-    pub fn load_options(&self) -> LoadOptions {
-        LoadOptions { unit: self.unit, ..LoadOptions::default() }
-    }
-
     /// Starts the run of a recipe that was [resolved](resolve_build) with these options. If the world starts from the
     /// elevation model of a preset, `own_folder` is the folder of the world, where the model will be written.
     ///
@@ -174,7 +169,7 @@ impl BuildOptions {
     /// Returns an error if there is not enough memory, and the errors of [`Run::new`], [`begin_run`] and
     /// [`Run::from_elevation_file`].
     pub fn start(&self, recipe: Recipe, own_folder: Option<&Path>) -> Result<Run> {
-        let options = self.load_options();
+        let options = LoadOptions { unit: self.unit, ..LoadOptions::default() };
         match (recipe.dem(), own_folder) {
             (None, _) => {
                 recipe.check_memory(&recipe.last_grid()?)?;

@@ -46,18 +46,20 @@ operation! {
         tree_nodes: bool = false, within .., unit "1";
         /// Leaves out the water and the trees.
         bare: bool = false, within .., unit "1";
-        /// Rows and columns of chunks into which the ground is divided, which meet without gaps (.glb, .obj, .ply).
+        /// Numbers of chunks in each direction, into which the ground is divided and which meet without gaps (.glb,
+        /// .obj, .ply). Code gives the rows first, a command line the columns.
         chunks: Option<Size> = None, within .., unit "1";
         /// Number of levels of detail of each chunk, including the finest (.glb).
         lods: usize = 1, within 1..=MAX_LEVELS, unit "1";
         /// Leaves out points as long as the ground moves up or down by no more than this.
         error: Option<f64> = None, within 0.0..=1e6, unit "m";
-        /// The same for the second level of detail, doubled from each level to the next; by default 1/32 of a cell.
+        /// Leaves out points of the second level of detail as `error` does for the first; it doubles from each level to
+        /// the next. By default, it is 1/32 of a cell.
         lod_error: Option<f64> = None, within 0.0..=1e6, unit "m", needs lods;
         /// Adds skirts where chunks meet, so that their sides need not keep all points.
         skirts: bool = false, within .., unit "1";
-        /// Maximum error of positions that are stored in 16 bits, or `float` for 32 bits; by default 0.005 m, and 32
-        /// bits if 16 bits are not enough.
+        /// Maximum error of positions that are stored in 16 bits, or `float` for 32 bits. By default, it is 0.005 m,
+        /// and positions have 32 bits if 16 bits are not enough.
         precision: MeshPrecision = MeshPrecision::Usual, within 1e-6..=512.0, unit "m";
     }
 }

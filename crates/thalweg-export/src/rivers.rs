@@ -46,8 +46,8 @@ operation! {
         /// Smallest drainage area of a river. By default, it is 1 km²; for small terrains, 1/250 of their area, but at
         /// least 200 cells.
         catchment: Option<f64> = None, within 0.0..=1e15, unit "m²";
-        /// Sets a parameter of the model `river_network`.
-        set: Vec<Setting> = Vec::new(), within .., unit "1", placeholder "SET";
+        /// Sets a parameter of the model `river_network`. `thalweg models river_network` lists all parameters.
+        set: Vec<Setting> = Vec::new(), within .., unit "1";
         /// A cell where water leaves the map, counted from 0 in the north-west.
         mouths: Vec<Cell> = Vec::new(), within .., unit "1", flag "mouth";
         /// A point where water leaves the map, in the coordinates of the file.
@@ -58,7 +58,7 @@ operation! {
         passes: Vec<(Cell, f64)> = Vec::new(), within .., unit "1", flag "pass", placeholder "ROW,COL,REACH";
         /// A file with an input layer: `rain` (a factor on the runoff), `hardness` (of the rock) or `protect` (1 for
         /// ground that rivers avoid).
-        layers: Vec<NamedFile> = Vec::new(), within .., unit "1", flag "layer", placeholder "LAYER", only Folder;
+        layers: Vec<NamedFile> = Vec::new(), within .., unit "1", flag "layer", only Folder;
         /// Seed of the random meanders of rivers.
         seed: u64 = 1, within 0..=u64::MAX, unit "1";
     }

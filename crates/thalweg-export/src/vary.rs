@@ -5,7 +5,7 @@ use std::ops::RangeFull;
 use serde_json::json;
 use thalweg_core::base::memory;
 use thalweg_core::declare::operation::{Json, Operation as _, OptionKind, OptionSpec, OptionType, find_option};
-use thalweg_core::declare::option_types::{Lists, Setting, SettingValues, ValueForm, check_unique_setting_values};
+use thalweg_core::declare::option_types::{Lists, Setting, SettingValues, ValueForm, check_unique_settings};
 use thalweg_core::declare::params::parse_value;
 use thalweg_core::terrain::{DISCHARGE, POOL, WATER};
 use thalweg_core::{Error, Result, Terrain, operation};
@@ -46,13 +46,13 @@ operation! {
         seeds: Option<Seeds> = None, within .., unit "1";
         /// Seed of the worlds; if `seeds` is a number, the first seed. By default, it is that of the recipe.
         seed: Option<u64> = None, within 0..=u64::MAX, unit "1";
-        /// Values of a parameter of the stage with this label: LABEL.PARAMETER=VALUE,VALUE,…; a single value applies to
-        /// all worlds.
-        set: Vec<SettingValues> = Vec::new(), within .., unit "1", placeholder "SET";
+        /// Values of a parameter of a stage; a single value applies to all worlds. The name is the label of the stage,
+        /// a dot, and the name of the parameter, such as `uplift.years`.
+        set: Vec<SettingValues> = Vec::new(), within .., unit "1";
         /// Number of cells on the long side. By default, it is about 256; for a recipe with levels, that of its nearest
         /// level.
         cells: Option<usize> = None, within 1..=1 << 20, unit "1";
-        /// Label of the last stage to run; the stages after it are omitted.
+        /// Label of the last stage to run; the stages after it are omitted. `thalweg presets NAME` lists the labels.
         until: Option<String> = None, within .., unit "1", placeholder "LABEL";
         /// Draws perspective views instead of shaded maps.
         view: bool = false, within .., unit "1";
@@ -76,9 +76,6 @@ const MAX_ROW: usize = 5;
 /// The number of seeds if nothing is varied.
 const DEFAULT_SEEDS: u64 = 9;
 
-/// The greatest seed of a list: recipes store seeds as integers up to 2⁶³ − 1.
-const MAX_SEED: u64 = i64::MAX as u64;
-
 /// The seeds of the worlds on a sheet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seeds {
@@ -88,9 +85,8 @@ pub enum Seeds {
     List(Vec<u64>),
 }
 
-/// The accepted seeds; a test compares the numbers with [`MAX_WORLDS`] and [`MAX_SEED`].
-const ALLOWED_SEEDS: &str =
-    "a number of seeds from 1 to 100, or a list of 2 to 100 seeds from 0 to 9223372036854775807";
+/// The accepted seeds; a test compares the numbers with [`MAX_WORLDS`].
+const ALLOWED_SEEDS: &str = "a number of seeds from 1 to 100, or a list of 2 to 100 seeds of 0 or more";
 
 static SEEDS: ValueForm = ValueForm {
     placeholder: "N|LIST",
@@ -107,7 +103,8 @@ static SEEDS: ValueForm = ValueForm {
     },
     is_accepted: |value: &Json| read_seeds(value).is_some(),
     schema: || {
-        let seeds = json!({"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 2});
+        let seed = json!({"type": "integer", "minimum": 0});
+        let seeds = json!({"type": "array", "items": seed, "minItems": 2, "maxItems": MAX_WORLDS});
         json!({"anyOf": [{"type": "integer", "minimum": 1, "maximum": MAX_WORLDS}, seeds]})
     },
     python: "int | Sequence[int]",
@@ -119,8 +116,7 @@ fn read_seeds(value: &Json) -> Option<Seeds> {
     match value.as_array() {
         None => value.as_u64().filter(|count| (1..=MAX_WORLDS as u64).contains(count)).map(Seeds::Count),
         Some(list) => {
-            let seeds = list.iter().map(|seed| seed.as_u64().filter(|seed| *seed <= MAX_SEED));
-            let seeds = seeds.collect::<Option<Vec<u64>>>()?;
+            let seeds = list.iter().map(Json::as_u64).collect::<Option<Vec<u64>>>()?;
             (2..=MAX_WORLDS).contains(&seeds.len()).then_some(Seeds::List(seeds))
         }
     }
@@ -149,10 +145,7 @@ impl Seeds {
     /// Returns the seeds; a number of them begins with `first`. Returns `None` if a seed would be too large.
     fn list_from(&self, first: u64) -> Option<Vec<u64>> {
         match self {
-            Self::Count(count) => {
-                let last = first.checked_add(count - 1).filter(|last| *last <= MAX_SEED || first > MAX_SEED)?;
-                Some((first..=last).collect())
-            }
+            Self::Count(count) => Some((first..=first.checked_add(count - 1)?).collect()),
             Self::List(seeds) => Some(seeds.clone()),
         }
     }
@@ -344,7 +337,7 @@ fn collect_axes(
         let choices = values.iter().map(|value| VariedValue::Knob(option.clone(), value.clone())).collect();
         axes.push(VariedSetting { name, choices });
     }
-    check_unique_setting_values(&options.set)?;
+    check_unique_settings(&options.set, |setting| &setting.name)?;
     for SettingValues { name, values } in &options.set {
         let choices = values.iter().map(|value| VariedValue::Parameter(name.clone(), value.clone())).collect();
         axes.push(VariedSetting { name: format!("{} {name}", name_of("set")?), choices });
@@ -431,9 +424,10 @@ mod tests {
         assert_eq!(list("1", 7), [7]);
         for wrong in ["0", "101", "200", "", "3,", "-1,2", "a", "1,99999999999999999999"] {
             let message = parse(wrong).unwrap_err();
-            assert!(message.contains(&format!("1 to {MAX_WORLDS}")) && message.contains(&MAX_SEED.to_string()));
+            let limits = [format!("1 to {MAX_WORLDS},"), format!("2 to {MAX_WORLDS} ")];
+            assert!(limits.iter().all(|limit| message.contains(limit)), "{message}");
         }
-        assert_eq!(Seeds::Count(2).list_from(MAX_SEED), None);
+        assert_eq!(Seeds::Count(2).list_from(u64::MAX), None);
         for seeds in [Seeds::Count(3), Seeds::List(vec![3, 5])] {
             assert_eq!(Seeds::from_json(&seeds.to_json()), Some(seeds));
         }

@@ -92,8 +92,8 @@ operation! {
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub struct ResampleOptions, "resample" {
-        /// Numbers of columns and rows of the result. By default, the number of rows is chosen so that cells stay
-        /// square.
+        /// Numbers of columns and rows of the result; without that of the rows, it is chosen so that cells stay square.
+        /// Code gives the rows first, a command line the columns.
         cells: Option<CellCounts> = None, within .., unit "1", required true;
         /// Treats samples as classes, which are not interpolated: each new sample is the nearest old one. Unsigned
         /// 8-bit or 32-bit integers in a TIFF are always treated so, unless the file specifies that they are heights.

@@ -30,11 +30,11 @@ operation! {
     /// ```
     pub struct ApplyOptions, "apply", with(boundary: BoundaryOptions) {
         /// Sets a parameter of the model.
-        set: Vec<Setting> = Vec::new(), within .., unit "1", placeholder "SET";
+        set: Vec<Setting> = Vec::new(), within .., unit "1";
         /// Seed of the model's random numbers.
         seed: u64 = 1, within 0..=u64::MAX, unit "1";
         /// An input layer of the model, such as a mask.
-        layers: Vec<NamedFile> = Vec::new(), within .., unit "1", flag "layer", placeholder "LAYER", only Folder Store;
+        layers: Vec<NamedFile> = Vec::new(), within .., unit "1", flag "layer", only Folder Store;
         /// Writes the layers of the result, in addition to the heights, into this folder.
         layers_folder: Option<PathBuf> = None, within .., unit "1", flag "layers", placeholder "DIR", only Folder;
         /// Number format of heights and layers. By default, it is that of the file format.
@@ -59,7 +59,7 @@ operation! {
     /// ```
     pub struct GenerateOptions, "generate", with(model: ApplyOptions) {
         /// Numbers of columns and rows of the terrain. Code gives the rows first, a command line the columns.
-        cells: Option<Size> = None, within .., unit "1", placeholder "COLS[xROWS]", required true;
+        cells: Option<Size> = None, within .., unit "1", required true;
         /// Side of a cell.
         cell_size: Option<f64> = None, within 0.001..=100_000.0, unit "m", required true;
     }

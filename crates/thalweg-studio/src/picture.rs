@@ -2,7 +2,6 @@
 
 use thalweg_core::base::range::check_range;
 use thalweg_core::declare::operation::Operation as _;
-use thalweg_core::declare::params::{ParamType as _, Value};
 use thalweg_core::{Error, Size, Terrain, choice, operation};
 use thalweg_render::pictures::light::Sun;
 use thalweg_render::pictures::picture::Picture;
@@ -37,14 +36,6 @@ choice! {
 }
 
 impl ViewDirection {
-    /// All views.
-    pub const ALL: [Self; 7] = [Self::Iso, Self::Top, Self::Map, Self::North, Self::East, Self::South, Self::West];
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        if let Value::Choice(word) = self.value() { word } else { "" }
-    }
-
     /// The azimuth and elevation of the camera in degrees.
     fn camera_angles(self) -> [f32; 2] {
         match self {
@@ -65,7 +56,7 @@ operation! {
         /// Direction from which the terrain is seen.
         view: ViewDirection = ViewDirection::Iso, within .., unit "1";
         /// Size of the picture, 1 to 16384 pixels on each side. Code gives the rows first, a command line the columns.
-        size: Size = [800, 1280], within .., unit "pixels", placeholder "WIDTHxHEIGHT";
+        size: Size = [800, 1280], within .., unit "pixels";
         /// Azimuth of the camera as seen from the terrain, clockwise from north. By default, it is that of the view.
         azimuth: Option<f64> = None, within -360.0..=360.0, unit "°";
         /// Elevation angle of the camera above the horizon. By default, it is that of the view.
@@ -325,6 +316,5 @@ mod tests {
         assert!(message.contains("did you mean `slope`"), "{message}");
         let flat = SceneOptions { elevation: Some(0.0), ..SceneOptions::default() };
         assert!(flat.resolve(Ramp::land()).unwrap_err().to_string().starts_with("elevation = 0°"));
-        assert_eq!(ViewDirection::ALL.map(ViewDirection::name).join(" "), "iso top map north east south west");
     }
 }

@@ -43,10 +43,10 @@ const PICTURES: &[(&str, &str)] = &[
     ("endless", "tile endless --level 8 --at 40000,20000 -o worlds/endless_8"),
     ("endless", "render perspective worlds/endless_8/height.tif --size 760x480 -o endless_8.png"),
     // The explorer's zoom, from the whole world into a valley.
-    ("endless", "explore endless --at 33000,61000 --distance 1600000 --side 680x420 -o endless_zoom_1.png"),
-    ("endless", "explore endless --at 33000,61000 --distance 150000 --side 680x420 -o endless_zoom_2.png"),
-    ("endless", "explore endless --at 33000,61000 --distance 20000 --side 680x420 -o endless_zoom_3.png"),
-    ("endless", "explore endless --at 33000,61000 --distance 2500 --side 680x420 -o endless_zoom_4.png"),
+    ("endless", "explore endless --at 33000,61000 --distance 1600000 --size 680x420 -o endless_zoom_1.png"),
+    ("endless", "explore endless --at 33000,61000 --distance 150000 --size 680x420 -o endless_zoom_2.png"),
+    ("endless", "explore endless --at 33000,61000 --distance 20000 --size 680x420 -o endless_zoom_3.png"),
+    ("endless", "explore endless --at 33000,61000 --distance 2500 --size 680x420 -o endless_zoom_4.png"),
     (
         "fjords",
         "render perspective worlds/fjords --natural --exaggeration 1.3 --sun 215,22 --haze 34 --size 960x460 --stand 800,10800,1000 --towards 88,-4.5 --lens 40 -o natural.png",

@@ -134,13 +134,20 @@ fn add_shared_arguments(mut command: Command, operation: &dyn Operation, forms: 
     let options = list_options(operation, forms);
     for option in &options {
         let help = format_help(option, &options, forms);
-        let is_known = command.get_arguments().any(|arg| arg.get_id().as_str() == option.name);
-        command = match is_known {
-            true => command.mut_arg(option.name, |arg| {
-                let first = arg.get_help().map(ToString::to_string).unwrap_or_default();
-                arg.help(format!("{first}; with `{}`: {help}", operation.name()))
-            }),
-            false => command.arg(make_argument(option, help)),
+        let known = command.get_arguments().find(|arg| arg.get_id().as_str() == option.name);
+        command = match known.map(|arg| arg.get_help().map(ToString::to_string).unwrap_or_default()) {
+            None => command.arg(make_argument(option, help)),
+            Some(first) if first == help => command,
+            Some(first) => {
+                // The argument has the default of the first operation.
+                let default = match option.arity {
+                    Arity::One => format!(" [default: {}]", option.format_typed(&option.default)),
+                    Arity::Optional | Arity::List => String::new(),
+                };
+                command.mut_arg(option.name, |arg| {
+                    arg.help(format!("{first}; with `{}`: {help}{default}", operation.name()))
+                })
+            }
         };
     }
     command
@@ -172,9 +179,14 @@ fn format_help(option: &OptionSpec, options: &[OptionSpec], forms: &[WorkForm]) 
     let allowed = match option.kind {
         OptionKind::Numbers(_) if option.unit != "1" => format!(" [{}]", option.unit),
         // The examples of a unit show it already, but a list has no examples.
-        OptionKind::Number { .. } | OptionKind::Count { .. } if syntax.is_empty() || option.arity == Arity::List => {
-            format!(" [allowed: {}]", option.describe_allowed())
+        OptionKind::Number { .. } | OptionKind::Count { .. } if !syntax.is_empty() && option.arity != Arity::List => {
+            String::new()
         }
+        OptionKind::Number { .. }
+        | OptionKind::NumberOr { .. }
+        | OptionKind::Count { .. }
+        | OptionKind::OneOf(_)
+        | OptionKind::Span { .. } => format!(" [allowed: {}]", option.allowed_text()),
         _ => String::new(),
     };
     let needed = option.needs.and_then(|name| find_option(options, name).ok()).map(typed_flag);
@@ -261,10 +273,13 @@ mod tests {
     use thalweg_core::terrain::BoundaryOptions;
     use thalweg_core::{Cell, Edge};
     use thalweg_export::build::BuildOptions;
+    use thalweg_export::export::ExportOptions;
+    use thalweg_export::mesh_file::MeshFileOptions;
     use thalweg_export::rivers::RiversOptions;
     use thalweg_export::survey::{DrainOptions, FlowMethod};
     use thalweg_export::vary::{Seeds, VaryOptions};
     use thalweg_io::reshape::CropOptions;
+    use thalweg_render::products::normals::NormalOptions;
     use thalweg_sim::single_model::ApplyOptions;
 
     fn parse_words<T: Operation + Default + Clone>(words: &[&OsStr]) -> Result<T, clap::Error> {
@@ -330,13 +345,33 @@ mod tests {
         assert_eq!(missing.to_string(), "--rect is missing: give it");
     }
 
+    /// Returns the help of each argument with this name.
+    fn help_of(command: &Command, name: &str) -> Vec<String> {
+        let found = command.get_arguments().filter(|arg| arg.get_id().as_str() == name);
+        found.map(|arg| arg.get_help().unwrap().to_string()).collect()
+    }
+
+    #[test]
+    fn help_contains_the_accepted_values() {
+        let command = OperationArgs::<MeshFileOptions>::augment_args(Command::new("mesh"));
+        assert!(help_of(&command, "precision")[0].ends_with(" [allowed: 0.000001 to 512 m, or float]"));
+        let command = OperationArgs::<NormalOptions>::augment_args(Command::new("normals"));
+        assert!(help_of(&command, "bits")[0].ends_with(" [allowed: one of 8, 16]"));
+        let command = OperationArgs::<ExportOptions>::augment_args(Command::new("export"));
+        assert!(help_of(&command, "zoom")[0].contains(" [allowed: a whole number from 0 to "));
+    }
+
     #[test]
     fn an_option_of_several_operations_is_one_argument() {
         let command = StoreOperationArgs::<BuildOptions>::augment_args(Command::new("plan"));
+        let command = OperationArgs::<BoundaryOptions>::augment_args(command);
+        let edges = help_of(&command, "edges");
         let command = StoreOperationArgs::<ApplyOptions>::augment_args(command);
-        let seeds = command.get_arguments().filter(|arg| arg.get_id().as_str() == "seed");
-        let help: Vec<String> = seeds.map(|arg| arg.get_help().unwrap().to_string()).collect();
+        let help = help_of(&command, "seed");
         assert!(help.len() == 1 && help[0].contains("; with `apply`: Seed of the model's"), "{help:?}");
+        assert!(help[0].ends_with(" [default: 1]"), "{help:?}");
+        // The same help is not repeated.
+        assert_eq!(help_of(&command, "edges"), edges);
         let matches = command.try_get_matches_from(["plan", "--seed", "7", "--edges", "closed"]).unwrap();
         let build = StoreOperationArgs::<BuildOptions>::from_arg_matches(&matches).unwrap();
         let apply = StoreOperationArgs::<ApplyOptions>::from_arg_matches(&matches).unwrap();

@@ -8,7 +8,7 @@ pub mod values;
 mod water;
 mod worlds;
 
-pub use runs::RunArgs;
+pub use runs::{RunArgs, WorkArgs};
 pub use shared::{CommonArgs, LoadArgs, MapArgs, SeaArgs, drain_job};
 pub use water::WaterArgs;
 pub use worlds::WorldArgs;

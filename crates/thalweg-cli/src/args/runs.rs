@@ -4,11 +4,40 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
-use thalweg_core::Result;
+use thalweg_core::declare::operation::WorkForm;
+use thalweg_core::{Error, Result};
 use thalweg_export::world_folder::{Ending, FramesOptions, StateInterval, States};
 use thalweg_sim::recipe::Recipe;
 
-use super::values::parse_seconds;
+use super::values::{parse_byte_count, parse_seconds};
+
+/// The options of a run that may also be done tile by tile, into a Zarr store.
+#[derive(Args)]
+pub struct WorkArgs {
+    /// Maximum memory of the process, such as 500M or 2G, if the output is a Zarr store (-o DIR.zarr) [default: the
+    /// free memory].
+    #[arg(long, value_name = "BYTES", value_parser = parse_byte_count)]
+    pub memory: Option<u64>,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+impl WorkArgs {
+    /// Refuses the first given option that has no effect in this form of the work.
+    ///
+    /// # Errors
+    /// Returns an error that names the option.
+    pub fn check_form(&self, form: WorkForm) -> Result<()> {
+        let in_store = "does not apply when the output is a Zarr store: the report is always written, and running the \
+                        same command again continues an interrupted run";
+        let elsewhere = "only applies when the output is a Zarr store (-o DIR.zarr)";
+        let (unused, problem) = match form {
+            WorkForm::Store => (self.run.in_memory_only_option(), in_store),
+            WorkForm::Folder | WorkForm::Arrays => (self.memory.map(|_| "--memory"), elsewhere),
+        };
+        unused.map_or(Ok(()), |name| Err(Error::conflict(name, problem)))
+    }
+}
 
 /// The options of commands that run for a long time.
 #[derive(Args)]
@@ -35,7 +64,7 @@ pub struct RunArgs {
 
 impl RunArgs {
     /// Returns the first given option that does not apply to a map that is written by tiles, into a store.
-    pub fn in_memory_only_option(&self) -> Option<&'static str> {
+    fn in_memory_only_option(&self) -> Option<&'static str> {
         let asked = [
             ("--checkpoint", self.checkpoint.is_some()),
             ("--fresh", self.fresh),
@@ -108,5 +137,26 @@ impl FramesArgs {
             size: self.frames_size,
             animation: self.animation.clone(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Command, FromArgMatches as _};
+
+    #[test]
+    fn options_without_effect_are_refused() {
+        let refused = |typed: &str, form| {
+            let command = WorkArgs::augment_args(Command::new("verb").no_binary_name(true));
+            let matches = command.try_get_matches_from(typed.split(' ')).unwrap();
+            WorkArgs::from_arg_matches(&matches).unwrap().check_form(form).err().map(|error| error.to_string())
+        };
+        assert_eq!(refused("--memory 2G", WorkForm::Store), None);
+        let message = refused("--memory 2G", WorkForm::Folder).unwrap();
+        assert_eq!(message, "--memory only applies when the output is a Zarr store (-o DIR.zarr)");
+        assert_eq!(refused("--fresh --report r.json", WorkForm::Folder), None);
+        let message = refused("--report r.json", WorkForm::Store).unwrap();
+        assert!(message.starts_with("--report does not apply when the output is a Zarr store"), "{message}");
     }
 }

@@ -5,8 +5,7 @@ use std::ffi::OsStr;
 use clap::builder::{
     OsStringValueParser, PossibleValue, PossibleValuesParser, RangedU64ValueParser, StringValueParser, TypedValueParser,
 };
-#[cfg(feature = "studio")]
-use thalweg_core::Point;
+use thalweg_core::declare::operation::parse_number_with_unit;
 use thalweg_export::export::TARGETS;
 use thalweg_models::models::Models;
 use thalweg_sim::presets::PRESETS;
@@ -75,31 +74,12 @@ pub fn parse_seconds(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|s| (0.0..=1e9).contains(s)).ok_or_else(|| "must be 0 to 1000000000 seconds".into())
 }
 
-/// Parses bytes of memory: a number, which may end in K, M, G or T, each 1024 times the previous one; KiB and so on
-/// mean the same.
+/// Parses bytes of memory, 1 MiB or more; returns a message for anything else.
 pub fn parse_byte_count(text: &str) -> Result<u64, String> {
     let wrong = || "must be a number of bytes of at least 1M, such as 524288000, 500M or 2.5G".to_string();
-    // The endings K, KB and KiB mean the same.
-    let text = text.trim().trim_end_matches("iB").trim_end_matches('B');
-    let powers = "KMGT".chars().zip([10, 20, 30, 40]);
-    let found = powers.into_iter().find_map(|(unit, power)| Some((text.strip_suffix(unit)?, power)));
-    let (number, power) = found.unwrap_or((text, 0));
-    let bytes = number.trim().parse::<f64>().map_err(|_| wrong())? * (1u64 << power) as f64;
-    if (1048576.0..1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
-}
-
-/// Parses WIDTHxHEIGHT in pixels; returns rows and columns.
-#[cfg(feature = "studio")]
-pub fn parse_picture_size(text: &str) -> Result<[usize; 2], String> {
-    let side = |text: &str| text.trim().parse().ok().filter(|n: &usize| *n > 0);
-    let size = text.split_once(['x', 'X']).and_then(|(width, height)| Some([side(height)?, side(width)?]));
-    size.ok_or_else(|| "must be WIDTHxHEIGHT in pixels".into())
-}
-
-/// Parses a point in world metres.
-#[cfg(feature = "studio")]
-pub fn parse_point(text: &str) -> Result<Point, String> {
-    two_numbers("X,Y")(text).map(Point::from)
+    let bytes = parse_number_with_unit(text, "B").filter(|bytes| (1048576.0..1e18).contains(bytes));
+    // The cast is safe: 10¹⁸ is below 2⁶⁴.
+    bytes.map(|bytes| bytes as u64).ok_or_else(wrong)
 }
 
 /// Returns the parser of two numbers with a comma between them; `names` names them in the message.

@@ -5,23 +5,23 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use thalweg_core::Result;
 use thalweg_core::declare::operation::{Operation as _, WorkForm};
-use thalweg_core::{Error, Result};
 use thalweg_export::world_folder::Ending;
 use thalweg_models::model::page;
 use thalweg_models::models;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
 use thalweg_sim::single_model::{ApplyOptions, GenerateOptions};
-use thalweg_store::{ApplyJob, is_zarr};
+use thalweg_store::{ApplyJob, Job, is_zarr};
 
 use crate::args::declared::{OperationArgs, typed_flag};
-use crate::args::values::{model_parser, parse_byte_count};
-use crate::args::{LoadArgs, RunArgs};
+use crate::args::values::model_parser;
+use crate::args::{LoadArgs, RunArgs, WorkArgs};
 use crate::console::Reporter;
 use crate::drive::complete_run;
 use crate::job::RunJob;
-use crate::stores::{TILE, execute_job, is_store_name};
+use crate::stores::{choose_form, execute_job};
 use crate::terrains::{list_source_files, open_terrain};
 use crate::verb::{Group, Verb};
 
@@ -46,14 +46,10 @@ pub struct ApplyArgs {
     input: PathBuf,
     #[command(flatten)]
     options: OperationArgs<ApplyOptions>,
-    /// Maximum memory of the process, such as 500M or 2G, if the output is a Zarr store (-o DIR.zarr) [default: the
-    /// free memory].
-    #[arg(long, value_name = "BYTES", value_parser = parse_byte_count)]
-    memory: Option<u64>,
     #[command(flatten)]
     load: LoadArgs,
     #[command(flatten)]
-    run: RunArgs,
+    work: WorkArgs,
 }
 
 /// A model and the output.
@@ -96,13 +92,16 @@ impl Verb for ApplyArgs {
     }
 
     fn run(&self, voice: Reporter) -> Result<ExitCode> {
-        let is_store = is_store_name(&self.model.output);
-        self.options.check_form(if is_store { WorkForm::Store } else { WorkForm::Folder }, typed_flag)?;
+        let (output, reads) = (&self.model.output, list_source_files(&self.input));
+        let form = choose_form(output);
+        self.options.check_form(form, typed_flag)?;
+        self.work.check_form(form)?;
         let recipe = self.options.to_recipe(&self.model.model)?;
-        if is_store {
-            return apply_by_tiles(self, &recipe, voice);
+        if form == WorkForm::Store {
+            let job = ApplyJob::from_recipe(&recipe, &self.input, self.load.clone())?;
+            return execute_job(Job::Apply(job), output, self.work.memory, voice);
         }
-        let mut job = create_job(&self.model, &self.options, &self.run, &recipe, &list_source_files(&self.input))?;
+        let mut job = create_job(&self.model, &self.options, &self.work.run, &recipe, &reads)?;
         // A file is read by the run itself. A Zarr array is read here, because `Run::from_elevation_file` does not
         // support it.
         let run = if is_zarr(&self.input) {
@@ -133,17 +132,6 @@ fn describe_models(typed: &[OsString]) -> String {
     let abouts = models::all_models().map(|model| model.about());
     let list: Vec<String> = abouts.map(|about| format!("  {:<20} {}", about.name, about.summary)).collect();
     format!("Models:\n{}\n\n`thalweg models NAME` shows a model's page and parameters.", list.join("\n"))
-}
-
-/// Runs a model over a map of any size, into a store.
-fn apply_by_tiles(args: &ApplyArgs, recipe: &Recipe, voice: Reporter) -> Result<ExitCode> {
-    if let Some(name) = args.run.in_memory_only_option() {
-        let problem = "does not apply when the output is a Zarr store: the layers and the report are always written, \
-                       and running the same command again continues an interrupted run";
-        return Err(Error::conflict(name, problem));
-    }
-    let job = ApplyJob::from_recipe(recipe, &args.input, args.load.clone())?;
-    execute_job(thalweg_store::Job::Apply(job), &args.model.output, TILE, args.memory, voice)
 }
 
 /// Makes the job of a run that writes a file.

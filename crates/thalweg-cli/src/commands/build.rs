@@ -5,22 +5,22 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use thalweg_core::Result;
 use thalweg_core::base::names::format_path;
 use thalweg_core::declare::operation::{Operation as _, WorkForm};
-use thalweg_core::{Error, Result};
 use thalweg_export::build::{BuildOptions, BuildRequest, resolve_build};
 use thalweg_export::world_folder::{Ending, is_of_another, is_unchanged_recipe};
 use thalweg_io::output;
-use thalweg_store::BuildJob;
+use thalweg_store::{BuildJob, Job};
 
-use crate::args::RunArgs;
+use crate::args::WorkArgs;
 use crate::args::declared::{OperationArgs, typed_flag};
-use crate::args::values::{parse_byte_count, recipe_parser};
+use crate::args::values::recipe_parser;
 use crate::console::Reporter;
 use crate::drive::complete_run;
 use crate::job::{RunJob, lock_folder};
 use crate::recipes::recipe_file;
-use crate::stores::{TILE, execute_job, is_store_name};
+use crate::stores::{choose_form, execute_job};
 use crate::verb::{Group, Verb};
 
 /// The arguments of `build`.
@@ -36,12 +36,8 @@ pub struct BuildArgs {
     /// --until, worlds/NAME-SEED- and six digits of the recipe's hash].
     #[arg(short, long, alias = "out", value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Maximum memory of the process, such as 500M or 2G, if the output is a Zarr store (-o DIR.zarr) [default: the
-    /// free memory].
-    #[arg(long, value_name = "BYTES", value_parser = parse_byte_count)]
-    memory: Option<u64>,
     #[command(flatten)]
-    run: RunArgs,
+    work: WorkArgs,
 }
 
 impl Verb for BuildArgs {
@@ -50,19 +46,16 @@ impl Verb for BuildArgs {
     const ABOUT: &'static str = "Builds a world from a preset or a recipe into a folder";
 
     fn run(&self, voice: Reporter) -> Result<ExitCode> {
-        let store = self.output.as_deref().filter(|output| is_store_name(output));
-        let form = if store.is_some() { WorkForm::Store } else { WorkForm::Folder };
+        let form = self.output.as_deref().map_or(WorkForm::Folder, choose_form);
         self.options.check_form(form, typed_flag)?;
+        self.work.check_form(form)?;
         let request = resolve_build(&self.recipe, &self.options).map_err(|error| self.options.as_typed(error))?;
-        let Some(store) = store else { return build_whole_world(self, request, voice) };
-        if let Some(name) = self.run.in_memory_only_option() {
-            let problem = "does not apply when the output is a Zarr store: the report is always written, and running \
-                           the same command again continues an interrupted run";
-            return Err(Error::conflict(name, problem));
-        }
+        let Some(store) = self.output.as_deref().filter(|_| form == WorkForm::Store) else {
+            return build_whole_world(self, request, voice);
+        };
         let job = BuildJob::from_recipe_part(&request.recipe, self.options.level, self.options.rect)
             .map_err(|error| self.options.as_typed(error))?;
-        execute_job(thalweg_store::Job::Build(job), store, TILE, self.memory, voice)
+        execute_job(Job::Build(job), store, self.work.memory, voice)
     }
 }
 
@@ -82,7 +75,7 @@ fn build_whole_world(args: &BuildArgs, request: BuildRequest, voice: Reporter) -
     let ending = Ending::World { dir: dir.clone(), sample: args.options.sample, model: own_model };
     let job = RunJob {
         units_overridden: run.input().overridden.clone(),
-        ..RunJob::new(ending, &args.run, run.recipe(), &reads)?
+        ..RunJob::new(ending, &args.work.run, run.recipe(), &reads)?
     };
     if args.output.is_none() && is_of_another(&dir, run.recipe()) {
         let replaced = "contains another world, which this run replaces; choose another folder with -o to keep it";

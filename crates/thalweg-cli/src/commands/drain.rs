@@ -19,7 +19,7 @@ use crate::args::values::parse_byte_count;
 use crate::args::{LoadArgs, MapArgs, drain_job};
 use crate::console::{Reporter, list_paths, paths_to_text};
 use crate::progress::Phases;
-use crate::stores::{TILE, execute_job, is_store_name, report_tiled_work};
+use crate::stores::{execute_job, is_store_name, report_tiled_work};
 use crate::terrains::{OpenedTerrain, add_input_to_report, list_source_files, open_terrain};
 use crate::verb::{Group, Verb};
 
@@ -28,7 +28,7 @@ use crate::verb::{Group, Verb};
 pub struct DrainArgs {
     /// The terrain file to read.
     input: PathBuf,
-    /// The folder to write into.
+    /// The folder to write into; a name that ends in .zarr makes a Zarr store, which may be larger than memory.
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
     #[command(flatten)]
@@ -113,5 +113,5 @@ fn drain_by_tiles(args: &DrainArgs, store: &Path, voice: Reporter) -> Result<Exi
     args.options.check_form(WorkForm::Store, typed_flag)?;
     let job = drain_job(&args.input, &args.load, &args.map, &args.options);
     let job = job.map_err(|error| args.options.as_typed(error))?;
-    execute_job(Job::Drain(job), store, TILE, args.memory, voice)
+    execute_job(Job::Drain(job), store, args.memory, voice)
 }

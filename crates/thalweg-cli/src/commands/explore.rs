@@ -6,8 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
-use thalweg_core::base::range::check_range;
-use thalweg_core::{Error, Point, Result};
+use thalweg_core::{Error, Point, Result, Size, operation};
 use thalweg_io::file_identity::check_distinct_files;
 use thalweg_io::{output, save_picture};
 use thalweg_sim::world::World;
@@ -15,10 +14,29 @@ use thalweg_studio::explore::draw_world_picture;
 use thalweg_studio::explore::viewpoint::Viewpoint;
 use thalweg_studio::view::look::Appearance;
 
-use crate::args::values::{parse_picture_size, parse_point, recipe_parser};
+use crate::args::declared::OperationArgs;
+use crate::args::values::recipe_parser;
 use crate::console::Reporter;
 use crate::recipes::load_recipe;
 use crate::verb::{Group, Verb};
+use crate::worlds::name_place;
+
+operation! {
+    /// Chooses the camera of the explorer and the size of its picture.
+    pub struct ExploreOptions, "explore" {
+        /// The point at which the camera looks, in metres east and south of the world's origin. By default, it is the
+        /// middle of the world.
+        at: Option<Point> = None, within .., unit "1";
+        /// Distance of the camera from that point. By default, the whole world is visible.
+        distance: Option<f64> = None, within 1.0..=1e7, unit "m";
+        /// Azimuth of the camera as seen from that point, clockwise from north.
+        azimuth: f64 = 205.0, within -360.0..=360.0, unit "°";
+        /// Elevation angle of the camera above the horizon.
+        elevation: f64 = 34.0, within 1.0..=90.0, unit "°";
+        /// Size of the PNG. Code gives the rows first, a command line the columns.
+        size: Size = [800, 1280], within .., unit "pixels";
+    }
+}
 
 /// The arguments of `explore`.
 #[derive(Args)]
@@ -35,22 +53,8 @@ pub struct ExploreArgs {
     /// Seed of the world [default: the recipe's].
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// The point at which the camera looks, in metres east and south of the world's origin [default: the middle of the
-    /// world].
-    #[arg(long, value_name = "X,Y", value_parser = parse_point, allow_hyphen_values = true)]
-    at: Option<Point>,
-    /// Distance of the camera from that point in metres [default: so far that the whole world is visible].
-    #[arg(long, value_name = "M")]
-    distance: Option<f32>,
-    /// Azimuth of the camera as seen from that point, in degrees clockwise from north, -360 to 360.
-    #[arg(long, value_name = "DEGREES", default_value = "205", allow_negative_numbers = true)]
-    azimuth: f32,
-    /// Elevation angle of the camera in degrees above the horizon.
-    #[arg(long, value_name = "DEGREES", default_value = "34")]
-    elevation: f32,
-    /// Width and height of the PNG in pixels.
-    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = parse_picture_size, default_value = "1280x800")]
-    size: [usize; 2],
+    #[command(flatten)]
+    options: OperationArgs<ExploreOptions>,
 }
 
 impl Verb for ExploreArgs {
@@ -65,7 +69,7 @@ impl Verb for ExploreArgs {
         recipe.seed = self.seed.unwrap_or(recipe.seed);
         let look = Appearance { ramp: recipe.ramp, ..Appearance::default() };
         let world = World::open(&recipe)?;
-        let stand = choose_viewpoint(self, &world)?;
+        let stand = choose_viewpoint(&self.options, &world)?;
         let Some(path) = &self.output else {
             return Ok(match thalweg_studio::open_explorer(world, stand, look) {
                 Ok(()) => ExitCode::SUCCESS,
@@ -77,7 +81,7 @@ impl Verb for ExploreArgs {
         };
         output::check_ending(path, &["png"])?;
         check_distinct_files(&recipe.list_input_files(), std::slice::from_ref(path))?;
-        let [height, width] = self.size.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+        let [height, width] = self.options.size.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
         let picture = draw_world_picture(&world, stand, &look, [width, height])
             .map_err(|problem| Error::invalid_file(path, problem))?;
         save_picture(path, &picture)?;
@@ -86,22 +90,15 @@ impl Verb for ExploreArgs {
     }
 }
 
-/// The allowed distances of the eye in metres.
-const DISTANCES: [f32; 2] = [1.0, 1e7];
-
 /// Returns the viewpoint.
-fn choose_viewpoint(args: &ExploreArgs, world: &World) -> Result<Viewpoint> {
+fn choose_viewpoint(options: &ExploreOptions, world: &World) -> Result<Viewpoint> {
     let mut stand = Viewpoint::from_frame(world.frame());
-    if let Some(place) = args.at {
+    if let Some(place) = options.at {
         // The cell itself is not needed; this refuses a place outside the world.
-        world.cell_at(0, place.x, place.y)?;
+        world.cell_at(0, place.x, place.y).map_err(name_place)?;
         stand.place = place;
     }
-    (stand.camera.azimuth, stand.camera.elevation) = (args.azimuth, args.elevation);
-    stand.camera.distance = args.distance.unwrap_or(stand.camera.distance);
-    let [low, high] = DISTANCES;
-    check_range("--distance", stand.camera.distance, low..=high)?;
-    check_range("--azimuth", args.azimuth, -360.0..=360.0)?;
-    check_range("--elevation", args.elevation, 1.0..=90.0)?;
+    (stand.camera.azimuth, stand.camera.elevation) = (options.azimuth as f32, options.elevation as f32);
+    stand.camera.distance = options.distance.map_or(stand.camera.distance, |metres| metres as f32);
     Ok(stand)
 }

@@ -17,7 +17,7 @@ use thalweg_store::{Access, ApplyJob, BuildJob, Job, Outcome, Plan, PlannedWork,
 
 use crate::args::declared::{StoreOperationArgs, typed_flag};
 use crate::args::values::parse_byte_count;
-use crate::args::{LoadArgs, drain_job};
+use crate::args::{LoadArgs, MapArgs, drain_job};
 use crate::console::Reporter;
 use crate::stores::TILE;
 use crate::verb::{Entry, Group, Verb, family, verb};
@@ -50,13 +50,16 @@ pub struct PlanArgs {
     #[arg(long, value_name = "BYTES", value_parser = parse_byte_count)]
     memory: Option<u64>,
     #[command(flatten)]
-    build: StoreOperationArgs<BuildOptions>,
-    #[command(flatten)]
-    apply: StoreOperationArgs<ApplyOptions>,
-    #[command(flatten)]
-    drain: StoreOperationArgs<DrainOptions>,
-    #[command(flatten)]
     load: LoadArgs,
+    // A heading applies to all arguments after it.
+    #[command(flatten, next_help_heading = "Options of `build`")]
+    build: StoreOperationArgs<BuildOptions>,
+    #[command(flatten, next_help_heading = "Options of `apply` and `drain`")]
+    map: MapArgs,
+    #[command(flatten, next_help_heading = "Options of `apply`")]
+    apply: StoreOperationArgs<ApplyOptions>,
+    #[command(flatten, next_help_heading = "Options of `drain`")]
+    drain: StoreOperationArgs<DrainOptions>,
 }
 
 /// The arguments of `job run`.
@@ -241,7 +244,7 @@ fn create_build_job(args: &PlanArgs, name: &OsString) -> Result<Job> {
 }
 
 fn create_drain_job(args: &PlanArgs, path: &Path) -> Result<Job> {
-    let (options, boundary) = (&args.drain, &args.apply.boundary);
+    let (options, boundary) = (&args.drain, &*args.map);
     args.check_options("drain", &[options.declared(), boundary.declared()].concat())?;
     options.check_form(WorkForm::Store, typed_flag)?;
     let job = drain_job(path, &args.load, boundary, options).map_err(|error| options.as_typed(error))?;

@@ -8,7 +8,7 @@ use thalweg_core::declare::operation::{Operation as _, WorkForm};
 use thalweg_core::{Error, Result};
 use thalweg_io::file_identity::check_distinct_files;
 use thalweg_io::{output, write_atomically};
-use thalweg_render::products::normals::{BumpMap, Green, NormalMap, NormalOptions};
+use thalweg_render::products::normals::{NormalOptions, encode_normals};
 
 use crate::args::LoadArgs;
 use crate::args::declared::{OperationArgs, typed_flag};
@@ -42,16 +42,13 @@ impl Verb for NormalsArgs {
         check_distinct_files(&list_source_files(&self.input), std::slice::from_ref(&self.output))?;
         let terrain = read_fitting_terrain(&self.input, &self.load, None, memory::NORMALS, voice)?;
         memory::NORMALS.check_terrain("normals", &terrain)?;
-        let depth = self.options.bits;
-        let path = &self.output;
-        if self.options.bump {
-            let bump = BumpMap::from_terrain(&terrain);
-            voice.print_line(&format!("in the bump map, black is {} m and white is {} m", bump.low, bump.high));
-            write_atomically(path, |file| bump.encode_png(file, depth).map_err(Error::io(path, "write")))?;
-        } else {
-            let green = if self.options.directx { Green::Down } else { Green::Up };
-            let map = NormalMap::from_terrain(&terrain, self.options.scale);
-            write_atomically(path, |file| map.encode_png(file, depth, green).map_err(Error::io(path, "write")))?;
+        let (path, mut range) = (&self.output, None);
+        write_atomically(path, |file| {
+            range = encode_normals(&terrain, &self.options, file).map_err(Error::io(path, "write"))?;
+            Ok(())
+        })?;
+        if let Some([low, high]) = range {
+            voice.print_line(&format!("in the bump map, black is {low} m and white is {high} m"));
         }
         voice.report_files(std::slice::from_ref(path));
         Ok(ExitCode::SUCCESS)

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use thalweg_core::base::names::format_path;
-use thalweg_core::declare::operation::{Operation, WorkForm};
+use thalweg_core::declare::operation::Operation;
 use thalweg_core::{CellRect, Error, Result, Terrain};
 use thalweg_io::file_identity::check_distinct_files;
 use thalweg_io::reshape::{
@@ -19,7 +19,7 @@ use crate::args::declared::{OperationArgs, typed_flag};
 use crate::console::Reporter;
 use crate::job::as_typed;
 use crate::memory;
-use crate::stores::{TILE, is_store_name};
+use crate::stores::{TILE, choose_form, is_store_name};
 use crate::terrains::{list_source_files, open_by_windows};
 use crate::verb::{Group, Verb};
 
@@ -28,7 +28,8 @@ use crate::verb::{Group, Verb};
 struct FileArgs {
     /// The terrain file to read.
     input: PathBuf,
-    /// The file to write; its extension determines the format: .tif, .png, .npy, .asc, .exr, .r16 or .r32.
+    /// The file to write; its extension determines the format: .tif, .png, .npy, .asc, .exr, .r16 or .r32. DIR.zarr
+    /// makes a Zarr store.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
@@ -81,8 +82,7 @@ impl Verb for CropArgs {
 
 /// Checks that the options have an effect in the form of the output.
 fn check_output(file: &FileArgs, options: &impl Operation) -> Result<()> {
-    let form = if is_store_name(&file.output) { WorkForm::Store } else { WorkForm::Folder };
-    options.check_form(form, typed_flag)
+    options.check_form(choose_form(&file.output), typed_flag)
 }
 
 /// Changes the number of cells over the same extent.

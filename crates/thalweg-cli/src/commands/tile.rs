@@ -21,7 +21,7 @@ use crate::job::lock_folder;
 use crate::progress::Counting;
 use crate::signals::{INTERRUPTED, install_signal_handler, is_stop_requested};
 use crate::verb::{Group, Verb};
-use crate::worlds::{load_world_recipe, solve_rect};
+use crate::worlds::{load_world_recipe, name_place, solve_rect};
 
 /// The arguments of `tile`.
 #[derive(Args)]
@@ -68,7 +68,7 @@ fn open_world(args: &TileArgs) -> Result<(World, Recipe)> {
 fn write_tile(args: &TileArgs, point: Point, voice: Reporter) -> Result<ExitCode> {
     let (start, level) = (Instant::now(), args.options.level);
     let (world, recipe) = open_world(args)?;
-    let rect = tile_rect(&world, level, point)?;
+    let rect = tile_rect(&world, level, point).map_err(name_place)?;
     check_folder(&args.output)?;
     install_signal_handler(voice);
     if !solve_rect(&world, level, rect, &mut Counting::new(voice))? {

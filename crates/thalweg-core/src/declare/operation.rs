@@ -1,9 +1,9 @@
 //! Options of operations, each declared once.
 //!
-//! [`operation!`](crate::operation!) declares the options of an operation such as `drain`: name, meaning, unit, default,
-//! range, and the forms of the operation in which the option has an effect. The struct, its checks, the flags and help
-//! of the command, the keyword arguments and docstrings of the Python package and the types of the npm package are all
-//! derived from this declaration.
+//! [`operation!`](crate::operation!) declares the options of an operation such as `drain`: name, meaning, unit,
+//! default, range, and the forms of the operation in which the option has an effect. The struct, its checks, the flags
+//! and help of the command, the keyword arguments and docstrings of the Python package and the types of the npm package
+//! are all derived from this declaration.
 
 use std::fmt;
 use std::ops::{RangeFull, RangeInclusive};
@@ -61,7 +61,8 @@ pub enum OptionKind {
         /// The greatest accepted number.
         max: u32,
     },
-    /// A division into tiles: a number of tiles, rows and columns of tiles, or the side of a tile in samples (`1009px`).
+    /// A division into tiles: a number of tiles, rows and columns of tiles, or the side of a tile in samples, such as
+    /// `1009px`.
     Tiles,
     /// Two upper limits of 0 or more with these names.
     Limits([&'static str; 2]),
@@ -198,6 +199,7 @@ impl OptionSpec {
             OptionKind::Choice(_) => self.name.to_uppercase(),
             OptionKind::Cell => "ROW,COL".to_string(),
             OptionKind::Numbers(names) => names.join(",").to_uppercase(),
+            OptionKind::Size if self.unit == "pixels" => "WIDTHxHEIGHT".to_string(),
             OptionKind::Size => "COLSxROWS".to_string(),
             OptionKind::Span { .. } => "FIRST-LAST".to_string(),
             OptionKind::Limits(names) => names.join(",").to_uppercase(),
@@ -263,7 +265,9 @@ impl OptionSpec {
             (OptionKind::Numbers(names), _) => {
                 format!("{}, {} numbers", names.join(",").to_uppercase(), count_word(names.len()))
             }
-            (OptionKind::Size, _) => "COLSxROWS or one number for both, whole numbers of 1 or more".to_string(),
+            (OptionKind::Size, _) => {
+                format!("{} or one number for both, whole numbers of 1 or more", self.value_name())
+            }
             (OptionKind::Span { min, max }, _) => {
                 format!(
                     "a whole number from {min} to {max}, or the first and the last in rising order such as {min}-{max}"
@@ -281,6 +285,7 @@ impl OptionSpec {
     }
 
     /// Returns a value, for a list one of its items, as it is typed on a command line. For example, a size is `60x40`.
+    /// The parts of a value with a [form of its own](OptionKind::Form) have commas between them in any case.
     pub fn format_typed(&self, value: &Json) -> String {
         let numbers = value.as_array().map(|numbers| numbers.iter().map(format_value).collect::<Vec<_>>());
         match (self.kind, numbers) {
@@ -302,7 +307,6 @@ impl OptionSpec {
             (OptionKind::Number { .. }, "km²", _) => Some("such as 0.1 or 100000m2"),
             (OptionKind::Count { .. }, "B", _) => Some("such as 500M or 2.5G"),
             (OptionKind::Size, ..) => Some("one number stands for both"),
-            (OptionKind::Span { .. }, ..) => Some("such as 8-12, or 12 alone"),
             (OptionKind::Tiles, ..) => Some("N, COLSxROWS, or a tile's side in samples such as 1009px"),
             (OptionKind::Limits(_), ..) => Some("`unlimited` sets no limits"),
             (_, _, Arity::List) if self.is_comma_separated() => Some("separated by commas, or repeated"),
@@ -335,8 +339,8 @@ impl OptionSpec {
         }
     }
 
-    /// Parses one value as it is typed on a command line. Areas may have the units `m2` and `km2`, numbers of bytes `K`,
-    /// `M`, `G` and `T`, each 1024 times the one before.
+    /// Parses one value as it is typed on a command line. Numbers may have the endings of
+    /// [`parse_number_with_unit`].
     ///
     /// # Errors
     /// Returns the sentence "must be …" if the text is not such a value, or out of range.
@@ -345,11 +349,12 @@ impl OptionSpec {
             OptionKind::Switch => text.parse().ok().map(Json::Bool),
             OptionKind::NumberOr { word, .. } if text.trim() == word => Some(json!(word)),
             OptionKind::Number { .. } | OptionKind::NumberOr { .. } => {
-                number_with_unit(text, self.unit).map(|x| json!(x))
+                parse_number_with_unit(text, self.unit).map(|x| json!(x))
             }
             OptionKind::Count { .. } if self.unit == "B" => {
                 // The cast is safe: 10¹⁸ is below 2⁶⁴.
-                number_with_unit(text, "B").filter(|bytes| (0.0..1e18).contains(bytes)).map(|bytes| json!(bytes as u64))
+                let bytes = parse_number_with_unit(text, "B").filter(|bytes| (0.0..1e18).contains(bytes));
+                bytes.map(|bytes| json!(bytes as u64))
             }
             OptionKind::Count { .. } | OptionKind::OneOf(_) => text.trim().parse::<u64>().ok().map(|n| json!(n)),
             OptionKind::Choice(_) | OptionKind::Tiles | OptionKind::Path | OptionKind::Text => Some(json!(text)),
@@ -490,8 +495,19 @@ pub(super) fn format_value(value: &Json) -> String {
     }
 }
 
-/// Parses a number that may be followed by a unit.
-fn number_with_unit(text: &str, unit: &str) -> Option<f64> {
+/// Parses a number in this unit as it is typed on a command line; returns `None` for other text. Areas may end in `m2`
+/// or `km2`, numbers of bytes (`B`) in `K`, `M`, `G` or `T`, each 1024 times the one before.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::declare::operation::parse_number_with_unit;
+///
+/// assert_eq!(parse_number_with_unit("0.25km2", "m²"), Some(250_000.0));
+/// assert_eq!(parse_number_with_unit("1.5 KiB", "B"), Some(1536.0));
+/// assert_eq!(parse_number_with_unit("3", "m"), Some(3.0));
+/// assert_eq!(parse_number_with_unit("3km2", "m"), None);
+/// ```
+pub fn parse_number_with_unit(text: &str, unit: &str) -> Option<f64> {
     let text = text.trim();
     // `K`, `KB` and `KiB` mean the same: 1024 bytes.
     let bytes = text.trim_end_matches("iB").trim_end_matches('B');

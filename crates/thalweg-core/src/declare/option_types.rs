@@ -216,7 +216,8 @@ impl OptionType for CellRect {
 /// use thalweg_core::declare::option_types::{Setting, check_unique_settings};
 ///
 /// let twice = [Setting::new("years", 2e6), Setting::new("years", 3e6)];
-/// assert!(check_unique_settings(&twice).unwrap_err().to_string().contains("one value for each parameter"));
+/// let error = check_unique_settings(&twice, |setting| &setting.name).unwrap_err();
+/// assert!(error.to_string().contains("one value for each parameter"));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
@@ -240,21 +241,15 @@ impl fmt::Display for Setting {
     }
 }
 
-/// Checks that no parameter is set twice.
+/// Checks that no parameter is set twice, to a value or to several; `name` returns the name of a parameter.
 ///
 /// # Errors
-/// Returns an error that names the parameter with both values.
-pub fn check_unique_settings(settings: &[Setting]) -> Result<()> {
-    let first = |setting: &Setting| settings.iter().position(|other| other.name == setting.name);
-    check_unique(settings, first)
-}
-
-/// Checks that the first item with the name of an item is the item itself.
-fn check_unique<T: fmt::Display>(items: &[T], first: impl Fn(&T) -> Option<usize>) -> Result<()> {
-    for (number, item) in items.iter().enumerate() {
-        if let Some(before) = first(item).filter(|first| *first < number).map(|first| &items[first]) {
+/// Returns an error that names the parameter with both settings.
+pub fn check_unique_settings<T: fmt::Display>(settings: &[T], name: impl Fn(&T) -> &str) -> Result<()> {
+    for (number, setting) in settings.iter().enumerate() {
+        if let Some(before) = settings[..number].iter().find(|before| name(before) == name(setting)) {
             let allowed = "one value for each parameter";
-            return Err(Error::invalid_value("set", format!("{before} and {item}"), allowed));
+            return Err(Error::invalid_value("set", format!("{before} and {setting}"), allowed));
         }
     }
     Ok(())
@@ -338,15 +333,6 @@ impl fmt::Display for SettingValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.name, self.values.join(","))
     }
-}
-
-/// Checks that no parameter has two lists of values.
-///
-/// # Errors
-/// Returns an error that names the parameter with both lists.
-pub fn check_unique_setting_values(settings: &[SettingValues]) -> Result<()> {
-    let first = |setting: &SettingValues| settings.iter().position(|other| other.name == setting.name);
-    check_unique(settings, first)
 }
 
 static SETTING_VALUES: ValueForm = ValueForm {

@@ -20,10 +20,10 @@ operation! {
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub struct BoundaryOptions, "boundary", derive(Copy) {
-        /// Boundary condition of the four sides of an elevation model. If they are closed, water leaves only at
-        /// outlets, into the sea and into no-data cells.
+        /// Boundary condition of the four sides of the terrain. If they are closed, water leaves only into the sea,
+        /// into no-data cells, and at outlets or mouths that are given.
         edges: Edges = Edges::default(), within .., unit "1", only Folder Store;
-        /// Sea level of an elevation model; ground at or below it is sea. By default, there is no sea.
+        /// Sea level; ground at or below it is sea. By default, there is no sea.
         sea_level: Option<f64> = None, within -16_000.0..=16_000.0, unit "m", only Folder Store;
     }
 }

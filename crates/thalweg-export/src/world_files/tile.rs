@@ -61,8 +61,8 @@ operation! {
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub struct TileOptions, "tile", with(recipe: RecipeOptions) {
-        /// Level of the tile, or without `at`, the finest level of the tiles; level 0 has the recipe's widest cells,
-        /// and each further level has cells of half the width.
+        /// Level of the tile; without `at`, the finest level of the tiles, and those of all coarser levels are written
+        /// too. Level 0 has the recipe's widest cells, and each further level has cells of half the width.
         level: u32 = 0, within 0..=u32::MAX, unit "1", placeholder "L";
         /// A point in the tile, in metres east and south of the world's origin; only this tile is computed.
         at: Option<Point> = None, within .., unit "1";

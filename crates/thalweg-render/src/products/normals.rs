@@ -57,9 +57,9 @@ operation! {
         /// Bits of each channel.
         bits: PngDepth = PngDepth::Eight, within .., unit "1";
         /// Makes green point down (DirectX, Unreal) instead of up (OpenGL, glTF, Blender, Unity, Godot).
-        directx: bool = false, within .., unit "1";
+        directx: bool = false, within .., unit "1", excludes bump;
         /// Factor on heights for the normals.
-        scale: f64 = 1.0, within 1e-6..=1e6, unit "1";
+        scale: f64 = 1.0, within 1e-6..=1e6, unit "1", excludes bump;
     }
 }
 

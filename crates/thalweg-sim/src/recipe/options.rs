@@ -27,10 +27,11 @@ operation! {
         cells: Option<usize> = None, within 1..=1 << 20, unit "1";
         /// Seed of the world. By default, it is that of the recipe.
         seed: Option<u64> = None, within 0..=u64::MAX, unit "1";
-        /// Label of the last stage to run; the stages after it are omitted.
+        /// Label of the last stage to run; the stages after it are omitted. `thalweg presets NAME` lists the labels.
         until: Option<String> = None, within .., unit "1", placeholder "LABEL";
-        /// Sets a parameter of the stage with this label: LABEL.PARAMETER=VALUE.
-        set: Vec<Setting> = Vec::new(), within .., unit "1", placeholder "SET";
+        /// Sets a parameter of a stage. Its name is the label of the stage, a dot, and the name of the parameter, such
+        /// as `uplift.years`.
+        set: Vec<Setting> = Vec::new(), within .., unit "1";
     }
 }
 
@@ -44,7 +45,7 @@ impl RecipeOptions {
         recipe.cells = self.cells.unwrap_or(recipe.cells);
         recipe.seed = self.seed.unwrap_or(recipe.seed);
         self.knobs.apply_to(recipe)?;
-        check_unique_settings(&self.set)?;
+        check_unique_settings(&self.set, |setting| &setting.name)?;
         self.set.iter().try_for_each(|setting| recipe.apply_setting(setting))?;
         self.until.as_deref().map_or(Ok(()), |label| recipe.truncate_after(label))
     }

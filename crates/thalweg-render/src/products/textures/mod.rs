@@ -47,7 +47,7 @@ operation! {
         /// The number of samples on the longer side. The default is one sample per cell. The outermost samples lie at
         /// the centres of the outermost cells.
         size: Option<usize> = None, within 1..=65_536, unit "1";
-        /// The number of bits of each weight, 8 or 16.
+        /// The number of bits of each weight.
         bits: PngDepth = PngDepth::Eight, within .., unit "1";
         /// Shows forests from above in the albedo: the crowns of the trees instead of the forest floor.
         from_air: bool = false, within .., unit "1";
