@@ -52,13 +52,13 @@ def test_a_world_reads_its_own_layers(folders):
 
 
 def test_earlier_names_of_layers_are_read(folders):
-    thalweg("shade", "world", "-o", "layer.png", "--layer", "loose", cwd=folders)
+    thalweg("render", "map", "world", "-o", "layer.png", "--layer", "loose", cwd=folders)
     thalweg("export", "world", "--for", "gis", "-o", "renamed", "--layers", "loose", cwd=folders)
     assert (folders / "renamed/world_sediment.tif").exists()
     # A folder of an earlier version.
     shutil.copytree(folders / "world", folders / "earlier")
     (folders / "earlier/sediment.tif").rename(folders / "earlier/loose.tif")
-    thalweg("shade", "earlier", "-o", "again.png", "--layer", "sediment", cwd=folders)
+    thalweg("render", "map", "earlier", "-o", "again.png", "--layer", "sediment", cwd=folders)
     assert (folders / "again.png").read_bytes() == (folders / "layer.png").read_bytes()
 
 

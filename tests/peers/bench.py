@@ -373,7 +373,7 @@ def gdal_tiff(driver, threads, level, ground):
 
 
 TIFF = [
-    Row("thalweg, `save`: with overviews", FIXED, partial(ours_tiff, CORES), written),
+    Row("thalweg, `write`: with overviews", FIXED, partial(ours_tiff, CORES), written),
     Row("the same, one thread", FIXED, partial(ours_tiff, 1), written),
     Row(f"GDAL, `COG`, `ALL_CPUS`, level {LEVEL}", UNSYNCED, partial(gdal_tiff, "COG", "ALL_CPUS", LEVEL), written),
     Row(f"GDAL, `COG`, one thread, level {LEVEL}", UNSYNCED, partial(gdal_tiff, "COG", "1", LEVEL), written),

@@ -93,8 +93,8 @@ operation! {
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub struct DrawOptions, "picture", with(scene: SceneOptions) {
-        /// Data to draw over the terrain, such as height, slope, catchment or basins, or the name of a layer; the error
-        /// for an unknown name lists all.
+        /// Data to draw over the terrain, such as `height`, `slope`, `drainage_area` or `basins`, or the name of a layer;
+        /// the error for an unknown name lists all.
         overlay: Option<String> = None, within .., unit "1", placeholder "NAME";
     }
 }
