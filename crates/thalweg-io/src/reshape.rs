@@ -14,7 +14,7 @@ use super::{
 };
 use thalweg_core::declare::operation::{Json, Operation as _, OptionKind, OptionType};
 use thalweg_core::declare::option_types::ValueForm;
-use thalweg_core::{CellRect, Result, Size, Terrain, operation};
+use thalweg_core::{CellRect, Error, Result, Size, Terrain, operation};
 use thalweg_render::products::resample::{crop_terrain, resample_terrain};
 
 /// The number of columns of a resampled terrain, and that of its rows if it is given.
@@ -97,7 +97,7 @@ operation! {
         cells: Option<CellCounts> = None, within .., unit "1", required true;
         /// Treats samples as classes, which are not interpolated: each new sample is the nearest old one. Unsigned
         /// 8-bit or 32-bit integers in a TIFF are always treated so, unless the file specifies that they are heights.
-        classes: bool = false, within .., unit "1", only Folder Store;
+        classes: bool = false, within .., unit "1", only Folder;
         /// Number format of the heights. By default, it is that of the file format.
         sample: Option<SampleType> = None, within .., unit "1", flag "type", placeholder "TYPE", only Folder;
     }
@@ -185,8 +185,7 @@ pub fn resample_classes_file(
     options: &ResampleOptions,
 ) -> Result<Option<Vec<String>>> {
     let Some(classes) = load_classes(input, load, options.classes)? else { return Ok(None) };
-    output::check_writable(output)?;
-    check_distinct_files(&Sidecar::input_files(input), &[output.to_path_buf()])?;
+    check_layer_output(input, output, options.sample)?;
     let size = options.target_size(classes.size)?;
     write_raster(output, &resample_classes(&classes, size)?)?;
     Ok(Some(classes.warnings))
@@ -211,10 +210,19 @@ pub fn crop_file(input: &Path, output: &Path, load: &LoadOptions, options: &Crop
 /// Returns the errors of [`crop_file`].
 pub fn crop_layer_file(input: &Path, output: &Path, load: &LoadOptions, options: &CropOptions) -> Result<bool> {
     let Some(map) = load_layer_map(input, load)? else { return Ok(false) };
-    output::check_writable(output)?;
-    check_distinct_files(&Sidecar::input_files(input), &[output.to_path_buf()])?;
+    check_layer_output(input, output, options.sample)?;
     write_raster(output, &crop_raster(&map, options.require("window", options.window)?)?)?;
     Ok(true)
+}
+
+/// Checks the output for a file of classes or of a layer.
+fn check_layer_output(input: &Path, output: &Path, sample: Option<SampleType>) -> Result<()> {
+    if sample.is_some() {
+        let problem = "does not apply to classes and layers, whose samples keep their number format";
+        return Err(Error::conflict("sample", problem));
+    }
+    output::check_writable(output)?;
+    check_distinct_files(&Sidecar::input_files(input), &[output.to_path_buf()])
 }
 
 /// Reads a terrain from a file, changes it and writes it into another file, whose extension determines the format.
@@ -297,6 +305,9 @@ mod tests {
         assert!(resample_classes_file(&input, &output, &load, &options).unwrap().is_some());
         let samples = read_raster(&output).unwrap().samples;
         assert!(samples.len() == 15 && (0..15).all(|k| [0.0, 9.0].contains(&samples.get(k))));
+        let options = ResampleOptions { sample: Some(SampleType::F64), ..options };
+        let error = resample_classes_file(&input, &output, &load, &options).unwrap_err().to_string();
+        assert!(error.starts_with("sample does not apply to classes and layers"), "{error}");
         let options = CropOptions { window: Some(CellRect::new([0, 1], [2, 1])), ..Default::default() };
         assert!(crop_layer_file(&input, &output, &load, &options).unwrap());
         assert_eq!(read_raster(&output).unwrap().samples, Samples::U8(vec![9, 0]));

@@ -88,6 +88,11 @@ fn check_output(file: &FileArgs, options: &impl Operation) -> Result<()> {
 /// Changes the number of cells over the same extent.
 fn resample_file(args: &ResampleArgs, voice: Reporter) -> Result<()> {
     let (FileArgs { input, output, load }, options) = (&args.file, &*args.options);
+    if options.classes && is_zarr(input) {
+        let problem = "does not apply to a Zarr array, which is read as heights; `layer` writes a layer of a store as a \
+                       file";
+        return Err(Error::conflict("classes", problem));
+    }
     let classes = if is_zarr(input) { None } else { resample_classes_file(input, output, load, options)? };
     if let Some(warnings) = classes {
         voice.warn_all(&warnings);

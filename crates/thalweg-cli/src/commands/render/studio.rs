@@ -133,7 +133,11 @@ fn read_world_recipe(args: &FileArgs) -> Result<Option<Recipe>> {
     // A name without extension that is no file or folder is that of a preset.
     let is_recipe = ending.is_some_and(|ending| ending == "toml") || (ending.is_none() && !path.exists());
     if !is_recipe {
-        return Ok(None);
+        let given = [("--cells", args.cells.is_some()), ("--seed", args.seed.is_some())];
+        return match given.into_iter().find(|(_, given)| *given) {
+            Some((flag, _)) => Err(Error::conflict(flag, "only applies to a preset or a recipe, which is built first")),
+            None => Ok(None),
+        };
     }
     let mut recipe = load_recipe(path.as_os_str())?;
     recipe.cells = args.cells.unwrap_or(recipe.cells);
