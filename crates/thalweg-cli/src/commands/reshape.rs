@@ -89,8 +89,8 @@ fn check_output(file: &FileArgs, options: &impl Operation) -> Result<()> {
 fn resample_file(args: &ResampleArgs, voice: Reporter) -> Result<()> {
     let (FileArgs { input, output, load }, options) = (&args.file, &*args.options);
     if options.classes && is_zarr(input) {
-        let problem = "does not apply to a Zarr array, which is read as heights; `layer` writes a layer of a store as a \
-                       file";
+        let problem = "does not apply to a Zarr array, which is read as heights; `layer` writes a layer of a store as \
+                       a file";
         return Err(Error::conflict("classes", problem));
     }
     let classes = if is_zarr(input) { None } else { resample_classes_file(input, output, load, options)? };
