@@ -97,7 +97,7 @@ pub enum LayerOverlay {
 pub enum ReadBack {
     /// None: other programs use the file.
     Never,
-    /// `world_folder::read_shown`, which live views and Python use.
+    /// `world_folder::read_displayed_terrain`, which live views and Python use.
     InViews,
     /// `world_folder::read_world` as well.
     Always,
