@@ -13,6 +13,7 @@ use serde::Serialize;
 pub use serde_json::Value as Json;
 use serde_json::{Map, json};
 
+use crate::base::names;
 use crate::declare::option_types::ValueForm;
 use crate::{Cell, Error, MapPoint, Point, Result, Size};
 
@@ -602,8 +603,21 @@ serde_option!([f64; 2], &'static [&'static str; 2], names => OptionKind::Numbers
 serde_option!([f64; 3], &'static [&'static str; 3], names => OptionKind::Numbers(names));
 serde_option!([f64; 4], &'static [&'static str; 4], names => OptionKind::Numbers(names));
 serde_option!([u32; 2], RangeInclusive<u32>, within => OptionKind::Span { min: *within.start(), max: *within.end() });
-serde_option!(PathBuf, RangeFull, _ => OptionKind::Path);
 serde_option!(String, RangeFull, _ => OptionKind::Text);
+
+/// A path need not be UTF-8, so its text is the one of [`names::to_text`], which keeps every byte.
+impl OptionType for PathBuf {
+    type Within = RangeFull;
+    fn kind(_: RangeFull) -> OptionKind {
+        OptionKind::Path
+    }
+    fn from_json(value: &Json) -> Option<Self> {
+        value.as_str().map(names::from_text)
+    }
+    fn to_json(&self) -> Json {
+        json!(names::to_text(self))
+    }
+}
 
 impl OptionType for f64 {
     type Within = RangeInclusive<f64>;
