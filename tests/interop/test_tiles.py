@@ -273,8 +273,8 @@ def test_a_folder_of_tiles_is_whole_goes_on_and_is_of_one_world(place):
 def test_what_cannot_be_is_refused_in_a_line(place):
     for words, said in [
         (["--level", 40, "--at", "0,0"], "level"),
-        (["--level", 2, "--at", "1e15,0"], "place"),
-        (["--level", 2, "--at", "nan,0"], ""),
+        (["--level", 2, "--at", "1e15,0"], "--at = 1000000000000000 m, 0 m"),
+        (["--level", 2, "--at", "nan,0"], "--at"),
         (["--level", 2, "--at", "0,0", "--side", 0], "16 to 4096"),
         (["--level", 2, "--at", "0,0", "--side", 1000000], "16 to 4096"),
     ]:
