@@ -1,11 +1,13 @@
-//! [`List`]: the tests that ran in their long form, as they report it themselves.
+//! [`LongRun`]: the parts of `cargo xtask test --long` that have passed, and the tests that ran in their long form, as
+//! they report it themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
-use xtask::shell::{Outcome, programs_folder, repository_root};
+use xtask::shell::{Outcome, format_duration, prepare_program, programs_folder, repository_root};
 
 /// The calls in a test's file that show that it has a long form.
 const CALLS: [&str; 2] = ["long::or(", "long_or("];
@@ -14,25 +16,69 @@ const CALLS: [&str; 2] = ["long::or(", "long_or("];
 const FOLDERS: [&str; 5] =
     ["crates/thalweg/tests", "crates/thalweg-cli/tests", "crates/thalweg-studio/tests", "tests/interop", "xtask/src"];
 
-/// A file to which each test adds a line: file, test and counts.
-pub struct List(PathBuf);
+/// A long run. It takes hours, so a run that is interrupted continues with the parts that have not passed yet, as long
+/// as the working tree is the same commit without changes.
+pub struct LongRun {
+    /// A file to which each test adds a line: file, test and counts.
+    list: PathBuf,
+    /// The file of the passed parts; none if the working tree has changes, which no commit names.
+    state: Option<PathBuf>,
+    /// The passed parts, with their durations in seconds.
+    passed: Vec<(String, u64)>,
+    /// The parts that failed in this call, each with its reason.
+    problems: Vec<String>,
+}
 
-impl List {
-    /// Creates an empty list.
-    pub fn create() -> Outcome<Self> {
-        let path = programs_folder()?.join("long_tests.txt");
-        fs::write(&path, "").map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(Self(path))
+impl LongRun {
+    /// Continues the run of the present commit, or begins one.
+    pub fn begin_or_continue() -> Outcome<Self> {
+        let folder = programs_folder()?;
+        let list = folder.join("long_tests.txt");
+        let state = read_clean_commit().map(|commit| folder.join(format!("long_run_{commit}.txt")));
+        let text = state.as_ref().and_then(|state| fs::read_to_string(state).ok()).unwrap_or_default();
+        let passed = parse_passed_parts(&text);
+        if passed.is_empty() {
+            fs::write(&list, "").map_err(|error| format!("{}: {error}", list.display()))?;
+        }
+        for (part, seconds) in &passed {
+            println!("xtask: {part} passed on this commit in {}; not repeated", format_duration(*seconds));
+        }
+        Ok(Self { list, state, passed, problems: Vec::new() })
+    }
+
+    /// Runs a part that has not passed yet. A part that fails does not keep the following parts from running.
+    pub fn run_part(&mut self, part: &str, run: impl FnOnce(&Self) -> Outcome) -> Outcome {
+        if self.passed.iter().any(|(passed, _)| passed == part) {
+            return Ok(());
+        }
+        let start = Instant::now();
+        let outcome = run(self);
+        let seconds = start.elapsed().as_secs();
+        println!("xtask: {part} took {}", format_duration(seconds));
+        match outcome {
+            Ok(()) => self.passed.push((part.to_string(), seconds)),
+            Err(problem) => self.problems.push(format!("{part}: {problem}")),
+        }
+        let Some(state) = &self.state else { return Ok(()) };
+        let lines: String = self.passed.iter().map(|(part, seconds)| format!("{part}\t{seconds}\n")).collect();
+        fs::write(state, lines).map_err(|error| format!("{}: {error}", state.display()))
     }
 
     /// Enables the long form of the tests that a command runs, and their reports.
     pub fn enable_long_tests<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        command.env("THALWEG_LONG", "1").env("THALWEG_LONG_LIST", &self.0)
+        command.env("THALWEG_LONG", "1").env("THALWEG_LONG_LIST", &self.list)
     }
 
-    /// Prints which tests ran; returns an error message for each file that has a long form and reported nothing.
-    pub fn report_results(self) -> Outcome<Vec<String>> {
-        let text = fs::read_to_string(&self.0).map_err(|error| format!("{}: {error}", self.0.display()))?;
+    /// Prints the durations of the parts and the tests that ran in their long form. Returns the problems: the parts that
+    /// failed, and each file that has a long form and reported nothing. A run without problems is complete, so the next
+    /// call begins another.
+    pub fn finish(mut self) -> Outcome<Vec<String>> {
+        let text = fs::read_to_string(&self.list).map_err(|error| format!("{}: {error}", self.list.display()))?;
+        println!("\nparts that passed:");
+        for (part, seconds) in &self.passed {
+            println!("  {part}: {}", format_duration(*seconds));
+        }
+        println!("  together: {}", format_duration(self.passed.iter().map(|(_, seconds)| seconds).sum()));
         let ran = parse_counts(&text);
         println!("\nthese tests ran in their long form:");
         for ((file, test), counts) in &ran {
@@ -50,8 +96,28 @@ impl List {
         }
         called.dedup();
         let silent = called.into_iter().filter(|file| !heard(file));
-        Ok(silent.map(|file| format!("{file} has a long form, but none of its tests ran in it")).collect())
+        self.problems.extend(silent.map(|file| format!("{file} has a long form, but none of its tests ran in it")));
+        if let (true, Some(state)) = (self.problems.is_empty(), &self.state) {
+            fs::remove_file(state).map_err(|error| format!("{}: {error}", state.display()))?;
+        }
+        Ok(self.problems)
     }
+}
+
+/// Returns the commit of the working tree; `None` if the tree has changes or is no git repository.
+fn read_clean_commit() -> Option<String> {
+    let read = |words: &[&str]| {
+        let output = prepare_program("git").args(words).output().ok().filter(|output| output.status.success())?;
+        Some(String::from_utf8_lossy(&output.stdout).trim().to_string())
+    };
+    read(&["status", "--porcelain"]).filter(String::is_empty)?;
+    read(&["rev-parse", "HEAD"])
+}
+
+/// Parses the passed parts with their durations. Lines that were not written to their end are ignored.
+fn parse_passed_parts(text: &str) -> Vec<(String, u64)> {
+    let lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')?.split_once('\t'));
+    lines.filter_map(|(part, seconds)| Some((part.to_string(), seconds.parse().ok()?))).collect()
 }
 
 /// Parses the list into counts by file and test.
@@ -101,6 +167,12 @@ fn search_folder(folder: &Path, words: &str, found: &mut Vec<String>) -> Outcome
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_whole_lines_are_passed_parts() {
+        let passed = parse_passed_parts("the tests in Rust\t3315\nthe npm package\tsoon\na release\t36");
+        assert_eq!(passed, [("the tests in Rust".to_string(), 3315)]);
+    }
 
     #[test]
     fn lines_are_gathered_by_test() {

@@ -20,7 +20,7 @@ use xtask::shell;
 const HELP: &str = "\
 Tasks:
   test           pass all tests: Rust, documentation, and Python against the built command; with --long those that have a long
-                 form run in it, with deny and release
+                 form run in it, with pages in browsers, deny, fuzz and release; a long run that is interrupted continues
   bless          run the golden tests and take what they see for right
   book           write from the declarations: docs/models/*.md and the types of the Python and the npm package, which
                  git ignores, and the tables of docs/knobs.md and docs/export.md; --check only compares the tables

@@ -70,3 +70,8 @@ pub fn run_apt(args: &[&str]) -> Outcome {
     }
     run_command(command.args(args).env("DEBIAN_FRONTEND", "noninteractive"))
 }
+
+/// Formats a duration in minutes and seconds.
+pub fn format_duration(seconds: u64) -> String {
+    format!("{} min {} s", seconds / 60, seconds % 60)
+}

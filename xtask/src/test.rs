@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use crate::long::List;
+use crate::long::LongRun;
 use crate::python::ensure_python;
 use crate::{deny, fuzz, peers, release, wasm, web, wheel};
 use xtask::shell::{
-    Outcome, STUDIO_FEATURE, cargo_command, is_installed, prepare_program, programs_folder, repository_root, run_apt,
-    run_command,
+    Outcome, STUDIO_FEATURE, cargo_command, format_duration, is_installed, prepare_program, programs_folder,
+    repository_root, run_apt, run_command,
 };
 
 /// The Khronos validator of glTF files: the npm package, and the folder into which it is installed, from the
@@ -43,40 +43,36 @@ pub fn run_tests() -> Outcome {
 
 /// Runs all tests, in their long form where they have one, and what takes too long for every change, such as the tests
 /// with other programs, dependencies, the fuzzer and a release. Every part runs even if others fail; at the end the
-/// tests that ran in their long form are listed with their counts, and the failures.
+/// tests that ran in their long form are listed with their counts, and the failures. A run that was interrupted
+/// continues; see [`LongRun`].
 pub fn run_long_tests() -> Outcome {
     let python = python_with_peers()?;
     ensure_validator()?;
     ensure_display()?;
     ensure_browsers()?;
     fuzz::ensure_compiler()?;
-    let list = List::create()?;
-    let parts = [
-        run_timed("the tests in Rust", || test_rust(list.enable_long_tests(&mut cargo_command()))),
-        run_timed("the tests with other programs", || {
-            test_interop(list.enable_long_tests(&mut prepare_program(&python)))
-        }),
-        run_timed("files in the programs that they are for", || test_opened_files(&python)),
-        run_timed("the Python package", || wheel::test_wheel(&python)),
-        run_timed("the npm package", || {
-            web::test_package(&python, list.enable_long_tests(&mut prepare_program(wasm::ensure_node()?)))
-        }),
-        run_timed("pages in browsers", || web::test_pages(&python, &mut prepare_program(wasm::ensure_node()?))),
-        run_timed("dependencies", deny::check_dependencies),
-        run_timed("readers, by the fuzzer", || fuzz::run_fuzzer(&["--minutes", "14"])),
-        run_timed("a release", release::make_release),
-    ];
-    let mut problems = list_failures(parts);
-    problems.extend(list.report_results()?);
-    all_of(problems)
+    let mut run = LongRun::begin_or_continue()?;
+    run.run_part("the tests in Rust", |run| test_rust(run.enable_long_tests(&mut cargo_command())))?;
+    run.run_part("the tests with other programs", |run| {
+        test_interop(run.enable_long_tests(&mut prepare_program(&python)))
+    })?;
+    run.run_part("files in the programs that they are for", |_| test_opened_files(&python))?;
+    run.run_part("the Python package", |_| wheel::test_wheel(&python))?;
+    run.run_part("the npm package", |run| {
+        web::test_package(&python, run.enable_long_tests(&mut prepare_program(wasm::ensure_node()?)))
+    })?;
+    run.run_part("pages in browsers", |_| web::test_pages(&python, &mut prepare_program(wasm::ensure_node()?)))?;
+    run.run_part("dependencies", |_| deny::check_dependencies())?;
+    run.run_part("readers, by the fuzzer", |_| fuzz::run_fuzzer(&["--minutes", "14"]))?;
+    run.run_part("a release", |_| release::make_release())?;
+    all_of(run.finish()?)
 }
 
 /// Runs a part of the tests and prints how long it took.
 fn run_timed(part: &'static str, run: impl FnOnce() -> Outcome) -> (&'static str, Outcome) {
     let start = Instant::now();
     let outcome = run();
-    let seconds = start.elapsed().as_secs();
-    println!("xtask: {part} took {} min {} s", seconds / 60, seconds % 60);
+    println!("xtask: {part} took {}", format_duration(start.elapsed().as_secs()));
     (part, outcome)
 }
 

@@ -147,9 +147,10 @@ pub fn test_pages(python: &Path, node: &mut Command) -> Outcome {
     build_dist()?;
     let dist = repository_root().join("dist");
     run_node_tests(&["pages"], &dist, python, node)?;
+    // Two processes, because a browser that draws a page uses one core, and the tests wait for it.
     run_command(
         prepare_program(python)
-            .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/web"])
+            .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "worksteal", "tests/web"])
             .env("THALWEG", command_path()?)
             .env("THALWEG_STEADY", STEADY)
             .env("DIST", dist),
