@@ -6,8 +6,11 @@ use thalweg_core::declare::operation::{Operation, WorkForm};
 use crate::run_export::{ExportRequest, RunExport};
 use crate::ui::operation_form::OperationForm;
 
-/// The size in which the window opens, in points.
+/// The width in which the window opens, and its greatest height, in points. A longer form is scrolled.
 const WINDOW_SIZE_POINTS: [f32; 2] = [420.0, 440.0];
+
+/// The heights of a row of the form, and of all that is not the form, in points.
+const HEIGHTS_POINTS: [f32; 2] = [21.0, 100.0];
 
 /// A window in which the options of an export are chosen.
 pub struct ExportDialog {
@@ -32,9 +35,12 @@ impl ExportDialog {
     /// Draws the window, and returns the user's action; `page` is true on a page, which gives files to its user.
     pub fn show(&mut self, ctx: &Context, page: bool) -> Option<ExportDialogAct> {
         let mut act = None;
-        let position = ctx.content_rect().center() - 0.5 * vec2(WINDOW_SIZE_POINTS[0], WINDOW_SIZE_POINTS[1]);
+        let [row, rest] = HEIGHTS_POINTS;
+        let height = (row * self.form.row_count() as f32 + rest).min(WINDOW_SIZE_POINTS[1]);
+        let size = vec2(WINDOW_SIZE_POINTS[0], height);
+        let position = ctx.content_rect().center() - 0.5 * size;
         let window = Window::new(self.export.title()).collapsible(false).default_pos(position);
-        window.default_size(WINDOW_SIZE_POINTS).vscroll(true).show(ctx, |ui| {
+        window.default_size(size).vscroll(true).show(ctx, |ui| {
             ui.label(RichText::new(self.form.summary()).weak());
             ui.add_space(6.0);
             self.form.show(ui);
