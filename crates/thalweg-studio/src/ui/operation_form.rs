@@ -48,11 +48,6 @@ impl OperationForm {
         lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
-    /// Returns the number of rows: one per option.
-    pub fn row_count(&self) -> usize {
-        options_for(&*self.operation, self.form).len()
-    }
-
     /// Returns the values of all options of the form, by name.
     pub fn values(&self) -> Map<String, Json> {
         let value = |option: &OptionSpec| Some((option.name.to_string(), self.operation.get(option.name)?));
