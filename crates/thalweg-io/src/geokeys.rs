@@ -193,9 +193,14 @@ pub fn has_crs(georeference: &Georeference) -> bool {
 
 /// Makes a georeference of WGS 84 in degrees with pixels as points, as for an SRTM tile.
 pub fn wgs84_points(transform: Option<[f64; 6]>) -> Georeference {
+    geographic_points(4326, transform)
+}
+
+/// Makes a georeference of a geographic CRS from its EPSG code, in degrees and with pixels as points.
+pub fn geographic_points(epsg: u16, transform: Option<[f64; 6]>) -> Georeference {
     // The header (version 1, revision 1.0, three keys) is followed by four numbers for each key: its code, its
     // location, its count, its value.
-    let keys = vec![1, 1, 0, 3, key::MODEL_TYPE, 0, 1, 2, key::RASTER_TYPE, 0, 1, 2, 2048, 0, 1, 4326];
+    let keys = vec![1, 1, 0, 3, key::MODEL_TYPE, 0, 1, 2, key::RASTER_TYPE, 0, 1, 2, key::GEOGRAPHIC, 0, 1, epsg];
     Georeference { transform, pixel: PixelIs::Point, keys, doubles: Vec::new(), ascii: String::new() }
 }
 

@@ -52,6 +52,7 @@ pub mod water;
 pub mod zip;
 
 mod ascii;
+mod dted;
 mod exr;
 pub mod geokeys;
 mod hgt;
@@ -127,17 +128,19 @@ pub enum Format {
     Npy,
     /// ESRI ASCII grid: `.asc`.
     Ascii,
-    /// OpenEXR, one channel of floats: `.exr`.
+    /// OpenEXR, of which one channel is read, and one of floats is written: `.exr`.
     Exr,
     /// SRTM tile, read only: `.hgt`.
     Hgt,
     /// GDAL's virtual raster, a mosaic of other files, read only: `.vrt`.
     Vrt,
+    /// DTED of levels 0 to 2, read only: `.dt0`, `.dt1`, `.dt2`.
+    Dted,
 }
 
 impl Format {
     /// The file extensions of all formats, in lower case.
-    pub const EXTENSIONS: [(&'static str, Self); 11] = [
+    pub const EXTENSIONS: [(&'static str, Self); 14] = [
         ("tif", Self::Tiff),
         ("tiff", Self::Tiff),
         ("png", Self::Png),
@@ -149,6 +152,9 @@ impl Format {
         ("exr", Self::Exr),
         ("hgt", Self::Hgt),
         ("vrt", Self::Vrt),
+        ("dt0", Self::Dted),
+        ("dt1", Self::Dted),
+        ("dt2", Self::Dted),
     ];
 
     /// Returns the format of a path's extension, in upper or lower case. For example, `DEM.TIF` is a TIFF, and
@@ -177,7 +183,7 @@ impl Format {
             Self::R32 => &[F32],
             Self::Exr => exr::WRITES,
             Self::Ascii => &[F64, F32, U8, U16, I16, I32, U32],
-            Self::Hgt | Self::Vrt => &[],
+            Self::Hgt | Self::Vrt | Self::Dted => &[],
         }
     }
 
@@ -202,6 +208,7 @@ impl Format {
             (b"\x1f\x8b", "GZIP"),
             (b"\x76\x2f\x31\x01", "EXR"),
             (b"<VRTDataset", "VRT"),
+            (b"UHL1", "DTED"),
         ];
         let ascii = || bytes.get(..5).is_some_and(|b| b.eq_ignore_ascii_case(b"ncols")).then_some("ESRI ASCII grid");
         MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, name)| *name).or_else(ascii)
@@ -220,6 +227,7 @@ impl fmt::Display for Format {
             Self::Exr => "EXR",
             Self::Hgt => "HGT",
             Self::Vrt => "VRT",
+            Self::Dted => "DTED",
         })
     }
 }
@@ -308,6 +316,7 @@ fn parse_raster(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Resu
         Format::Ascii => ascii::read_grid(bytes),
         Format::Exr => exr::read_heights(bytes),
         Format::Hgt => hgt::read_tile(bytes),
+        Format::Dted => dted::read_cell(bytes),
         Format::Vrt => Err("is a mosaic of other files: read it by its path, not from its bytes".to_string()),
     }
 }
@@ -363,7 +372,7 @@ fn write_as(path: &FilePath, raster: &Raster, overviews: Overviews, description:
             Format::Npy => npy::write_array(file, raster),
             Format::Ascii => ascii::write_grid(file, raster),
             Format::Exr => exr::write_heights(file, raster),
-            Format::Tiff | Format::Hgt | Format::Vrt => Ok(()), // TIFF is written above; the others were rejected above, because they have no sample types to write
+            Format::Tiff | Format::Hgt | Format::Vrt | Format::Dted => Ok(()), // TIFF is written above; the others were rejected above, because they have no sample types to write
         }
         .map_err(Error::io(path, "write"))
     })

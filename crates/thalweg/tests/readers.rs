@@ -35,8 +35,17 @@ unsafe impl GlobalAlloc for Watched {
 #[global_allocator]
 static WATCHED: Watched = Watched;
 
-const FORMATS: [Format; 8] =
-    [Format::Tiff, Format::Png, Format::R16, Format::R32, Format::Npy, Format::Ascii, Format::Exr, Format::Hgt];
+const FORMATS: [Format; 9] = [
+    Format::Tiff,
+    Format::Png,
+    Format::R16,
+    Format::R32,
+    Format::Npy,
+    Format::Ascii,
+    Format::Exr,
+    Format::Hgt,
+    Format::Dted,
+];
 
 #[path = "corpus/readers.rs"]
 mod corpus;

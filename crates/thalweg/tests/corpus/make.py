@@ -130,6 +130,17 @@ def exrs():
                     seed("exr", f"{name}_{dtype}_{channels}", path.read_bytes())
 
 
+def dted(origin="0103000E0450000N", datum="WGS84", labels=b"", records=(0, 1, 2), partial="00", error=0, size=(4, 3)):
+    """The bytes of a DTED cell of 4 x 3 samples: signs and magnitudes, one void."""
+    data = labels + f"UHL1{origin}03000300NA  U  {'':12}{size[1]:04}{size[0]:04}0".ljust(80).encode()
+    data += (f"DSIU{'':137}E96{datum}{'':140}{partial}").ljust(648).encode() + b"ACC".ljust(2700)
+    for column in records:
+        heights = [100 * column, 3, 0x8000 | 250, 0xFFFF]
+        record = struct.pack(">BBHHH4H", 0xAA, 0, column, column, 0, *heights)
+        data += record + struct.pack(">I", sum(record) + error)
+    return data
+
+
 def others():
     for dtype in ("u1", "<u2", ">u2", "<i2", ">i4", "<u4", "<f4", ">f8", "<c8", "bool"):
         for order in "CF":
@@ -150,6 +161,12 @@ def others():
     for side in (2, 3, 5, 6):
         seed("hgt", f"side_{side}", (np.arange(side * side) * 37 - 50).astype(">i2").tobytes())
     seed("hgt", "void", np.full(9, -32768, ">i2").tobytes())
+    for name, options in {
+        "plain": {}, "west_south": {"origin": "0103000W0450000S"}, "wgs72": {"datum": "WGS72"}, "tape": {"labels": b"VOL1".ljust(80) + b"HDR1".ljust(80)},
+        "partial": {"records": (0, 2), "partial": "60"}, "missing": {"records": (0, 2)}, "unsummed": {"error": 1 << 31}, "damaged": {"error": 1},
+        "huge": {"size": (9999, 9999)}, "hemisphere": {"origin": "0103000Q0450000S"},
+    }.items():
+        seed("dted", name, dted(**options))
     about = {"minimum": 0, "maximum": 500.5, "unit": "m", "cell_size": 10, "rows": 6, "columns": 7, "sample": "u16"}
     changes = [{}, {"byte_order": "big"}, {"row_order": "south"}, {"nodata": 0}, {"unit": "ft"}, {"cell_size": 0},
                {"rows": 1 << 60}, {"sample": "f64"}, {"minimum": 9e99}]

@@ -19,13 +19,14 @@ use thalweg_sim::run::Run;
 pub type Reader = (&'static str, fn(&[u8]));
 
 /// All readers.
-pub const READERS: [Reader; 15] = [
+pub const READERS: [Reader; 16] = [
     ("tiff", |bytes| raster("a.tif", bytes, None)),
     ("png", |bytes| raster("a.png", bytes, None)),
     ("npy", |bytes| raster("a.npy", bytes, None)),
     ("ascii", |bytes| raster("a.asc", bytes, None)),
     ("exr", |bytes| raster("a.exr", bytes, None)),
     ("hgt", |bytes| raster("N01E002.hgt", bytes, None)),
+    ("dted", |bytes| raster("a.dt1", bytes, None)),
     ("r16", |bytes| beside("a.r16", bytes)),
     ("r32", |bytes| beside("a.r32", bytes)),
     ("sidecar", |bytes| answer(Sidecar::parse(bytes))),
