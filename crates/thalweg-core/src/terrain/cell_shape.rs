@@ -579,11 +579,11 @@ impl Grid {
         }
     }
 
-    /// Checks that the cells are squares in metres. `subject` names the operation that needs squares, for example
-    /// `thermal` or `the drainage`.
+    /// Checks that the cells are squares in metres. `subject` names what needs squares, for example `the model thermal`.
     ///
     /// # Errors
-    /// Returns an error that describes the cells and how to convert the file.
+    /// Returns [`Error::Content`] that describes the cells and how to convert the map. If the map is a file,
+    /// [`Error::into_file_error`] makes it an error about the file.
     ///
     /// # Examples
     /// ```
@@ -595,29 +595,29 @@ impl Grid {
     /// let transform = Some([7.0, 0.01, 0.0, 47.0, 0.0, -0.01]);
     /// let georeference = Some(Georeference { transform, ..Georeference::default() });
     /// let grid = Grid { georeference, ..Grid::new([100, 100], 1.0)? }.with_shape(CellShape::Geographic(cells))?;
-    /// let message = grid.check_square("erosion").unwrap_err().to_string();
+    /// let message = grid.check_square("the model thermal").unwrap_err().to_string();
     /// // 7.5° E 46.5° N is in zone 32 of UTM.
-    /// assert!(message.contains("in degrees") && message.contains("gdalwarp -t_srs EPSG:32632 -tr"));
+    /// assert!(message.contains("is in degrees") && message.contains("`gdalwarp -t_srs EPSG:32632 -tr 920 920 IN OUT`"));
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub fn check_square(&self, subject: &str) -> Result<()> {
         let cells = self.shape.describe(self.cell);
         // Two significant digits are enough for a resolution.
         let side = format_rounded(self.cell);
+        let needs = format!("{subject} needs square cells in metres");
         let problem = match self.shape {
             CellShape::Square => return Ok(()),
             CellShape::Rectangular { .. } => format!(
-                "needs square cells, and these are {cells}; make them square (`gdalwarp -tr {side} {side} IN OUT`), or \
-                 give the cell size in metres"
+                "has cells of {cells} that are not square, and {needs}: make them square (`gdalwarp -tr {side} {side} \
+                 IN OUT`), or give the cell size in metres"
             ),
             CellShape::Geographic(_) => format!(
-                "needs square cells in metres, and these are {cells}: the map is in degrees (a geographic CRS); \
-                 reproject it to metres (`gdalwarp -t_srs {} -tr {side} {side} IN OUT`), or give the cell size in \
-                 metres",
+                "is in degrees (a geographic CRS) with cells of {cells}, and {needs}: reproject it to metres \
+                 (`gdalwarp -t_srs {} -tr {side} {side} IN OUT`), or give the cell size in metres",
                 self.suggest_projection()
             ),
         };
-        Err(Error::unsupported(subject, problem))
+        Err(Error::invalid_content("map", problem))
     }
 
     /// Returns the projected system that suits a geographic grid: the zone of UTM, or a polar one.
@@ -641,8 +641,10 @@ impl Grid {
 
 /// Formats a number with two significant digits.
 fn format_rounded(number: f64) -> String {
-    let digits = (1 - libm::floor(libm::log10(number)) as i32).clamp(0, 9) as usize;
-    format!("{number:.digits$}")
+    let place = 1 - libm::floor(libm::log10(number)) as i32;
+    let digits = place.clamp(0, 9) as usize;
+    let step = libm::pow(10.0, f64::from(place.min(0)).abs());
+    format!("{:.digits$}", if place < 0 { (number / step).round() * step } else { number })
 }
 
 #[cfg(test)]
