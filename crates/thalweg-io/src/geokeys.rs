@@ -29,6 +29,16 @@ pub mod key {
     pub const RASTER_TYPE: u16 = 1025;
     /// GeodeticCRSGeoKey: EPSG code of the geographic system.
     pub const GEOGRAPHIC: u16 = 2048;
+    /// GeogAngularUnitsGeoKey: EPSG code of the unit of angles.
+    pub const ANGULAR_UNITS: u16 = 2054;
+    /// EllipsoidGeoKey: EPSG code of the ellipsoid.
+    pub const ELLIPSOID: u16 = 2056;
+    /// EllipsoidSemiMajorAxisGeoKey: the semi-major axis in metres.
+    pub const SEMI_MAJOR_AXIS: u16 = 2057;
+    /// EllipsoidSemiMinorAxisGeoKey: the semi-minor axis in metres.
+    pub const SEMI_MINOR_AXIS: u16 = 2058;
+    /// EllipsoidInvFlatteningGeoKey: the inverse of the flattening.
+    pub const INVERSE_FLATTENING: u16 = 2059;
     /// ProjectedCRSGeoKey: EPSG code of the projected system.
     pub const PROJECTED: u16 = 3072;
     /// ProjLinearUnitsGeoKey: EPSG code of the unit of length.

@@ -85,8 +85,8 @@ pub use save::{SaveOptions, save_layer, save_layer_as, save_place, save_samples,
 pub use sidecar::Sidecar;
 pub use store::{FilePath, FileStore, MemoryFiles};
 pub use terrain::{
-    LoadOptions, Loaded, PlacedGrid, convert_to_terrain, determine_cell_size, determine_grid, load_terrain,
-    needs_sidecar,
+    LoadOptions, Loaded, PlacedGrid, convert_to_terrain, determine_cell_size, determine_grid, load_square_terrain,
+    load_terrain, needs_sidecar,
 };
 pub use textures::{check_textures, draft_textures, texture_files};
 pub use thalweg_core::terrain::grid::MAX_CELLS;

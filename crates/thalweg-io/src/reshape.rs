@@ -9,7 +9,7 @@ use serde_json::json;
 use super::classes::{crop_raster, load_classes, load_layer_map, resample_classes};
 use super::file_identity::check_distinct_files;
 use super::{
-    LoadOptions, Loaded, SampleType, SaveOptions, Sidecar, load_terrain, output, save_terrain, write_raster,
+    LoadOptions, Loaded, SampleType, SaveOptions, Sidecar, load_square_terrain, output, save_terrain, write_raster,
     writes_sidecar,
 };
 use thalweg_core::declare::operation::{Json, Operation as _, OptionKind, OptionType};
@@ -242,7 +242,7 @@ pub fn reshape_file(
     let sidecar = writes_sidecar(output, sample)?.then(|| Sidecar::path_for(output));
     let writes: Vec<_> = std::iter::once(output.to_path_buf()).chain(sidecar).collect();
     check_distinct_files(&Sidecar::input_files(input), &writes)?;
-    let Loaded { terrain, mut warnings, nodata, .. } = load_terrain(input, load)?;
+    let Loaded { terrain, mut warnings, nodata, .. } = load_square_terrain(input, load, "a change of the cells")?;
     let options = SaveOptions { sample, nodata, ..SaveOptions::default() };
     warnings.extend(save_terrain(output, &change(&terrain)?, &options)?);
     Ok(warnings)
@@ -251,7 +251,7 @@ pub fn reshape_file(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Raster, Samples, read_raster};
+    use crate::{Raster, Samples, load_terrain, read_raster};
     use thalweg_core::Grid;
     use thalweg_core::declare::operation::{OptionSpec, WorkForm};
 

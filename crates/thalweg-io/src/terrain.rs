@@ -11,6 +11,7 @@ pub use super::save::{SaveOptions, save_layer, save_layer_as, save_terrain};
 use super::units::{self, StatedUnit, Unit, UnitProblem};
 use super::{FilePath, Format, Raster, SampleType, Sidecar, deterrace, geokeys, read_raster};
 use thalweg_core::terrain::height::NO_HEIGHT;
+use thalweg_core::terrain::{CellShape, GeographicCells};
 use thalweg_core::{Cell, Error, Field, Georeference, Grid, Height, Result, Terrain};
 
 /// The side of a cell in metres if nothing else is known: a relief of 1000 m then looks like mountains on a terrain of
@@ -50,10 +51,12 @@ pub struct Loaded {
 /// from all other heights.
 ///
 /// # Errors
-/// Returns the errors of [`read_raster`]; an error for coordinates in degrees or feet, for Pseudo-Mercator, for rotated
-/// or oblong cells, for a sidecar of another size, for infinities and heights outside ±16 000 m (naming the cell), for
-/// a file without data, and for options out of range. For example, a model in degrees (EPSG:4326) must be reprojected
-/// to a system in metres first.
+/// Returns the errors of [`read_raster`]; an error for coordinates in feet, for Pseudo-Mercator, for rotated cells, for
+/// a sidecar of another size, for infinities and heights outside ±16 000 m (naming the cell), for a file without data,
+/// and for options out of range.
+///
+/// Coordinates in degrees and oblong cells are read: [`Grid::shape`] then has the shape of the cells. Code that needs
+/// square cells calls [`Grid::check_square`], or reads with [`load_square_terrain`].
 pub fn load_terrain(path: impl Into<FilePath>, options: &LoadOptions) -> Result<Loaded> {
     let path = &path.into();
     check_options(options)?;
@@ -63,6 +66,18 @@ pub fn load_terrain(path: impl Into<FilePath>, options: &LoadOptions) -> Result<
         false => None,
     };
     convert_to_terrain(path, raster, sidecar.as_ref(), options)
+}
+
+/// Loads a terrain with square cells for an operation that needs them; `subject` names the operation in the message.
+///
+/// # Errors
+/// Returns the errors of [`load_terrain`]; an error for coordinates in degrees and for oblong cells, which says how to
+/// convert the file. For example, the model `thermal` needs a model in metres.
+pub fn load_square_terrain(path: impl Into<FilePath>, options: &LoadOptions, subject: &str) -> Result<Loaded> {
+    let path = &path.into();
+    let loaded = load_terrain(path, options)?;
+    loaded.terrain.grid.check_square(subject).map_err(|error| error.into_file_error(path))?;
+    Ok(loaded)
 }
 
 /// Rejects invalid heights in the options.
@@ -92,7 +107,8 @@ pub fn convert_to_terrain(
     let refuse = |problem: String| Error::invalid_file(path, problem);
     raster.nodata = raster.nodata.or(sidecar.and_then(|sidecar| sidecar.nodata));
     let PlacedGrid { grid, mut warnings, overridden } = determine_grid(path, &mut raster, sidecar, options)?;
-    Grid::new(grid.size, grid.cell)?;
+    // A grid that is read by windows may have more cells than fit in memory; this one must not.
+    grid.check()?;
     let reading = HeightReading::from_head(&raster, sidecar, options);
     let look = reading.examine_piece(&raster, Cell::new(0, 0));
     let (reading, said) = reading.resolve_nodata_and_scale(&look).map_err(refuse)?;
@@ -174,10 +190,17 @@ pub fn determine_grid(
         }
         (Err(problem), None) => return Err(refuse(problem)),
     };
-    let cell = cell_size(head.georeference.as_ref(), sidecar, options, heights, [&mut warnings, &mut overridden])
+    let cells = find_cells(head.georeference.as_ref(), sidecar, options, heights, [&mut warnings, &mut overridden])
         .map_err(refuse)?;
     warnings.extend(overridden.iter().map(|said| format!("is read as metres, as requested, although it {said}")));
-    let grid = Grid { georeference: head.georeference.clone(), ..Grid::new_windowed(head.size, cell)? };
+    let georeference = head.georeference.clone();
+    let grid = match cells {
+        Cells::Squares(cell) => Grid { georeference, ..Grid::new_windowed(head.size, cell)? },
+        Cells::Others(shape) => {
+            let place = |error| refuse(format!("has cells that are on no map: {error}"));
+            Grid { georeference, ..Grid::new_windowed(head.size, 1.0)? }.with_shape(shape).map_err(place)?
+        }
+    };
     Ok(PlacedGrid { grid, warnings, overridden })
 }
 
@@ -216,21 +239,42 @@ pub fn determine_cell_size(
         ));
     }
     let (mut warnings, mut overridden) = (Vec::new(), Vec::new());
-    let cell =
-        cell_size(Some(georeference), None, options, heights, [&mut warnings, &mut overridden]).map_err(refuse)?;
+    let cells =
+        find_cells(Some(georeference), None, options, heights, [&mut warnings, &mut overridden]).map_err(refuse)?;
+    let cell = match cells {
+        Cells::Squares(cell) => cell,
+        Cells::Others(shape) => return Err(refuse(refuse_shape(georeference, &shape))),
+    };
     Grid::new_windowed([1, 1], cell)?;
     warnings.extend(overridden.iter().map(|said| format!("is read as metres, as requested, although it {said}")));
     Ok((cell, warnings))
 }
 
-/// Determines the side of a cell in metres; `heights` is what the file specifies about the unit of its heights.
-fn cell_size(
+/// Returns the reason why a map whose cells are not squares has no cell size.
+fn refuse_shape(georeference: &Georeference, shape: &CellShape) -> String {
+    match (units::check_horizontal(georeference), geokeys::square_cell_side(georeference)) {
+        (Err(problem), _) => problem.into_message(),
+        (_, Err(problem)) => problem,
+        (Ok(()), Ok(_)) => format!("has cells of {}", shape.describe(0.0)),
+    }
+}
+
+/// The cells of a file.
+enum Cells {
+    /// Squares, whose side is this number of metres.
+    Squares(f64),
+    /// Cells of another shape.
+    Others(CellShape),
+}
+
+/// Determines the shape and the size of the cells; `heights` is what the file specifies about the unit of its heights.
+fn find_cells(
     georeference: Option<&Georeference>,
     sidecar: Option<&Sidecar>,
     options: &LoadOptions,
     heights: StatedUnit,
     [warnings, overridden]: [&mut Vec<String>; 2],
-) -> Result<f64, String> {
+) -> Result<Cells, String> {
     if let Some(georeference) = georeference {
         geokeys::check_north_up(georeference)?;
         let mut unit = units::check_horizontal(georeference);
@@ -247,25 +291,44 @@ fn cell_size(
                 strip_advice(problem)
             ));
         }
+        if options.cell_size.is_none()
+            && let (Some(degrees), Some(transform)) = (units::detect_degrees(georeference), georeference.transform)
+        {
+            let (ellipsoid, warning) = units::find_ellipsoid(georeference)?;
+            match degrees {
+                units::Degrees::Stated => warnings.extend(warning),
+                // The assumption about the unit is the graver one; it contains that about the ellipsoid.
+                units::Degrees::Guessed(_) => {
+                    warnings.push(format!("{} without a CRS, and is read as WGS 84", degrees.describe()));
+                }
+            }
+            let [_, width, _, north, _, height] = transform;
+            let cells = GeographicCells { north_deg: north, d_lat_deg: -height, d_lon_deg: width, ellipsoid };
+            return Ok(Cells::Others(CellShape::Geographic(cells)));
+        }
         let square = geokeys::square_cell_side(georeference);
         match (options.cell_size, unit.map_err(UnitProblem::into_message), square) {
             (Some(cell), Err(problem), _) | (Some(cell), _, Err(problem)) => {
                 let problem = strip_advice(&problem);
                 warnings.push(format!("is read with square cells of {cell} m, as requested, although it {problem}"));
-                return Ok(cell);
+                return Ok(Cells::Squares(cell));
             }
-            (None, Err(problem), _) | (None, _, Err(problem)) => return Err(problem),
-            (None, Ok(()), Ok(Some(cell))) => return Ok(cell),
+            (None, Err(problem), _) => return Err(problem),
+            (None, Ok(()), Err(_)) => {
+                let [_, width, _, _, _, height] = georeference.transform.unwrap_or_default();
+                return Ok(Cells::Others(CellShape::Rectangular { width, height: -height }));
+            }
+            (None, Ok(()), Ok(Some(cell))) => return Ok(Cells::Squares(cell)),
             (_, Ok(()), Ok(_)) => {}
         }
     }
     if let Some(cell) = options.cell_size.or(sidecar.map(|s| s.cell_size)) {
-        return Ok(cell);
+        return Ok(Cells::Squares(cell));
     }
     warnings.push(format!(
         "does not state a cell size; {DEFAULT_CELL} m is used (to change it, give --cell-size, or cell_size in Python)"
     ));
-    Ok(DEFAULT_CELL)
+    Ok(Cells::Squares(DEFAULT_CELL))
 }
 
 /// Returns the heights; cells without data get the lowest of the others.

@@ -95,7 +95,9 @@ pub fn load(
     // A folder is a world that the program wrote, with its layers; a file has heights alone.
     let (mut terrain, warnings) = run_on_pool(py, || match path.is_dir() {
         true => thalweg_export::world_folder::read_displayed_terrain(&path, &options),
-        false => io::load_terrain(&path, &options).map(|loaded| (loaded.terrain, loaded.warnings)),
+        false => {
+            io::load_square_terrain(&path, &options, "this function").map(|loaded| (loaded.terrain, loaded.warnings))
+        }
     })?;
     set_boundaries(&mut terrain.grid, edges, sea_level)?;
     Ok((Terrain(Arc::new(terrain)), warnings))

@@ -180,6 +180,14 @@ impl ElevationFile {
         &self.grid
     }
 
+    /// Checks that the cells are squares in metres; `subject` names what needs them.
+    ///
+    /// # Errors
+    /// Returns the error of [`Grid::check_square`] as one about the file.
+    pub fn check_square(&self, subject: &str) -> Result<()> {
+        self.grid.check_square(subject).map_err(|error| error.into_file_error(&self.path))
+    }
+
     /// The warnings about the file.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
@@ -238,7 +246,8 @@ impl ElevationFile {
     /// enough memory.
     pub fn read_terrain(&self) -> Result<(Terrain, HeightReading, Vec<String>)> {
         let size = self.grid.size;
-        Grid::new(size, self.grid.cell)?;
+        // A grid that is read by windows may have more cells than fit in memory; this one must not.
+        self.grid.check()?;
         memory::check_memory(&self.path.display().to_string(), (self.grid.len() as u64).saturating_mul(32))?;
         let all = CellRect::new([0, 0], size);
         let (reading, said) = self

@@ -120,6 +120,8 @@ fn terrain_facts(facts: &mut Value, loaded: &Loaded) {
 fn height_facts(facts: &mut Value, grid: &Grid, range: Option<[Height; 2]>, sum: i128, [valid, without]: [u64; 2]) {
     let range = range.map(|range| range.map(Height::metres));
     facts["cell_size_m"] = grid.cell.into();
+    // Squares are described by their size alone.
+    facts["cells"] = json!((!grid.is_square()).then(|| grid.shape.describe(grid.cell)));
     facts["extent_m"] = json!(<[f64; 2]>::from(grid.extent()));
     facts["lowest_m"] = json!(range.map(|[low, _]| low));
     facts["highest_m"] = json!(range.map(|[_, high]| high));

@@ -57,6 +57,7 @@ impl Verb for RiversArgs {
         check_files(&self.output, &reads)?;
         let opened = open_terrain(&self.input, &self.load, &options.boundary, voice)?;
         let OpenedTerrain { mut terrain, nodata, overridden } = opened;
+        terrain.grid.check_square("`rivers`").map_err(|error| error.into_file_error(&self.input))?;
         memory::RIVERS.check_terrain("rivers", &terrain)?;
         let planned = plan_river_network(&mut terrain, options);
         let (network, carved) = planned.map_err(|error| self.options.as_typed(error))?;
