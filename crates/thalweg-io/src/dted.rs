@@ -1,6 +1,7 @@
 //! DTED, Digital Terrain Elevation Data of levels 0 to 2 (`.dt0`, `.dt1`, `.dt2`; MIL-PRF-89020B, 2000): whole metres
 //! over one degree, in degrees of WGS 84. Samples are points; the first and the last are on the borders of the degree.
 
+use super::facts::FactSource;
 use super::{Raster, Samples, check_size, geokeys, plain};
 use thalweg_core::Georeference;
 
@@ -70,6 +71,13 @@ pub(super) fn read_cell(bytes: &[u8]) -> Result<Raster, String> {
 
     let transform = [west - 0.5 * step_x, step_x, 0.0, south + (rows as f64 - 0.5) * step_y, 0.0, -step_y];
     let mut raster = Raster::new([rows, cols], Samples::I16(samples));
+    for (name, source) in [("transform", "UHL, bytes 5 to 28"), ("crs", "DSI, bytes 145 to 149")] {
+        raster.facts.record_source(name, FactSource::File(source.to_string()));
+    }
+    for name in ["nodata", "unit", "pixel"] {
+        raster.facts.record_source(name, FactSource::Default("DTED".to_string()));
+    }
+    raster.facts.record("compression", "none", FactSource::Default("DTED".to_string()));
     raster.nodata = Some(VOID.into());
     raster.unit = Some("m".to_string());
     raster.georeference = Some(place_cell(dsi, transform, &mut raster.warnings));

@@ -14,6 +14,7 @@ use exr::meta::{BlockDescription, MetaData};
 use exr::prelude::f16;
 use rayon::prelude::*;
 
+use super::facts::{FactSource, Facts};
 use super::{Raster, SampleType, Samples, check_size, plain};
 use thalweg_core::Size;
 use thalweg_core::base::deflate::compress_zlib;
@@ -81,6 +82,7 @@ pub(super) fn read_heights(bytes: &[u8]) -> Result<Raster, String> {
 
     let mut raster = Raster::new(size, Samples::F32(values));
     raster.warnings = describe_choice(headers, part, channel);
+    record_facts(&mut raster.facts, headers, part, channel);
     Ok(raster)
 }
 
@@ -148,6 +150,48 @@ fn describe_choice(headers: &[Header], part: usize, channel: usize) -> Vec<Strin
         warnings.push(format!("has {} parts: part {} is read, with the channel {name}", headers.len(), part + 1));
     }
     warnings
+}
+
+/// Records the coding of the samples and the choice of the channel.
+fn record_facts(facts: &mut Facts, headers: &[Header], part: usize, channel: usize) {
+    use Compression::{B44, B44A, PIZ, PXR24, RLE, Uncompressed, ZIP1, ZIP16};
+    let header = &headers[part];
+    let by = |attribute: &str| FactSource::File(format!("attribute {attribute}"));
+    let compression = match header.compression {
+        Uncompressed => "none",
+        RLE => "RLE",
+        ZIP1 => "ZIPS",
+        ZIP16 => "ZIP",
+        PIZ => "PIZ",
+        PXR24 => "PXR24",
+        B44 => "B44",
+        B44A => "B44A",
+        _ => "unknown",
+    };
+    facts.record("compression", compression, by("compression"));
+    let layout = match header.blocks {
+        BlockDescription::ScanLines => format!("blocks of {} rows", header.compression.scan_lines_per_block()),
+        BlockDescription::Tiles(tiles) => {
+            format!("tiles of {} × {} samples (columns × rows)", tiles.tile_size.width(), tiles.tile_size.height())
+        }
+    };
+    facts.record("layout", layout, by(if header.blocks.has_tiles() { "tiles" } else { "compression" }));
+    let channel = &header.channels.list[channel];
+    let stored = match channel.sample_type {
+        attribute::SampleType::F16 => "floats of 16 bits",
+        attribute::SampleType::F32 => "floats of 32 bits",
+        attribute::SampleType::U32 => "unsigned integers of 32 bits",
+    };
+    facts.record("stored_samples", stored, by("channels"));
+    let name = plain::clip_text(&channel.name.to_string());
+    let choice = format!("{name} of {} channels", header.channels.list.len());
+    let choice = if headers.len() > 1 { format!("{choice} of part {} of {}", part + 1, headers.len()) } else { choice };
+    let evidence = match HEIGHT_CHANNELS.contains(&short_name(channel).as_str()) {
+        true => "its name",
+        false if header.channels.list.len() == 1 => "it is the only one",
+        false => "none is named Y, Z, height or elevation",
+    };
+    facts.record("channel", choice, FactSource::Guess(evidence.to_string()));
 }
 
 /// Refuses a part that is valid but cannot be read.

@@ -2,10 +2,13 @@
 //! whole file; the samples are then converted piece by piece, so that a file may be larger than memory.
 
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
+use super::facts::{FactSource, Facts};
 use super::layer::format_cell;
 use super::{Raster, SampleType, Sidecar, Unit};
 use thalweg_core::terrain::height::NO_HEIGHT;
@@ -176,6 +179,9 @@ pub struct HeightReading {
     scaled: bool,
     /// The factor and offset from sample to metres.
     scale: [f64; 2],
+    /// The decisions and their sources. A sidecar has no path yet.
+    #[serde(skip)]
+    facts: Facts,
 }
 
 impl HeightReading {
@@ -191,6 +197,7 @@ impl HeightReading {
             sidecar_range: sidecar.map(|sidecar| [sidecar.minimum, sidecar.maximum]),
             scaled: head.scaled,
             scale: head.scale,
+            facts: Facts::default(),
         }
     }
 
@@ -198,6 +205,14 @@ impl HeightReading {
     /// neither.
     pub fn nodata(&self) -> Option<f64> {
         self.declared.or(self.stand_in)
+    }
+
+    /// Returns the decisions about no data and metres, and their sources. `path` is the file, whose sidecar is one of
+    /// them.
+    pub fn facts(&self, path: &Path) -> Facts {
+        let mut facts = self.facts.clone();
+        facts.name_sidecar(&Sidecar::path_for(path));
+        facts
     }
 
     /// Examines a piece of the file whose first sample is the cell `start`.
@@ -269,22 +284,31 @@ impl HeightReading {
             look.usual.iter().filter(|usual| usual.least.is_some_and(|least| self.is_undeclared_nodata(least)));
         let stand_ins: u64 = stand_ins.map(|usual| usual.cells).sum();
         if let Some(value) = self.stand_in {
+            let stands = json!([{"value": value, "cells": stand_ins}]);
+            self.facts.record("nodata_guess", stands, FactSource::Guess("far from all other heights".to_string()));
             warnings.push(format!(
                 "has the value {value}, far from all other heights, in {stand_ins} cells; they are read as no data"
             ));
         }
         if look.masked > 0 {
+            self.facts.record_measured("masked_cells", look.masked);
             warnings.push(format!("has a mask that excludes {} cells; they are read as no data", look.masked));
         }
         if look.masked + look.missing + stand_ins == look.cells {
             return Err("has no data: every cell is nodata".to_string());
         }
-        self.scale = self.choose_scale(look, &mut warnings)?;
+        let (scale, source) = self.choose_scale(look, &mut warnings)?;
+        self.scale = scale;
+        self.facts.record("height_scale", json!(scale), source);
         Ok((self, warnings))
     }
 
-    /// Returns the factor and offset from sample to metres.
-    fn choose_scale(&self, look: &SampleStatistics, warnings: &mut Vec<String>) -> Result<[f64; 2], String> {
+    /// Returns the factor and offset from sample to metres, and their source.
+    fn choose_scale(
+        &self,
+        look: &SampleStatistics,
+        warnings: &mut Vec<String>,
+    ) -> Result<([f64; 2], FactSource), String> {
         let kind = self.kind;
         if let Some(full) = kind.max_code().filter(|_| !self.scaled || self.asked.is_some()) {
             if self.scaled {
@@ -301,11 +325,18 @@ impl HeightReading {
                      range to change it: 0,{full} if they are metres)"
                 ));
             }
-            return Ok([(high - low) / full, low]);
+            let source = match (self.asked, self.sidecar_range) {
+                (Some(_), _) => FactSource::Option("height"),
+                (None, Some(_)) => FactSource::Sidecar(PathBuf::new()),
+                (None, None) => FactSource::Default("no heights of the codes are stated".to_string()),
+            };
+            return Ok(([(high - low) / full, low], source));
         }
         // Floating-point and signed samples are metres, unless a range is requested for values from 0 to 1.
         let Some([low, high]) = self.asked else {
-            return Ok(self.scale);
+            let rule = || FactSource::Default("samples of this type are metres".to_string());
+            let source = if self.scaled { FactSource::File("scale or unit".to_string()) } else { rule() };
+            return Ok((self.scale, source));
         };
         if !matches!(kind, SampleType::F32 | SampleType::F64) {
             return Err(format!(
@@ -317,7 +348,7 @@ impl HeightReading {
         let usual =
             look.usual.iter().filter(|usual| usual.least.is_some_and(|least| !self.is_undeclared_nodata(least)));
         match usual.map(|usual| usual.first).fold(look.outside, pick_earlier) {
-            None => Ok([high - low, low]),
+            None => Ok(([high - low, low], FactSource::Option("height"))),
             Some((cell, value)) => Err(format!(
                 "has {value} at {}, so its values are metres already; a height range only applies to codes or to \
                  values of 0 to 1",

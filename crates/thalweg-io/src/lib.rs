@@ -28,6 +28,7 @@ pub mod depression_file;
 pub mod deterrace;
 pub mod disk;
 pub mod draft;
+pub mod facts;
 pub mod features;
 pub mod file_identity;
 #[cfg(feature = "geopackage")]
@@ -95,6 +96,7 @@ pub use units::Unit;
 pub use windows::{MapInMemory, VrtWindows, WindowedMap, open_windows};
 pub use world_file::{MapPixels, save_world_file};
 
+use facts::FactSource;
 use thalweg_core::base::memory;
 use thalweg_core::{Error, Result, Size};
 
@@ -255,6 +257,10 @@ pub fn read_raster(path: impl Into<FilePath>) -> Result<Raster> {
     let mut raster = decode_raster(format, &bytes, sidecar.as_ref()).map_err(|error| error.into_file_error(path))?;
     if format == Format::Hgt {
         hgt::set_transform_from_name(&mut raster, path);
+        raster.facts.record_source("transform", FactSource::Name);
+    }
+    if matches!(format, Format::R16 | Format::R32) {
+        raster.facts.record_headerless(sidecar.is_some().then(|| Sidecar::path_for(&**path)));
     }
     // The file's bytes are freed before the mask is read, so both are never in memory together.
     drop(bytes);
@@ -262,6 +268,7 @@ pub fn read_raster(path: impl Into<FilePath>) -> Result<Raster> {
     if let Some(bytes) = plain::read_if_exists(&mask_file, MAX_BYTES)? {
         let mask = decode_mask(&bytes, raster.size).map_err(|error| error.into_file_error(&*mask_file))?;
         raster.mask_out(mask);
+        raster.facts.record_mask_file(&mask_file);
     }
     Ok(raster)
 }

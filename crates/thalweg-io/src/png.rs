@@ -4,6 +4,7 @@ use std::io::{self, Cursor, Write};
 
 use png::{BitDepth, ColorType, Decoder, Info, Limits, Transformations};
 
+use super::facts::FactSource;
 use super::{Raster, SampleType, Samples, check_size};
 use thalweg_render::pictures::png_file::write_png;
 
@@ -42,6 +43,7 @@ pub(super) fn read_image(bytes: &[u8]) -> Result<Raster, String> {
         return Err("cannot be decoded: it has fewer pixels than it declares".to_string());
     }
     let mut raster = Raster::new([rows, cols], samples);
+    raster.facts.record("compression", "Deflate", FactSource::Default("PNG".to_string()));
     if matches!(color, ColorType::Rgba | ColorType::GrayscaleAlpha) {
         raster.warnings.push("has an alpha channel, which is ignored".to_string());
     }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::facts::Facts;
 use thalweg_core::declare::operation::{Json, OptionKind, OptionType};
 use thalweg_core::{Error, Georeference, Size};
 
@@ -347,6 +348,8 @@ pub struct RasterHead {
     pub georeference: Option<Georeference>,
     /// What the reader ignored or had to assume.
     pub warnings: Vec<String>,
+    /// The sources of the properties, as far as the reader recorded them.
+    pub facts: Facts,
 }
 
 impl RasterHead {
@@ -361,6 +364,7 @@ impl RasterHead {
             description: None,
             georeference: None,
             warnings: Vec::new(),
+            facts: Facts::default(),
         }
     }
 }
@@ -402,6 +406,8 @@ pub struct Raster {
     pub mask: Option<Vec<bool>>,
     /// What the reader ignored or had to assume.
     pub warnings: Vec<String>,
+    /// The sources of the properties, as far as the reader recorded them.
+    pub facts: Facts,
 }
 
 impl Raster {
@@ -417,6 +423,7 @@ impl Raster {
             georeference: None,
             mask: None,
             warnings: Vec::new(),
+            facts: Facts::default(),
         }
     }
 
@@ -428,6 +435,7 @@ impl Raster {
             unit: self.unit.clone(),
             georeference: self.georeference.clone(),
             warnings: self.warnings.clone(),
+            facts: self.facts.clone(),
             ..RasterHead::new(self.size, self.samples.kind())
         }
     }

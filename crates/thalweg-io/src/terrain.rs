@@ -1,10 +1,11 @@
 //! Converts a file to a [`Terrain`]: heights in metres, cells, nodata. Assumptions are reported as warnings; invalid
 //! files are rejected.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
+use super::facts::{FactSource, Facts};
 use super::heights::HeightReading;
 pub use super::heights::{DEFAULT_HEIGHT, LoadOptions};
 pub use super::save::{SaveOptions, save_layer, save_layer_as, save_terrain};
@@ -37,6 +38,8 @@ pub struct Loaded {
     pub nodata_count: usize,
     /// The file's own units that were overridden ([`LoadOptions::unit`]), in words.
     pub overridden: Vec<String>,
+    /// The properties of the file and their sources.
+    pub facts: Facts,
 }
 
 /// Loads a terrain.
@@ -105,14 +108,14 @@ pub fn convert_to_terrain(
     let path = path.as_ref();
     let format = Format::from_path(path)?;
     let refuse = |problem: String| Error::invalid_file(path, problem);
-    raster.nodata = raster.nodata.or(sidecar.and_then(|sidecar| sidecar.nodata));
-    let PlacedGrid { grid, mut warnings, overridden } = determine_grid(path, &mut raster, sidecar, options)?;
+    let PlacedGrid { grid, mut warnings, overridden, mut facts } = determine_grid(path, &mut raster, sidecar, options)?;
     // A grid that is read by windows may have more cells than fit in memory; this one must not.
     grid.check()?;
     let reading = HeightReading::from_head(&raster, sidecar, options);
     let look = reading.examine_piece(&raster, Cell::new(0, 0));
     let (reading, said) = reading.resolve_nodata_and_scale(&look).map_err(refuse)?;
     warnings.extend(said);
+    facts.record_all(reading.facts(path));
     let all = || (0..raster.samples.len()).into_par_iter();
     let mask = all().any(|k| reading.is_missing(&raster, k));
     let mask: Option<Vec<bool>> = mask.then(|| all().map(|k| reading.is_missing(&raster, k)).collect());
@@ -139,7 +142,7 @@ pub fn convert_to_terrain(
     }
     let terrain = Terrain { nodata, ..Terrain::from_ground(grid, ground)? };
     let sample = raster.samples.kind();
-    Ok(Loaded { terrain, warnings, format, sample, nodata: reading.nodata(), nodata_count, overridden })
+    Ok(Loaded { terrain, warnings, format, sample, nodata: reading.nodata(), nodata_count, overridden, facts })
 }
 
 /// The position of a file's cells, and warnings.
@@ -151,11 +154,14 @@ pub struct PlacedGrid {
     pub warnings: Vec<String>,
     /// The file's own units that were overridden ([`LoadOptions::unit`]), in words.
     pub overridden: Vec<String>,
+    /// The properties of the file and their sources.
+    pub facts: Facts,
 }
 
 /// Determines the grid of a file from its head, with or without samples. `sidecar` specifies what the file does not,
 /// and `path` is used in messages. It is the first half of [`convert_to_terrain`], for files that are read in windows.
-/// The reader's warnings are moved from `head` to the result.
+/// The reader's warnings are moved from `head` to the result, and the sidecar's value for no data is set in a head that
+/// has none.
 ///
 /// # Errors
 /// Returns the errors of [`load_terrain`], except for those about samples.
@@ -178,20 +184,33 @@ pub fn determine_grid(
             sidecar.columns, sidecar.rows, sidecar.sample
         )));
     }
+    if let Some(nodata) = sidecar.and_then(|sidecar| sidecar.nodata).filter(|_| head.nodata.is_none()) {
+        head.nodata = Some(nodata);
+        head.facts.record_source("nodata", FactSource::Sidecar(Sidecar::path_for(path)));
+    }
+    let mut facts = Facts::default();
+    facts.record_head(&head.head());
     let mut overridden = Vec::new();
     let unit = head.unit.as_deref().or(sidecar.map(|sidecar| sidecar.unit.as_str()));
     // A requested unit replaces an unsuitable unit of the file, which is then reported.
-    let heights = match (units::check_vertical(head.georeference.as_ref(), unit), options.unit) {
-        (Ok(said), None) => said,
-        (Ok(_), Some(Unit::Metre)) => StatedUnit::Metre,
+    let (heights, source) = match (units::check_vertical(head.georeference.as_ref(), unit), options.unit) {
+        (Ok(said @ StatedUnit::Nothing), None) => {
+            (said, FactSource::Default("heights are metres unless a unit is stated".to_string()))
+        }
+        (Ok(said), None) if head.unit.is_some() => (said, facts.source("unit")),
+        (Ok(said), None) if unit.is_some() => (said, FactSource::Sidecar(Sidecar::path_for(path))),
+        (Ok(said), None) => (said, FactSource::File("vertical coordinate system".to_string())),
+        (Ok(_), Some(Unit::Metre)) => (StatedUnit::Metre, FactSource::Option("unit")),
         (Err(problem), Some(Unit::Metre)) => {
             overridden.push(strip_advice(&problem));
-            StatedUnit::Metre
+            (StatedUnit::Metre, FactSource::Option("unit"))
         }
         (Err(problem), None) => return Err(refuse(problem)),
     };
-    let cells = find_cells(head.georeference.as_ref(), sidecar, options, heights, [&mut warnings, &mut overridden])
-        .map_err(refuse)?;
+    facts.record("vertical_unit", "metre", source);
+    let notes = [&mut warnings, &mut overridden];
+    let (cells, cell_source) =
+        find_cells(head.georeference.as_ref(), sidecar, options, heights, notes, &mut facts).map_err(refuse)?;
     warnings.extend(overridden.iter().map(|said| format!("is read as metres, as requested, although it {said}")));
     let georeference = head.georeference.clone();
     let grid = match cells {
@@ -201,7 +220,13 @@ pub fn determine_grid(
             Grid { georeference, ..Grid::new_windowed(head.size, 1.0)? }.with_shape(shape).map_err(place)?
         }
     };
-    Ok(PlacedGrid { grid, warnings, overridden })
+    // The sidecar's place is known here only.
+    let cell_source = match cell_source {
+        Some(FactSource::Sidecar(_)) => Some(FactSource::Sidecar(Sidecar::path_for(path))),
+        other => other,
+    };
+    facts.record_cells(&grid, cell_source);
+    Ok(PlacedGrid { grid, warnings, overridden, facts })
 }
 
 /// Returns true if a file lacks data that a sidecar specifies: the metres of its codes, or its cell size.
@@ -239,8 +264,9 @@ pub fn determine_cell_size(
         ));
     }
     let (mut warnings, mut overridden) = (Vec::new(), Vec::new());
-    let cells =
-        find_cells(Some(georeference), None, options, heights, [&mut warnings, &mut overridden]).map_err(refuse)?;
+    let notes = [&mut warnings, &mut overridden];
+    let (cells, _) =
+        find_cells(Some(georeference), None, options, heights, notes, &mut Facts::default()).map_err(refuse)?;
     let cell = match cells {
         Cells::Squares(cell) => cell,
         Cells::Others(shape) => return Err(refuse(refuse_shape(georeference, &shape))),
@@ -268,13 +294,15 @@ enum Cells {
 }
 
 /// Determines the shape and the size of the cells; `heights` is what the file specifies about the unit of its heights.
+/// Returns them with the source of the size; `None` if that is the transform. Records the unit of the coordinates.
 fn find_cells(
     georeference: Option<&Georeference>,
     sidecar: Option<&Sidecar>,
     options: &LoadOptions,
     heights: StatedUnit,
     [warnings, overridden]: [&mut Vec<String>; 2],
-) -> Result<Cells, String> {
+    facts: &mut Facts,
+) -> Result<(Cells, Option<FactSource>), String> {
     if let Some(georeference) = georeference {
         geokeys::check_north_up(georeference)?;
         let mut unit = units::check_horizontal(georeference);
@@ -295,6 +323,11 @@ fn find_cells(
             && let (Some(degrees), Some(transform)) = (units::detect_degrees(georeference), georeference.transform)
         {
             let (ellipsoid, warning) = units::find_ellipsoid(georeference)?;
+            let source = match degrees {
+                units::Degrees::Stated => facts.source("crs"),
+                units::Degrees::Guessed(_) => FactSource::Guess(degrees.describe()),
+            };
+            facts.record("coordinate_unit", "degree", source);
             match degrees {
                 units::Degrees::Stated => warnings.extend(warning),
                 // The assumption about the unit is the graver one; it contains that about the ellipsoid.
@@ -304,31 +337,47 @@ fn find_cells(
             }
             let [_, width, _, north, _, height] = transform;
             let cells = GeographicCells { north_deg: north, d_lat_deg: -height, d_lon_deg: width, ellipsoid };
-            return Ok(Cells::Others(CellShape::Geographic(cells)));
+            return Ok((Cells::Others(CellShape::Geographic(cells)), None));
+        }
+        if unit.is_ok() {
+            facts.record(
+                "coordinate_unit",
+                "metre",
+                match options.unit {
+                    Some(Unit::Metre) => FactSource::Option("unit"),
+                    None if geokeys::has_crs(georeference) => facts.source("crs"),
+                    None => {
+                        FactSource::Default("coordinates are metres unless a coordinate system is stated".to_string())
+                    }
+                },
+            );
         }
         let square = geokeys::square_cell_side(georeference);
         match (options.cell_size, unit.map_err(UnitProblem::into_message), square) {
             (Some(cell), Err(problem), _) | (Some(cell), _, Err(problem)) => {
                 let problem = strip_advice(&problem);
                 warnings.push(format!("is read with square cells of {cell} m, as requested, although it {problem}"));
-                return Ok(Cells::Squares(cell));
+                return Ok((Cells::Squares(cell), Some(FactSource::Option("cell_size"))));
             }
             (None, Err(problem), _) => return Err(problem),
             (None, Ok(()), Err(_)) => {
                 let [_, width, _, _, _, height] = georeference.transform.unwrap_or_default();
-                return Ok(Cells::Others(CellShape::Rectangular { width, height: -height }));
+                return Ok((Cells::Others(CellShape::Rectangular { width, height: -height }), None));
             }
-            (None, Ok(()), Ok(Some(cell))) => return Ok(Cells::Squares(cell)),
+            (None, Ok(()), Ok(Some(cell))) => return Ok((Cells::Squares(cell), None)),
             (_, Ok(()), Ok(_)) => {}
         }
     }
-    if let Some(cell) = options.cell_size.or(sidecar.map(|s| s.cell_size)) {
-        return Ok(Cells::Squares(cell));
+    if let Some(cell) = options.cell_size {
+        return Ok((Cells::Squares(cell), Some(FactSource::Option("cell_size"))));
+    }
+    if let Some(sidecar) = sidecar {
+        return Ok((Cells::Squares(sidecar.cell_size), Some(FactSource::Sidecar(PathBuf::new()))));
     }
     warnings.push(format!(
         "does not state a cell size; {DEFAULT_CELL} m is used (to change it, give --cell-size, or cell_size in Python)"
     ));
-    Ok(Cells::Squares(DEFAULT_CELL))
+    Ok((Cells::Squares(DEFAULT_CELL), Some(FactSource::Default("no cell size is stated".to_string()))))
 }
 
 /// Returns the heights; cells without data get the lowest of the others.

@@ -5,6 +5,7 @@ use std::time::UNIX_EPOCH;
 
 use thalweg_core::base::memory;
 use thalweg_core::{CellRect, Error, Field, Grid, Height, Result, Size, Terrain};
+use thalweg_io::facts::Facts;
 use thalweg_io::{
     Format, HeightReading, LoadOptions, PlacedGrid, Raster, SampleStatistics, Sidecar, VrtWindows, WindowedMap,
     determine_grid, mask_path, needs_sidecar, open_windows, plain,
@@ -144,6 +145,7 @@ pub struct ElevationFile {
     reading: HeightReading,
     warnings: Vec<String>,
     overridden: Vec<String>,
+    facts: Facts,
 }
 
 impl ElevationFile {
@@ -162,10 +164,10 @@ impl ElevationFile {
         let raster = open_raster(path)?;
         let mut head = raster.metadata_raster()?;
         let sidecar = if !is_zarr(path) && needs_sidecar(&head) { Sidecar::read_for(path)? } else { None };
-        head.nodata = head.nodata.or(sidecar.as_ref().and_then(|sidecar| sidecar.nodata));
-        let PlacedGrid { grid, warnings, overridden } = determine_grid(path, &mut head, sidecar.as_ref(), options)?;
+        let PlacedGrid { grid, warnings, overridden, facts } =
+            determine_grid(path, &mut head, sidecar.as_ref(), options)?;
         let reading = HeightReading::from_head(&head, sidecar.as_ref(), options);
-        Ok(Self { path: path.to_path_buf(), raster, grid, reading, warnings, overridden })
+        Ok(Self { path: path.to_path_buf(), raster, grid, reading, warnings, overridden, facts })
     }
 
     /// The memory in bytes that the file holds as long as it is open, and the memory in bytes in addition to the
@@ -191,6 +193,14 @@ impl ElevationFile {
     /// The warnings about the file.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// Returns the properties of the file and their sources, including those of a complete reading of its samples
+    /// ([`determine_reading`](Self::determine_reading)).
+    pub fn facts(&self, reading: &HeightReading) -> Facts {
+        let mut facts = self.facts.clone();
+        facts.record_all(reading.facts(&self.path));
+        facts
     }
 
     /// The units that the file states and that were overridden.

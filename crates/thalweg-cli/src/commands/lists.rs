@@ -9,12 +9,14 @@ use thalweg_core::Result;
 use thalweg_core::declare::operation::Operation;
 use thalweg_core::declare::schema::operation_schema;
 use thalweg_export::{export_operations, find_operation_in};
+use thalweg_io::facts::facts_schema;
 use thalweg_models::model::{Family, page};
 use thalweg_models::models;
 use thalweg_models::rocks::{ROCKS, Rock, TABLE_HEADINGS};
 use thalweg_sim::presets::find_preset;
 use thalweg_sim::recipe::{Recipe, recipe_schema};
 
+use super::info::InfoArgs;
 use crate::console::{Reporter, print_to_stdout};
 use crate::recipes::preset_names;
 use crate::verb::{Group, Verb};
@@ -40,7 +42,7 @@ pub struct RocksArgs;
 /// The arguments of `schema`.
 #[derive(Args)]
 pub struct SchemaArgs {
-    /// The operation whose options the schema describes [default: recipes].
+    /// The operation whose options the schema describes, or `info`, whose output it describes [default: recipes].
     #[arg(value_parser = operation_parser())]
     operation: Option<String>,
 }
@@ -79,13 +81,14 @@ impl Verb for RocksArgs {
 impl Verb for SchemaArgs {
     const NAME: &'static str = "schema";
     const GROUP: Group = Group::LookUp;
-    const ABOUT: &'static str = "Prints the JSON Schema of recipes, for checks and completion in editors, or that of \
-                                 an operation's options";
+    const ABOUT: &'static str = "Prints the JSON Schema of recipes, for checks and completion in editors, that of an \
+                                 operation's options, or that of the output of `info`";
 
-    /// Prints the schema of recipes, or of the options of an operation.
+    /// Prints the schema of recipes, of the options of an operation, or of the output of `info`.
     fn run(&self, _voice: Reporter) -> Result<ExitCode> {
         let schema = match &self.operation {
             None => recipe_schema(&models::Models::default()),
+            Some(name) if name == InfoArgs::NAME => facts_schema(),
             Some(name) => operation_schema(&*find_operation_in(list_operations(), name)?),
         };
         print_to_stdout(&format!("{schema:#}\n")).map(|()| ExitCode::SUCCESS)
@@ -100,9 +103,10 @@ fn list_operations() -> Vec<Box<dyn Operation>> {
     operations.collect()
 }
 
-/// Returns the parser of the name of a declared operation.
+/// Returns the parser of the name of a declared operation, or of `info`.
 fn operation_parser() -> PossibleValuesParser {
-    list_operations().iter().map(|operation| operation.name()).collect::<Vec<_>>().into()
+    let names = list_operations();
+    names.iter().map(|operation| operation.name()).chain([InfoArgs::NAME]).collect::<Vec<_>>().into()
 }
 
 /// Lists the models, or prints the page of one.

@@ -176,7 +176,6 @@ fn open_heights(path: &Path, options: &LoadOptions) -> Result<(Box<dyn WindowedR
     let windows = open_windows(path)?;
     let mut head = windows.metadata_raster()?;
     let sidecar = if needs_sidecar(&head) { Sidecar::read_for(path)? } else { None };
-    head.nodata = head.nodata.or(sidecar.as_ref().and_then(|sidecar| sidecar.nodata));
     let PlacedGrid { grid, mut warnings, .. } = determine_grid(path, &mut head, sidecar.as_ref(), options)?;
     grid.check_square(SUBJECT).map_err(|error| error.into_file_error(path))?;
     let reading = HeightReading::from_head(&head, sidecar.as_ref(), options);

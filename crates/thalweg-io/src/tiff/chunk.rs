@@ -27,6 +27,30 @@ pub fn compression_name(compression: u64) -> Option<&'static str> {
     })
 }
 
+impl ChunkCoding {
+    /// Names the compression and the predictor.
+    pub fn describe_compression(&self) -> String {
+        let name = match self.compression {
+            1 => "none",
+            5 => "LZW",
+            8 | 32946 => "Deflate",
+            32773 => "PackBits",
+            LERC => match self.lerc {
+                1 => "LERC with Deflate",
+                2 => "LERC with Zstandard",
+                _ => "LERC",
+            },
+            ZSTD => "Zstandard",
+            _ => "unknown",
+        };
+        match self.predictor {
+            2 => format!("{name}, horizontal differences"),
+            3 => format!("{name}, floating-point predictor"),
+            _ => name.to_string(),
+        }
+    }
+}
+
 /// How all strips or tiles of a file are encoded.
 pub struct ChunkCoding {
     /// Tag 259: none (1), LZW (5), deflate (8, 32946), PackBits (32773), LERC (34887), Zstandard (50000).

@@ -13,6 +13,7 @@ mod write;
 
 use rayon::prelude::*;
 
+use super::facts::{FactSource, Facts};
 use super::geokeys;
 use super::raster::both;
 use super::{Raster, SampleType, Samples, check_size};
@@ -80,6 +81,7 @@ pub(super) fn read_first_band(bytes: &[u8]) -> Result<Raster, String> {
     if let Some(layout) = internal_mask_layout(&directory, source.length(), raster.size, ReadScope::Whole)? {
         let mask = no_data(decode_pixels(&layout, &source)).map_err(|problem| format!("has a mask that {problem}"))?;
         raster.mask_out(mask);
+        raster.facts.record_internal_mask();
     }
     Ok(raster)
 }
@@ -115,7 +117,42 @@ fn read_metadata(directory: &Directory<'_>, layout: &TiffLayout) -> Result<Raste
     if layout.bands > 1 {
         raster.warnings.push(format!("has {} bands; only the first is read", layout.bands));
     }
+    record_facts(&mut raster.facts, directory, layout);
     Ok(raster)
+}
+
+/// Records the coding of the samples, and the tags that state the properties.
+fn record_facts(facts: &mut Facts, directory: &Directory<'_>, layout: &TiffLayout) {
+    let by = |tags: &str| FactSource::File(tags.to_string());
+    facts.record("compression", layout.coding.describe_compression(), by("tag 259"));
+    let [rows, cols] = layout.chunk;
+    let (kind, tags) = if layout.tiled { ("tiles", "tags 322, 323") } else { ("strips", "tag 278") };
+    facts.record("layout", format!("{kind} of {cols} × {rows} samples (columns × rows)"), by(tags));
+    let coding = &layout.coding;
+    let name = match coding.sample_format {
+        1 => "unsigned integers",
+        2 => "signed integers",
+        _ => "floats",
+    };
+    facts.record("stored_samples", format!("{name} of {} bits", coding.bits_per_sample), by("tags 258, 339"));
+    if layout.bands > 1 {
+        facts.record("channel", format!("band 1 of {}", layout.bands), FactSource::Default(String::new()));
+    }
+    // The values of these facts are recorded with the other properties of the raster.
+    let transform = if directory.has_tag(tag::TRANSFORM) { "tag 34264" } else { "tags 33550, 33922" };
+    for (name, source) in [
+        ("transform", transform),
+        ("pixel", "GeoKey 1025"),
+        ("crs", "GeoKeys 2048, 3072"),
+        ("crs_name", "tag 34737"),
+        ("vertical_crs", "GeoKey 4096"),
+        ("nodata", "tag 42113"),
+        ("scale", "tag 42112"),
+        ("offset", "tag 42112"),
+        ("unit", "tag 42112"),
+    ] {
+        facts.record_source(name, by(source));
+    }
 }
 
 /// The content of an image.

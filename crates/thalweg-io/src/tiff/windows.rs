@@ -62,12 +62,15 @@ impl TiffWindows {
         let found = (|| {
             let directory = Directory::parse(&source)?;
             let layout = read_layout(&directory, source.length(), Content::Heights, ReadScope::Windows)?;
-            let raster = read_metadata(&directory, &layout)?;
+            let mut raster = read_metadata(&directory, &layout)?;
             let mask = internal_mask_layout(&directory, source.length(), raster.size, ReadScope::Windows)?;
+            if mask.is_some() {
+                raster.facts.record_internal_mask();
+            }
             Ok((layout.split_long_strips(), raster, mask))
         })();
         let (layout, raster, mask) = found.map_err(|problem: String| Error::invalid_file(path, problem))?;
-        let head = RasterHead { kind: layout.coding.kind, ..raster.head() };
+        let mut head = RasterHead { kind: layout.coding.kind, ..raster.head() };
         let source = Arc::new(source);
         let mut masks: Vec<_> = mask.map(|layout| Image { source: source.clone(), layout }).into_iter().collect();
         let mask_file = mask_path(path);
@@ -76,6 +79,7 @@ impl TiffWindows {
             let layout = external_mask_layout(&source, head.size, ReadScope::Windows);
             let layout = layout.map_err(|problem| Error::invalid_file(&mask_file, problem))?;
             masks.push(Image { source: Arc::new(source), layout });
+            head.facts.record_mask_file(&mask_file);
         }
         let cache = Mutex::new(ChunkCache { kept: VecDeque::new(), bytes: 0, most: DEFAULT_CACHE_BYTES });
         Ok(Self { path: path.to_path_buf(), head, image: Image { source, layout }, masks, cache })

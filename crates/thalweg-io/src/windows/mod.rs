@@ -61,6 +61,7 @@ pub trait WindowedMap: Send + Sync {
             unit: head.unit,
             georeference: head.georeference,
             warnings: head.warnings,
+            facts: head.facts,
             ..Raster::new(head.size, Samples::filled(head.kind, 0, 0.0)?)
         })
     }
