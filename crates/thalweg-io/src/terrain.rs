@@ -9,7 +9,7 @@ use super::heights::HeightReading;
 pub use super::heights::{DEFAULT_HEIGHT, LoadOptions};
 pub use super::save::{SaveOptions, save_layer, save_layer_as, save_terrain};
 use super::units::{self, StatedUnit, Unit, UnitProblem};
-use super::{FilePath, Format, Raster, SampleType, Sidecar, deterrace, geokeys, read_raster};
+use super::{FilePath, Format, Raster, SampleType, Sidecar, deterrace, geokeys, read_raster_with};
 use thalweg_core::terrain::height::NO_HEIGHT;
 use thalweg_core::{Cell, Error, Field, Georeference, Grid, Height, Result, Terrain};
 
@@ -50,14 +50,14 @@ pub struct Loaded {
 /// from all other heights.
 ///
 /// # Errors
-/// Returns the errors of [`read_raster`]; an error for coordinates in degrees or feet, for Pseudo-Mercator, for rotated
+/// Returns the errors of [`read_raster_with`]; an error for coordinates in degrees or feet, for Pseudo-Mercator, for rotated
 /// or oblong cells, for a sidecar of another size, for infinities and heights outside ±16 000 m (naming the cell), for
 /// a file without data, and for options out of range. For example, a model in degrees (EPSG:4326) must be reprojected
 /// to a system in metres first.
 pub fn load_terrain(path: impl Into<FilePath>, options: &LoadOptions) -> Result<Loaded> {
     let path = &path.into();
     check_options(options)?;
-    let raster = read_raster(path)?;
+    let raster = read_raster_with(path, options)?;
     let sidecar = match needs_sidecar(&raster) {
         true => Sidecar::read_for(path)?,
         false => None,

@@ -9,8 +9,8 @@ use thalweg_core::base::names::{format_lines, to_text};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Georeference, Grid, Height, Result};
 use thalweg_io::terrain::{Loaded, load_terrain};
-use thalweg_io::{Format, RasterHead, read_raster};
-use thalweg_store::{ElevationFile, MapRows, MapSummary, Store, is_store, is_zarr, open_raster};
+use thalweg_io::{Format, RasterHead, read_raster_with};
+use thalweg_store::{ElevationFile, MapRows, MapSummary, Store, is_store, is_zarr, open_raster_with};
 
 use crate::args::LoadArgs;
 use crate::console::{Reporter, print_to_stdout};
@@ -43,9 +43,9 @@ fn print_info(args: &InfoArgs, voice: Reporter) -> Result<()> {
     let path = &args.file;
     let large = open_by_windows(path, &args.load, false, |size| memory::INFO.required_bytes(size))?;
     let mut facts = if is_zarr(path) || large.is_some() {
-        head_facts(path, open_raster(path)?.head())?
+        head_facts(path, open_raster_with(path, &args.load)?.head())?
     } else {
-        head_facts(path, &read_raster(path)?.head())?
+        head_facts(path, &read_raster_with(path, &args.load)?.head())?
     };
     if is_store(path) {
         let store = Store::open_read(path)?;
