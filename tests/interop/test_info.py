@@ -113,7 +113,7 @@ def test_sources_of_what_a_picture_does_not_state(tmp_path, schema):
 def test_headerless_samples_and_names(tmp_path, schema):
     np.arange(400, dtype="<u2").tofile(tmp_path / "a.r16")
     facts = info(schema, tmp_path / "a.r16")
-    assert came_from(facts, "rows") == ("guess", "its number of samples is a square")
+    assert came_from(facts, "rows") == ("guess", "the number of samples is a square")
     assert came_from(facts, "samples")[0] == came_from(facts, "format")[0] == "name"
     (np.arange(1201 * 1201).reshape(1201, 1201) % 900).astype(">i2").tofile(tmp_path / "S05W118.hgt")
     facts = info(schema, tmp_path / "S05W118.hgt")

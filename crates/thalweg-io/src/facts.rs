@@ -218,16 +218,6 @@ impl Facts {
         self.record(name, Value::Null, source);
     }
 
-    /// Records the sources of the size and the type of headerless samples; `sidecar` is the file that states them.
-    pub(super) fn record_headerless(&mut self, sidecar: Option<PathBuf>) {
-        let square = "its number of samples is a square";
-        for name in ["columns", "rows"] {
-            let guess = FactSource::Guess(square.to_string());
-            self.record_source(name, sidecar.clone().map_or(guess, FactSource::Sidecar));
-        }
-        self.record_source("samples", sidecar.map_or(FactSource::Name, FactSource::Sidecar));
-    }
-
     /// Records a mask in the file itself.
     pub(super) fn record_internal_mask(&mut self) {
         self.record("mask", "in the file", FactSource::File("an image that is a mask".to_string()));

@@ -10,9 +10,10 @@ use serde_json::json;
 
 use super::facts::{FactSource, Facts};
 use super::layer::format_cell;
-use super::{Raster, SampleType, Sidecar, Unit};
+use super::sidecar::ByteOrder;
+use super::{Format, Raster, SampleType, Sidecar, Unit};
 use thalweg_core::terrain::height::NO_HEIGHT;
-use thalweg_core::{Cell, Height, operation};
+use thalweg_core::{Cell, Error, Height, Result, Size, operation};
 
 /// The heights of the lowest and highest code of a file without a scale, in metres, if nothing else is known.
 pub const DEFAULT_HEIGHT: [f64; 2] = [0.0, 1000.0];
@@ -48,6 +49,27 @@ operation! {
         /// Reads coordinates and heights in this unit, even if the file specifies another. A file in degrees is refused
         /// in any case; project it first.
         unit: Option<Unit> = None, within .., unit "1";
+        /// Numbers of columns and rows of a headerless file (`.r16`, `.raw`, `.r32`, `.f32`) that has no sidecar and is
+        /// not a square. Code gives the rows first, a command line the columns.
+        raw_cells: Option<Size> = None, within .., unit "1";
+        /// Byte order of a headerless file. By default, that of its sidecar; without one, `little`.
+        byte_order: Option<ByteOrder> = None, within .., unit "1";
+    }
+}
+
+impl LoadOptions {
+    /// Rejects options that only apply to headerless files, unless `path` is one.
+    ///
+    /// # Errors
+    /// Returns an error that names the file and the options.
+    pub fn check_raw_options(&self, path: &Path) -> Result<()> {
+        let is_given = self.raw_cells.is_some() || self.byte_order.is_some();
+        if is_given && !Format::from_path(path).is_ok_and(|format| matches!(format, Format::R16 | Format::R32)) {
+            let problem = "states its size and byte order itself; leave out --raw-cells and --byte-order (raw_cells \
+                           and byte_order in Python), which apply to .r16, .raw, .r32 and .f32";
+            return Err(Error::invalid_file(path, problem));
+        }
+        Ok(())
     }
 }
 

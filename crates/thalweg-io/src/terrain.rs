@@ -10,7 +10,7 @@ use super::heights::HeightReading;
 pub use super::heights::{DEFAULT_HEIGHT, LoadOptions};
 pub use super::save::{SaveOptions, save_layer, save_layer_as, save_terrain};
 use super::units::{self, StatedUnit, Unit, UnitProblem};
-use super::{FilePath, Format, Raster, SampleType, Sidecar, deterrace, geokeys, read_raster};
+use super::{FilePath, Format, Raster, SampleType, Sidecar, deterrace, geokeys, read_raster_with};
 use thalweg_core::terrain::height::NO_HEIGHT;
 use thalweg_core::terrain::{CellShape, GeographicCells};
 use thalweg_core::{Cell, Error, Field, Georeference, Grid, Height, Result, Terrain};
@@ -54,8 +54,8 @@ pub struct Loaded {
 /// from all other heights.
 ///
 /// # Errors
-/// Returns the errors of [`read_raster`]; an error for coordinates in feet, for Pseudo-Mercator, for rotated cells, for
-/// a sidecar of another size, for infinities and heights outside ±16 000 m (naming the cell), for a file without data,
+/// Returns the errors of [`read_raster_with`]; an error for coordinates in feet, for Pseudo-Mercator, for rotated
+/// cells, for a sidecar of another size, for infinities and heights outside ±16 000 m (naming the cell), for a file without data,
 /// and for options out of range.
 ///
 /// Coordinates in degrees and oblong cells are read: [`Grid::shape`] then has the shape of the cells. Code that needs
@@ -63,7 +63,7 @@ pub struct Loaded {
 pub fn load_terrain(path: impl Into<FilePath>, options: &LoadOptions) -> Result<Loaded> {
     let path = &path.into();
     check_options(options)?;
-    let raster = read_raster(path)?;
+    let raster = read_raster_with(path, options)?;
     let sidecar = match needs_sidecar(&raster) {
         true => Sidecar::read_for(path)?,
         false => None,

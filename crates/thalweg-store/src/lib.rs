@@ -62,7 +62,7 @@ pub use plan_schema::plan_schema;
 pub use pool::WorkerPool;
 pub use products::sidecar_path;
 pub use reshape::{Reshape, Reshaped};
-pub use source::{ElevationFile, is_zarr, open_raster};
+pub use source::{ElevationFile, is_zarr, open_raster, open_raster_with};
 pub use spec::{StoreSpec, StoredLayer, tile_side};
 pub use store::{Store, check_outside, is_store};
 pub use thalweg_core::terrain::CellRect;

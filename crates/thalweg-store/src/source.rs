@@ -8,7 +8,7 @@ use thalweg_core::{CellRect, Error, Field, Grid, Height, Result, Size, Terrain};
 use thalweg_io::facts::Facts;
 use thalweg_io::{
     Format, HeightReading, LoadOptions, PlacedGrid, Raster, SampleStatistics, Sidecar, VrtWindows, WindowedMap,
-    determine_grid, mask_path, needs_sidecar, open_windows, plain,
+    determine_grid, mask_path, needs_sidecar, open_windows_with, plain,
 };
 use thalweg_tiled::TileLayer;
 use thalweg_tiled::layer::NO_HEIGHT;
@@ -27,9 +27,18 @@ use crate::store::{Store, is_ours, is_store};
 /// Returns an error if the file cannot be read, if a group contains several maps (it lists their names), or if a store
 /// does not have the requested layer.
 pub fn open_raster(path: &Path) -> Result<Box<dyn WindowedMap>> {
+    open_raster_with(path, &LoadOptions::default())
+}
+
+/// Opens a raster as [`open_raster`] does; the options give the size and the byte order of a headerless file.
+///
+/// # Errors
+/// Returns the errors of [`open_raster`]; an error if these options are given for another file.
+pub fn open_raster_with(path: &Path, options: &LoadOptions) -> Result<Box<dyn WindowedMap>> {
     if !is_zarr(path) {
-        return open_windows(path);
+        return open_windows_with(path, options);
     }
+    options.check_raw_options(path)?;
     if is_ours(path) {
         let store = Store::open_read(path)?;
         return Ok(Box::new(store.layer(TileLayer::Height.name())?));
@@ -90,7 +99,8 @@ pub fn fingerprint_source(path: &Path) -> Result<u64> {
     }
     for file in &files {
         add_file(&mut print, file)?;
-        let sidecars = [mask_path(file), Sidecar::path_for(file)];
+        let sidecars =
+            [mask_path(file), Sidecar::path_for(file), file.with_extension("hdr"), file.with_extension("prj")];
         sidecars.iter().filter(|path| path.is_file()).try_for_each(|path| add_file(&mut print, path))?;
     }
     Ok(print.digest())
@@ -161,7 +171,7 @@ impl ElevationFile {
                            the input of a store; use a file that fits in memory, and an output other than a store";
             return Err(Error::unsupported("deterrace", problem));
         }
-        let raster = open_raster(path)?;
+        let raster = open_raster_with(path, options)?;
         let mut head = raster.metadata_raster()?;
         let sidecar = if !is_zarr(path) && needs_sidecar(&head) { Sidecar::read_for(path)? } else { None };
         let PlacedGrid { grid, warnings, overridden, facts } =

@@ -366,8 +366,8 @@ pub mod io {
     pub use thalweg_io::{
         Draft, FilePath, Format, LoadOptions, Loaded, MapInMemory, MemoryFiles, Overviews, Raster, RasterHead,
         SampleType, Samples, SaveOptions, Saved, Sidecar, Unit, WindowedMap, convert_to_terrain, decode_raster,
-        draft_textures, load_layer, load_terrain, open_windows, read_raster, save_layer, save_map, save_picture,
-        save_terrain, write_cog, write_raster,
+        draft_textures, load_layer, load_terrain, open_windows, open_windows_with, read_raster, read_raster_with,
+        save_layer, save_map, save_picture, save_terrain, write_cog, write_raster,
     };
 }
 

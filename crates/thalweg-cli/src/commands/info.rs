@@ -11,8 +11,8 @@ use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Grid, Height, Result};
 use thalweg_io::facts::{FactSource, Facts};
 use thalweg_io::terrain::{Loaded, load_terrain};
-use thalweg_io::{Format, read_raster};
-use thalweg_store::{ElevationFile, MapRows, MapSummary, Store, is_store, is_zarr, open_raster};
+use thalweg_io::{Format, read_raster_with};
+use thalweg_store::{ElevationFile, MapRows, MapSummary, Store, is_store, is_zarr, open_raster_with};
 
 use crate::args::LoadArgs;
 use crate::console::{Reporter, print_to_stdout};
@@ -50,8 +50,8 @@ fn print_info(args: &InfoArgs, voice: Reporter) -> Result<()> {
     let format = if is_zarr(path) { "Zarr".to_string() } else { Format::from_path(path)?.to_string() };
     facts.record("format", format, FactSource::Name);
     match by_windows {
-        true => facts.record_head(open_raster(path)?.head()),
-        false => facts.record_head(&read_raster(path)?.head()),
+        true => facts.record_head(open_raster_with(path, &args.load)?.head()),
+        false => facts.record_head(&read_raster_with(path, &args.load)?.head()),
     }
     let told = match by_windows {
         true => ElevationFile::open(path, &args.load).and_then(|file| record_map(&mut facts, &file)),

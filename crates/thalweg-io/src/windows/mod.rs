@@ -5,7 +5,7 @@ mod vrt;
 
 use std::path::Path;
 
-use super::{Format, Raster, RasterHead, Samples, TiffWindows, check_window_bounds};
+use super::{Format, LoadOptions, Raster, RasterHead, Samples, TiffWindows, check_window_bounds};
 pub use mosaic::VrtWindows;
 use thalweg_core::{CellRect, Result, Size};
 
@@ -97,11 +97,20 @@ pub trait WindowedMap: Send + Sync {
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn open_windows(path: impl AsRef<Path>) -> Result<Box<dyn WindowedMap>> {
+    open_windows_with(path, &LoadOptions::default())
+}
+
+/// Opens a raster file as [`open_windows`] does, with the options of [`read_raster_with`](crate::read_raster_with()).
+///
+/// # Errors
+/// Returns the errors of [`open_windows`] and of [`LoadOptions::check_raw_options`].
+pub fn open_windows_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Box<dyn WindowedMap>> {
     let path = path.as_ref();
+    options.check_raw_options(path)?;
     Ok(match Format::from_path(path)? {
         Format::Tiff => Box::new(TiffWindows::open(path)?),
         Format::Vrt => Box::new(VrtWindows::open(path)?),
-        _ => Box::new(MapInMemory::from(super::read_raster(path)?)),
+        _ => Box::new(MapInMemory::from(super::read_raster_with(path, options)?)),
     })
 }
 

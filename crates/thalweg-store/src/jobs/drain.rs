@@ -225,7 +225,7 @@ mod tests {
         let job = DrainJob { source: "/a.tif".into(), source_print: 7, ..DrainJob::default() };
         let plain = concat!(
             r#"{"source":"/a.tif","source_print":7,"load":{"height":null,"cell_size":null,"infinite_is_nodata":false,"#,
-            r#""deterrace":false,"unit":null},"edges":["open","open","open","open"],"sea_level":null,"#,
+            r#""deterrace":false,"unit":null,"raw_cells":null,"byte_order":null},"edges":["open","open","open","open"],"sea_level":null,"#,
             r#""threshold":null,"outlets":[]}"#
         );
         assert_eq!(serde_json::to_string(&job).unwrap(), plain);

@@ -158,6 +158,7 @@ def others():
         "bare": "ncols 7\nnrows 6\n", "huge": "ncols 99999999\nnrows 9999999\ncellsize 1\n", "none": "",
     }.items():
         seed("ascii", name, (head + rows).encode())
+    dialects()
     for side in (2, 3, 5, 6):
         seed("hgt", f"side_{side}", (np.arange(side * side) * 37 - 50).astype(">i2").tobytes())
     seed("hgt", "void", np.full(9, -32768, ">i2").tobytes())
@@ -182,6 +183,29 @@ def others():
     for n, text in enumerate([head + lines[:200], head, "x,y,kind,height_m\n1,-2,reed,3\n", "height_m,kind,y,x\r\n2.4,reed,-15.5,7\r\n\r\n",
                               "\ufeff" + head + "1,5,-5,0,conifer,NaN,1,2\n", "x,y\n", head + "1," * 3000, head + "1,1e9,-1e9,0,reed,1,1,1\n"]):
         seed("trees", f"table_{n}", text.encode())
+
+
+def dialects():
+    """Text and binary grids in the dialects of other programs."""
+    rows = "\n".join(" ".join(str(x) for x in row) for row in GROUND)
+    for name, head in {
+        "bom": "\ufeffncols 7\nnrows 6\ncellsize 10\n", "null": "ncols 7\r\nnrows 6\r\nNODATA_value null\r\n",
+        "words": "ncols 7\nnrows 7\n1.#QNAN -nan null 1.#INF -1.#IND 1D2 2,5\n", "degrees": "ncols 7\nnrows 6\nxllcorner 5\nyllcorner 6\ncellsize 0.5\n",
+    }.items():
+        seed("ascii", name, (head + rows).encode())
+    points = [(5 + 10 * j, 60 - 10 * i, GROUND[i, j]) for i in range(6) for j in range(7)]
+    text = lambda points, separator=" ": "".join(separator.join(map(str, point)) + "\n" for point in points)
+    for name, content in {
+        "plain": text(points), "turned": text(points[::-1], "\t"), "header": "x,y,z\n" + text(points, ","), "semicolons": "Z;Y;X\n" + text([point[::-1] for point in points], ";"),
+        "comment": "# a\n" + text(points[::3]), "twice": text(points + points[:1]), "off": text([*points, (7, 8, 9)]), "decimal": text(points).replace(" ", ",5 "),
+        "far": "0 0 1\n1 1 1\n1e9 1e9 1\n", "row": text(points[:7]), "point": "1 2 3\n",
+    }.items():
+        seed("xyz", name, content.encode())
+    for n, (head, dtype) in enumerate([
+        ("NBITS 16\nPIXELTYPE SIGNEDINT\nBYTEORDER I\nLAYOUT BIL\nULXMAP 100\nULYMAP 200\nXDIM 10\nYDIM 10\n", "<i2"), ("BYTEORDER M\nNODATA_VALUE -9999\nXLLCORNER 5\nYLLCORNER 6\nCELLSIZE 10\n", ">f4"),
+        ("NBITS 8\nNBANDS 1\nLAYOUT BSQ\nSKIPBYTES 0\n", "u1"), ("NBITS 32\nPIXELTYPE FLOAT\nBYTEORDER LSBFIRST\nLAYOUT BIP\n", "<f4"), ("NBITS 64\nPIXELTYPE FLOAT\n", ">f8"), ("NBITS 1\nNBANDS 99999\n", "u1"),
+    ]):
+        seed("bil", f"grid_{n}", f"NROWS 6\nNCOLS 7\n{head}".encode() + b"\0" + GROUND.astype(dtype).tobytes())
 
 
 def lines():
