@@ -29,7 +29,13 @@ def read_by_us(path):
     return np.array(found["values"]).reshape(found["rows"], found["columns"]), found
 
 
-@pytest.mark.parametrize("lat, lon", [(45, 7), (-34, 18), (36, -112), (-34, -71), (0, -1), (-1, 0), (0, 179), (49, -180)])
+CORNERS = [(45, 7), (-34, 18), (36, -112), (-34, -71), (0, -1), (-1, 0), (0, 179), (49, -180)]
+LEVELS = [
+    (45, 1201, 1201, "a.dt1"), (55, 601, 1201, "a.dt1"), (72, 41, 121, "a.dt0"), (80, 21, 121, "a.dt0"),
+]
+
+
+@pytest.mark.parametrize("lat, lon", CORNERS)
 def test_cells_of_every_hemisphere(tmp_path, lat, lon):
     heights = write_cell(tmp_path, lat, lon)
     values, found = read_by_us(tmp_path / "a.dt0")
@@ -40,7 +46,7 @@ def test_cells_of_every_hemisphere(tmp_path, lat, lon):
     np.testing.assert_array_equal(values, heights)
 
 
-@pytest.mark.parametrize("lat, cols, rows, name", [(45, 1201, 1201, "a.dt1"), (55, 601, 1201, "a.dt1"), (72, 41, 121, "a.dt0"), (80, 21, 121, "a.dt0")])
+@pytest.mark.parametrize("lat, cols, rows, name", LEVELS)
 def test_levels_and_columns_that_are_farther_apart(tmp_path, lat, cols, rows, name):
     heights = write_cell(tmp_path, lat, 10, cols, rows, name)
     values, found = read_by_us(tmp_path / name)

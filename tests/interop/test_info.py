@@ -80,10 +80,12 @@ def test_random_geotiffs_are_understood_as_gdal_does(tmp_path, schema, seed):
         assert facts["unit"] == file.units[0]
         bits = np.dtype(dtype).itemsize * 8
         kind = {"i": "signed integers", "u": "unsigned integers", "f": "floats"}[np.dtype(dtype).kind]
-        assert facts["stored_samples"] == f"{kind} of {bits} bits" and facts["samples"] == f"{np.dtype(dtype).kind}{bits}"
+        assert facts["stored_samples"] == f"{kind} of {bits} bits"
+        assert facts["samples"] == f"{np.dtype(dtype).kind}{bits}"
         assert facts["compression"] == COMPRESSIONS[compress] + PREDICTORS[predictor]
         block = file.block_shapes[0]
-        assert facts["layout"] == f"{'tiles' if tiled else 'strips'} of {block[1]} × {block[0]} samples (columns × rows)"
+        kind = "tiles" if tiled else "strips"
+        assert facts["layout"] == f"{kind} of {block[1]} × {block[0]} samples (columns × rows)"
         metres = file.read(1, masked=True).astype(float) * file.scales[0] + file.offsets[0]
     assert (facts["lowest_m"], facts["highest_m"]) == (metres.min(), metres.max())
     assert facts["mean_m"] == pytest.approx(metres.mean(), abs=1e-5)

@@ -170,8 +170,8 @@ fn check_sum(record: &[u8], col: usize, notes: &mut Notes) -> Result<(), String>
         return Ok(());
     }
     Err(format!(
-        "is damaged: the bytes of column {col} (counted from the west) have the sum {sum}, and the file states {stated}; \
-         get the file again"
+        "is damaged: the bytes of column {col} (counted from the west) have the sum {sum}, and the file states \
+         {stated}; get the file again"
     ))
 }
 

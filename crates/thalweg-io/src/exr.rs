@@ -1,7 +1,9 @@
 //! OpenEXR (Academy Software Foundation, *The OpenEXR File Layout*): reads one channel of one part, of 32-bit or 16-bit
-//! floats or whole numbers, in scan lines or tiles. The crate `exr` parses the headers and decompresses the blocks; this
-//! module finds the blocks, because every position and size in a file must be checked before it is used. Writes one
-//! channel of floats, `Y`, which other programs read as grey.
+//! floats or whole numbers, in scan lines or tiles. Writes one channel of floats, `Y`, which other programs read as
+//! grey.
+//!
+//! The crate `exr` parses the headers and decompresses the blocks. This module finds the blocks, because every position
+//! and size in a file must be checked before it is used.
 
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -119,7 +121,8 @@ fn choose_channel(headers: &[Header]) -> Result<(usize, usize), String> {
     }
     let names: Vec<String> = flat().flat_map(|(_, header)| channel_names(header)).collect();
     Err(format!(
-        "has no channel of heights among {}; a file with several channels must have one named Y, Z, height or elevation",
+        "has no channel of heights among {}; a file with several channels must have one named Y, Z, height or \
+         elevation",
         plain::clip_text(&names.join(", "))
     ))
 }

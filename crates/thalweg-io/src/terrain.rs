@@ -55,8 +55,8 @@ pub struct Loaded {
 ///
 /// # Errors
 /// Returns the errors of [`read_raster_with`]; an error for coordinates in feet, for Pseudo-Mercator, for rotated
-/// cells, for a sidecar of another size, for infinities and heights outside ±16 000 m (naming the cell), for a file without data,
-/// and for options out of range.
+/// cells, for a sidecar of another size, for infinities and heights outside ±16 000 m (naming the cell), for a file
+/// without data, and for options out of range.
 ///
 /// Coordinates in degrees and oblong cells are read: [`Grid::shape`] then has the shape of the cells. Code that needs
 /// square cells calls [`Grid::check_square`], or reads with [`load_square_terrain`].

@@ -162,10 +162,12 @@ def others():
     for side in (2, 3, 5, 6):
         seed("hgt", f"side_{side}", (np.arange(side * side) * 37 - 50).astype(">i2").tobytes())
     seed("hgt", "void", np.full(9, -32768, ">i2").tobytes())
+    labels = b"VOL1".ljust(80) + b"HDR1".ljust(80)
     for name, options in {
-        "plain": {}, "west_south": {"origin": "0103000W0450000S"}, "wgs72": {"datum": "WGS72"}, "tape": {"labels": b"VOL1".ljust(80) + b"HDR1".ljust(80)},
-        "partial": {"records": (0, 2), "partial": "60"}, "missing": {"records": (0, 2)}, "unsummed": {"error": 1 << 31}, "damaged": {"error": 1},
-        "huge": {"size": (9999, 9999)}, "hemisphere": {"origin": "0103000Q0450000S"},
+        "plain": {}, "west_south": {"origin": "0103000W0450000S"}, "wgs72": {"datum": "WGS72"},
+        "tape": {"labels": labels}, "partial": {"records": (0, 2), "partial": "60"}, "missing": {"records": (0, 2)},
+        "unsummed": {"error": 1 << 31}, "damaged": {"error": 1}, "huge": {"size": (9999, 9999)},
+        "hemisphere": {"origin": "0103000Q0450000S"},
     }.items():
         seed("dted", name, dted(**options))
     about = {"minimum": 0, "maximum": 500.5, "unit": "m", "cell_size": 10, "rows": 6, "columns": 7, "sample": "u16"}
