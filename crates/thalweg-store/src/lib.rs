@@ -27,12 +27,14 @@
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
 mod array;
+mod blosc;
 mod by_rows;
 mod checksum;
 mod codec;
 mod cog;
 mod disk;
 mod jobs;
+mod layout;
 mod lock;
 mod mailbox;
 mod mark;
@@ -49,6 +51,7 @@ mod spec;
 mod store;
 mod stored_level;
 mod verify;
+mod version2;
 mod work;
 
 pub use array::ZarrArray;

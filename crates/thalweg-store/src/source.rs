@@ -63,10 +63,18 @@ pub fn open_raster_with(path: &Path, options: &LoadOptions) -> Result<Box<dyn Wi
     }
 }
 
+/// Returns the metadata file of a Zarr array or group, of version 3 or 2; `None` if the folder is neither.
+fn find_metadata(folder: &Path) -> Option<PathBuf> {
+    METADATA_FILES.iter().map(|name| folder.join(name)).find(|path| path.is_file())
+}
+
+/// The names of the metadata files of arrays and groups.
+const METADATA_FILES: [&str; 3] = [ZARR, ".zarray", ".zgroup"];
+
 /// Returns true if a path is a Zarr folder or is named like one. For example, `new.zarr` is one before it exists.
 pub fn is_zarr(path: &Path) -> bool {
     let is_named = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zarr"));
-    is_named || [ZARR, ".zgroup", ".zarray"].iter().any(|file| path.join(file).is_file())
+    is_named || find_metadata(path).is_some()
 }
 
 /// Returns the fingerprint of a source: a hash of the length and modification time of its file, of the mask and
@@ -81,12 +89,11 @@ pub fn fingerprint_source(path: &Path) -> Result<u64> {
     // every start.
     let mut print = Xxh3::new();
     if is_zarr(path) {
-        let own = path.join(ZARR);
-        let Some(text) = plain::read_if_exists(&own, MAX_BYTES)? else { return Err(missing_metadata_error(path)) };
-        print.update(&text);
-        let group = path.parent().filter(|folder| folder.join(ZARR).is_file());
-        if let Some(folder) = group {
-            print.update(&std::fs::read(folder.join(ZARR)).map_err(Error::io(folder, "read"))?);
+        let Some(own) = find_metadata(path) else { return Err(missing_metadata_error(path)) };
+        print.update(&plain::read_plain_file(own, MAX_BYTES)?);
+        let group = path.parent().filter(|folder| find_metadata(folder).is_some());
+        if let Some(metadata) = group.and_then(find_metadata) {
+            print.update(&plain::read_plain_file(metadata, MAX_BYTES)?);
         }
         if !(is_store(path) || group.is_some_and(is_store)) {
             add_folder(&mut print, path)?;
