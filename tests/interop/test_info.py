@@ -152,6 +152,15 @@ def test_exr_states_its_coding(tmp_path, schema):
     assert facts["channel"] == "Y of 2 channels" and came_from(facts, "channel") == ("guess", "its name")
 
 
+def test_a_store_states_its_coding(tmp_path, schema):
+    thalweg("crop", JACKSBORO, "-o", tmp_path / "a.zarr", "--window", "0,0,100,90")
+    facts = info(schema, tmp_path / "a.zarr")
+    about = json.loads((tmp_path / "a.zarr/height/zarr.json").read_text())
+    rows, columns = about["chunk_grid"]["configuration"]["chunk_shape"]
+    assert facts["format"] == "Zarr" and facts["layout"] == f"chunks of {columns} × {rows} samples (columns × rows)"
+    assert facts["stored_samples"] == about["data_type"] and "zstd" in facts["compression"]
+
+
 def test_the_table_has_every_fact_with_its_source(schema):
     facts = info(schema, JACKSBORO)
     table = thalweg("info", JACKSBORO).splitlines()

@@ -5,8 +5,10 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use serde_json::Value;
 use thalweg_core::base::names::{format_path, format_short};
 use thalweg_core::{Cell, CellRect, Error, Result, Size};
+use thalweg_io::facts::{FactSource, Facts};
 use thalweg_io::{RasterHead, Samples, check_window_bounds, plain};
 
 use crate::codec::{CodecChain, Codecs, Shard};
@@ -31,6 +33,28 @@ pub struct ZarrArray {
     sparse: bool,
 }
 
+/// Records the coding of the samples of an array with this metadata, in the form of Zarr version 3.
+fn record_facts(facts: &mut Facts, about: &Value, [rows, cols]: Size) {
+    let by = |key: &str| FactSource::File(format!("metadata {key}"));
+    let mut names = Vec::new();
+    list_codecs(&about["codecs"], &mut names);
+    facts.record("compression", if names.is_empty() { "none".to_string() } else { names.join(", ") }, by("codecs"));
+    facts.record("layout", format!("chunks of {cols} × {rows} samples (columns × rows)"), by("chunk_grid"));
+    if let Some(kind) = about["data_type"].as_str() {
+        facts.record("stored_samples", format_short(kind), by("data_type"));
+    }
+}
+
+/// Adds the names of codecs that change bytes, and of those in a shard.
+fn list_codecs(codecs: &Value, found: &mut Vec<String>) {
+    for codec in codecs.as_array().into_iter().flatten() {
+        if let Some(name) = codec["name"].as_str().filter(|name| *name != "bytes") {
+            found.push(format_short(name).into_owned());
+        }
+        list_codecs(&codec["configuration"]["codecs"], found);
+    }
+}
+
 /// The maximum size of a chunk in bytes, 4 GiB. A chunk is read as a whole, so a damaged length cannot request more
 /// memory than this.
 const MAX_CHUNK_BYTES: u64 = 4 << 30;
@@ -50,6 +74,7 @@ impl ZarrArray {
         let path = folder.join(if folder.join(ZARR).is_file() { ZARR } else { ".zarray" });
         let meta = Meta::parse(&about).map_err(|problem| Error::invalid_file(&path, problem))?;
         let mut head = RasterHead::new(meta.size, meta.kind);
+        record_facts(&mut head.facts, &about, meta.chunk);
         head.nodata = meta.nodata();
         head.scale = meta.scale().map_err(|problem| Error::invalid_file(folder, problem))?;
         head.unit = meta.attributes.get("units").and_then(|unit| unit.as_str()).map(str::to_string);
