@@ -50,9 +50,9 @@ pub struct Loaded {
 /// from all other heights.
 ///
 /// # Errors
-/// Returns the errors of [`read_raster_with`]; an error for coordinates in degrees or feet, for Pseudo-Mercator, for rotated
-/// or oblong cells, for a sidecar of another size, for infinities and heights outside ±16 000 m (naming the cell), for
-/// a file without data, and for options out of range. For example, a model in degrees (EPSG:4326) must be reprojected
+/// Returns the errors of [`read_raster_with`]; an error for coordinates in degrees or feet, for Pseudo-Mercator, for
+/// rotated or oblong cells, for a sidecar of another size, for infinities and heights outside ±16 000 m (naming the
+/// cell), for a file without data, and for options out of range. For example, a model in degrees (EPSG:4326) must be reprojected
 /// to a system in metres first.
 pub fn load_terrain(path: impl Into<FilePath>, options: &LoadOptions) -> Result<Loaded> {
     let path = &path.into();
