@@ -60,7 +60,7 @@ def check(path, heights, *options):
 def by_gdal(path):
     """The values, the transform and the value for no data that GDAL reads."""
     with rasterio.open(path) as file:
-        return file.read(1, masked=True).filled(np.nan).astype(float), list(file.transform.to_gdal()), file.nodata
+        return file.read(1, masked=True).astype(float).filled(np.nan), list(file.transform.to_gdal()), file.nodata
 
 
 def check_place(path, transform, *options):
@@ -152,14 +152,14 @@ def test_degrees_without_a_system(tmp_path, draw, cell):
     path.write_text("\n".join([*text[:2], "xllcorner 10", "yllcorner 45", f"cellsize {cell}", *text[5:]]))
     said = about(path)
     assert "degrees" in said.get("problem", "") + " ".join(said.get("warnings", []))
-    assert said["crs"] == "EPSG:4326"
+    assert said.get("crs") == "EPSG:4326"
     # As metres, if they are meant.
     if cell >= 0.02:
-        assert about(path, "--unit", "metre")["crs"] is None
+        assert about(path, "--unit", "metre").get("crs") is None
         check(path, heights, "--unit", "metre")
     # A .prj beside the file decides.
     (tmp_path / "dem.prj").write_text('PROJCS["WGS_1984_UTM_Zone_32N",GEOGCS["GCS_WGS_1984",UNIT["Degree",0.0174532925199433]],UNIT["Meter",1.0]]')
-    assert about(path)["crs"] == "EPSG:32632"
+    assert about(path).get("crs") == "EPSG:32632"
 
 
 @pytest.mark.parametrize("epsg", [32632, 26911, 25832, 2056, 4326, 4258])
@@ -168,11 +168,8 @@ def test_the_prj_beside_a_grid(tmp_path, draw, epsg, version):
     path = tmp_path / "dem.asc"
     path.write_text(ascii_grid(terrain(draw)))
     (tmp_path / "dem.prj").write_text(rasterio.crs.CRS.from_epsg(epsg).to_wkt(version=version))
-    # ESRI's spelling has no codes; those of UTM are in the names.
-    if version != "WKT1_ESRI" or epsg in (32632, 26911, 25832):
-        assert about(path)["crs"] == f"EPSG:{epsg}"
-    elif epsg == 4258:
-        assert "degrees" in json.dumps(about(path))
+    # ESRI's spelling has no codes; only the names of the usual systems are known.
+    assert about(path).get("crs") == (None if version == "WKT1_ESRI" and epsg == 2056 else f"EPSG:{epsg}")
 
 
 # Points
@@ -289,7 +286,7 @@ def test_grids_with_a_header_of_esri(tmp_path, draw, dtype):
     values, place, _ = by_gdal(path)
     check(path, values)
     check_place(path, place)
-    assert about(path)["crs"] == "EPSG:32632"
+    assert about(path).get("crs") == "EPSG:32632"
 
 
 @pytest.mark.parametrize("layout", ["BIL", "BIP", "BSQ"])

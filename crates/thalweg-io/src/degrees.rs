@@ -10,9 +10,9 @@ const MAX_CELL_DEGREES: f64 = 1.5;
 /// The EPSG code of WGS 84 in degrees.
 const WGS84: u16 = 4326;
 
-/// Gives a raster without a coordinate system that of WGS 84, with a warning, if its position and its cells fit degrees:
-/// its extent is within ±360° and ±90°, and its cells are narrower than 1.5°. A raster with a corner at 0, 0 may have
-/// coordinates of its own and is left as it is.
+/// Gives a raster without a coordinate system that of WGS 84, with a warning, if its position and its cells fit
+/// degrees: its extent is within ±360° and ±90°, and its cells are narrower than 1.5°. A raster with a corner at 0, 0
+/// may have coordinates of its own and is left as it is.
 pub(super) fn recognise_degrees(raster: &mut Raster) {
     let [rows, cols] = raster.size.map(|n| n as f64);
     let Some(georeference) = &mut raster.georeference else { return };

@@ -1,7 +1,7 @@
 //! Binary grids with a header beside them, as ESRI's programs write them: `.bil`, `.bip`, `.bsq` or `.flt` with `.hdr`.
 //!
-//! The header names the size, the type and order of the samples, and the position. Absent keys have the values that GDAL
-//! assumes.
+//! The header names the size, the type and order of the samples, and the position. Absent keys have the values that
+//! GDAL assumes.
 
 use std::collections::BTreeMap;
 
@@ -229,8 +229,8 @@ mod tests {
     fn a_grid_of_each_layout_by_hand() {
         let head = |layout: &str, more: &str| {
             format!(
-                "NROWS 2\nNCOLS 2\r\nNBANDS 2\nNBITS 16\nPIXELTYPE SIGNEDINT\nBYTEORDER I\nLAYOUT {layout}\nULXMAP 105\n\
-                 ULYMAP 215\nXDIM 10\nYDIM 10\nNODATA -9999\n{more}"
+                "NROWS 2\nNCOLS 2\r\nNBANDS 2\nNBITS 16\nPIXELTYPE SIGNEDINT\nBYTEORDER I\nLAYOUT {layout}\n\
+                 ULXMAP 105\nULYMAP 215\nXDIM 10\nYDIM 10\nNODATA -9999\n{more}"
             )
         };
         for (layout, order) in

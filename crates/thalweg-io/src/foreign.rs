@@ -48,8 +48,8 @@ pub(super) fn refuse_extension(path: &Path) -> Option<String> {
     Some(advise_conversion(name, Some(path)))
 }
 
-/// Returns the problem with bytes of a format that is not read, if they begin as those of one; `path` is the file, if it
-/// has one.
+/// Returns the problem with bytes of a format that is not read, if they begin as those of one; `path` is the file, if
+/// there is one.
 pub(super) fn refuse_content(bytes: &[u8], path: Option<&Path>) -> Option<String> {
     let (name, ..) = FORMATS.iter().find(|(_, _, starts)| starts.iter().any(|start| bytes.starts_with(start)))?;
     Some(advise_conversion(name, path))

@@ -1,6 +1,6 @@
 //! SRTM tiles (`N34W118.hgt`): big-endian i16 metres over one degree of latitude and longitude, whose first and last
-//! samples are on the borders; −32768 is no data. A tile has 1201² or 3601² samples, or fewer columns than rows if it is
-//! far from the equator. It may be packed by ZIP or gzip.
+//! samples are on the borders; −32768 is no data. A tile has 1201² or 3601² samples, or fewer columns than rows if it
+//! is far from the equator. It may be packed by ZIP or gzip.
 
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -53,8 +53,8 @@ pub(super) fn read_tile(bytes: &[u8], name: Option<&str>) -> Result<Raster, Stri
 fn find_size(bytes: usize, latitude: Option<f64>) -> Result<Size, String> {
     let refuse = || {
         format!(
-            "has {bytes} bytes; an SRTM tile has 1201 or 3601 rows of 16-bit samples, and as many columns, or fewer from \
-             50° on, such as 1801 to 3601 rows"
+            "has {bytes} bytes; an SRTM tile has 1201 or 3601 rows of 16-bit samples, and as many columns, or fewer \
+             from 50° on, such as 1801 to 3601 rows"
         )
     };
     let count = bytes / 2;

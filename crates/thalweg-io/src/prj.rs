@@ -8,6 +8,14 @@ use thalweg_core::{Error, Georeference, Result};
 /// The greatest size of a `.prj` file in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
+/// The usual systems in degrees in ESRI's spelling, and their EPSG codes.
+const ESRI_GEOGRAPHIC: [(&str, u16); 4] = [
+    ("GCS_WGS_1984", 4326),
+    ("GCS_North_American_1983", 4269),
+    ("GCS_North_American_1927", 4267),
+    ("GCS_ETRS_1989", 4258),
+];
+
 /// Reads the coordinate system of the `.prj` file next to `path`, such as `dem.prj` for `dem.asc`; `None` if there is
 /// none.
 ///
@@ -38,7 +46,8 @@ fn parse_system(text: &str) -> Option<Georeference> {
     // The code of the whole system is at the end, behind those of its parts.
     let code_text = text.rfind("\"EPSG\",").map(|at| &text[at + 7..]);
     let code = code_text.and_then(|rest| rest.trim_end_matches([']', ' ']).trim_matches('"').parse().ok());
-    if let Some(code) = code.or_else(|| find_utm_code(name)) {
+    let geographic = ESRI_GEOGRAPHIC.iter().find(|(own, _)| is_geographic && *own == name).map(|(_, code)| *code);
+    if let Some(code) = code.or(geographic).or_else(|| find_utm_code(name)) {
         return Some(geokeys::georeference_from_epsg(code, is_geographic));
     }
     // The last unit of a projected system is that of its coordinates; those before it are of angles.
@@ -138,13 +147,16 @@ mod tests {
     #[test]
     fn systems_of_every_spelling() {
         let epsg = |text: &str| parse_system(text).and_then(|place| place.epsg());
-        let utm = r#"PROJCS["WGS 84 / UTM zone 32N",GEOGCS["WGS 84",AUTHORITY["EPSG","4326"]],UNIT["metre",1],AUTHORITY["EPSG","32632"]]"#;
+        let utm = r#"PROJCS["WGS 84 / UTM zone 32N",GEOGCS["WGS 84",AUTHORITY["EPSG","4326"]],UNIT["metre",1],
+            AUTHORITY["EPSG","32632"]]"#;
         assert_eq!(epsg(utm), Some(32_632));
         assert_eq!(epsg(r#"PROJCRS["x",BASEGEOGCRS["y",ID["EPSG",4258]],ID["EPSG",25832]]"#), Some(25_832));
-        let esri = r#"PROJCS["WGS_1984_UTM_Zone_32N",GEOGCS["GCS_WGS_1984",UNIT["Degree",0.0174532925199433]],UNIT["Meter",1.0]]"#;
+        let esri = r#"PROJCS["WGS_1984_UTM_Zone_32N",GEOGCS["GCS_WGS_1984",UNIT["Degree",0.0174532925199433]],
+            UNIT["Meter",1.0]]"#;
         assert_eq!(epsg(esri), Some(32_632));
         assert_eq!(epsg("Projection UTM\nZone 11\nDatum NAD83\nUnits METERS\n"), Some(26_911));
         assert_eq!(epsg("Projection GEOGRAPHIC\nDatum WGS84\nUnits DD\n"), Some(4326));
+        assert_eq!(epsg(r#"GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984"],UNIT["Degree",0.0174532925199433]]"#), Some(4326));
         assert_eq!(parse_system(" \n"), None);
         let degrees = parse_system(r#"GEOGCS["GCS_Hjorsey_1955",UNIT["Degree",0.0174532925199433]]"#).unwrap();
         assert_eq!(geokeys::find_short(&degrees, key::MODEL_TYPE), Some(2));

@@ -58,7 +58,8 @@ fn advise_on_size(count: usize, kind: SampleType) -> String {
     let rows = (1..=count.isqrt()).rev().find(|rows| count.is_multiple_of(*rows)).unwrap_or(1);
     let cols = count / rows.max(1);
     format!(
-        "give its size with --raw-cells {cols}x{rows} (columns × rows; raw_cells in Python) and, if it is big-endian,          --byte-order big, or write a sidecar (its name and `.json`) such as {{\"minimum\": 0, \"maximum\": 1000, \
+        "give its size with --raw-cells {cols}x{rows} (columns × rows; raw_cells in Python) and, if it is big-endian, \
+         --byte-order big, or write a sidecar (its name and `.json`) such as {{\"minimum\": 0, \"maximum\": 1000, \
          \"cell_size\": 10, \"rows\": {rows}, \"columns\": {cols}, \"sample\": \"{kind}\", \"byte_order\": \
          \"little\", \"row_order\": \"north\"}}"
     )

@@ -230,7 +230,7 @@ pub(super) fn read_points(bytes: &[u8]) -> Result<Raster, String> {
             // Adding 0 turns −0 into 0.
             seen.insert(Ordered(point.xyz[axis] + 0.0));
         }
-        // Points off a grid have about as many distinct coordinates as there are points. A point takes at least 6 bytes.
+        // Points off a grid have about as many distinct coordinates as there are points, each of at least 6 bytes.
         let [across, down] = [0, 1].map(|axis| distinct[axis].len() as u64);
         if across.saturating_mul(down) > cell_limit(bytes.len() as u64 / 6) {
             return Err(refuse_irregular(format!(
@@ -311,8 +311,8 @@ fn describe_off_point(table: &Table<'_>, axis: usize, usual: Steps) -> String {
 
 fn refuse_irregular(problem: String) -> String {
     format!(
-        "{problem}; interpolate scattered points first, for example a CSV with the header x,y,z by `gdal_grid -a linear \
-         -zfield z -oo X_POSSIBLE_NAMES=x -oo Y_POSSIBLE_NAMES=y IN.csv OUT.tif`"
+        "{problem}; interpolate scattered points first, for example a CSV with the header x,y,z by `gdal_grid -a \
+         linear -zfield z -oo X_POSSIBLE_NAMES=x -oo Y_POSSIBLE_NAMES=y IN.csv OUT.tif`"
     )
 }
 

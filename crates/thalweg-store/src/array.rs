@@ -21,8 +21,8 @@ use thalweg_io::WindowedMap;
 /// with two axes. For example, an array of elevations that xarray wrote can be the source of a drainage.
 ///
 /// It reads samples of 8 to 64 bits in either byte order, in regular chunks or shards, with the codecs `bytes`,
-/// `transpose`, `blosc`, `zstd`, `gzip`, `zlib`, `lz4`, `shuffle` and `crc32c`. Axes of length 1 are dropped, and an array
-/// whose axes are named as columns and rows, such as (x, y), is transposed.
+/// `transpose`, `blosc`, `zstd`, `gzip`, `zlib`, `lz4`, `shuffle` and `crc32c`. Axes of length 1 are dropped, and an
+/// array whose axes are named as columns and rows, such as (x, y), is transposed.
 #[derive(Debug, Clone)]
 pub struct ZarrArray {
     folder: PathBuf,
@@ -63,8 +63,8 @@ impl ZarrArray {
     /// Opens the array in `folder`.
     ///
     /// # Errors
-    /// Returns an error if the folder has no metadata, or if the metadata are damaged, have more than two dimensions that
-    /// are longer than 1, or use types or codecs that are not supported.
+    /// Returns an error if the folder has no metadata, or if the metadata are damaged, have more than two dimensions
+    /// that are longer than 1, or use types or codecs that are not supported.
     pub fn open(folder: &Path) -> Result<Self> {
         let about = match read_node(folder)? {
             Some(Node::Array(about)) => about,

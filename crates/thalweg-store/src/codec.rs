@@ -1,7 +1,7 @@
 //! The codecs of Zarr that are supported: they turn samples into a chunk's bytes and back.
 //!
-//! Zarr core specification 3.0 (2023): `bytes`, `transpose`, `blosc`, `gzip`, `crc32c`, `sharding_indexed`; `zstd` of its
-//! registered extensions; and `zlib`, `lz4` and `shuffle` of numcodecs, which arrays of version 2 have.
+//! Zarr core specification 3.0 (2023): `bytes`, `transpose`, `blosc`, `gzip`, `crc32c`, `sharding_indexed`; `zstd` of
+//! its registered extensions; and `zlib`, `lz4` and `shuffle` of numcodecs, which arrays of version 2 have.
 
 use std::cell::RefCell;
 use std::io::Read as _;
@@ -226,8 +226,8 @@ fn compress_zstd(bytes: &[u8], level: i32, checksum: bool) -> Result<Vec<u8>, St
     })
 }
 
-/// Returns a codec's name, which is given either as a plain string or in an object with its configuration. In version 3,
-/// the names of numcodecs have a prefix.
+/// Returns a codec's name, which is given either as a plain string or in an object with its configuration. In version
+/// 3, the names of numcodecs have a prefix.
 fn codec_name(codec: &Value) -> &str {
     let name = codec.as_str().or_else(|| codec["name"].as_str()).unwrap_or("");
     name.strip_prefix("numcodecs.").unwrap_or(name)
