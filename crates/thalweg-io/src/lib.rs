@@ -63,9 +63,11 @@ mod raster;
 mod raw;
 mod sample_windows;
 mod save;
+mod side_files;
 mod tiff;
 pub mod units;
 mod windows;
+mod wkt;
 mod world_file;
 
 use std::ffi::OsString;
@@ -81,6 +83,7 @@ pub use picture::{save_map, save_picture, save_shaded};
 pub use raster::{Raster, RasterHead, SampleType, Samples};
 pub use sample_windows::check_window_bounds;
 pub use save::{SaveOptions, save_layer, save_layer_as, save_place, save_samples, save_terrain, writes_sidecar};
+pub use side_files::list_side_files;
 pub use sidecar::Sidecar;
 pub use store::{FilePath, FileStore, MemoryFiles};
 pub use terrain::{
@@ -91,9 +94,11 @@ pub use textures::{check_textures, draft_textures, texture_files};
 pub use thalweg_core::terrain::grid::MAX_CELLS;
 pub use tiff::{Overviews, TiffWindows, write_cog};
 pub use units::Unit;
-pub use windows::{MapInMemory, VrtWindows, WindowedMap, open_windows};
+pub use windows::{MapInMemory, VrtWindows, WindowedMap, open_windows, orient_north_up};
+pub use wkt::describe_system;
 pub use world_file::{MapPixels, save_world_file};
 
+use side_files::SideFiles;
 use thalweg_core::base::memory;
 use thalweg_core::{Error, Result, Size};
 
@@ -224,14 +229,23 @@ impl fmt::Display for Format {
     }
 }
 
-/// Reads a raster as it is stored; the path's extension gives the format. A mask next to the file (`.msk`) is applied.
+/// Reads a raster; the path's extension gives the format. The samples and the metadata are those of the file, but if its
+/// first row is in the south, the rows are turned, so that row 0 is in the north.
+///
+/// Files next to it complete it: a mask (`.msk`), GDAL's `.aux.xml`, a world file such as `.tfw`, and a `.prj`. As in
+/// GDAL, an `.aux.xml` takes precedence over the file itself, which takes precedence over a world file. A `.prj` is used
+/// if nothing else states the coordinate system.
 ///
 /// # Errors
 /// Returns an error for an unknown extension; for a file that cannot be read, or whose content is broken, of another
-/// format, or too large (more than [`MAX_CELLS`] cells, or than memory allows); and the errors of [`Sidecar::read_for`]
-/// and [`decode_mask`] for the files next to it.
+/// format, or too large (more than [`MAX_CELLS`] cells, or than memory allows); the same for the files next to it; and
+/// the errors of [`Sidecar::read_for`] and [`decode_mask`].
 pub fn read_raster(path: impl Into<FilePath>) -> Result<Raster> {
-    let path = &path.into();
+    Ok(read_stored_raster(&path.into())?.into_north_up())
+}
+
+/// Reads a raster as [`read_raster`] does, with the rows in the order of the file.
+fn read_stored_raster(path: &FilePath) -> Result<Raster> {
     let format = Format::from_path(path)?;
     if format == Format::Vrt {
         if path.is_in_memory() {
@@ -244,10 +258,13 @@ pub fn read_raster(path: impl Into<FilePath>) -> Result<Raster> {
         Format::R16 | Format::R32 => Sidecar::read_for(path)?,
         _ => None,
     };
-    let mut raster = decode_raster(format, &bytes, sidecar.as_ref()).map_err(|error| error.into_file_error(path))?;
+    let side_files = SideFiles::read_for(path)?;
+    let raster = parse_raster(format, &bytes, sidecar.as_ref(), side_files.nodata());
+    let mut raster = raster.map_err(|problem| Error::invalid_file(path, problem))?;
     if format == Format::Hgt {
         hgt::set_transform_from_name(&mut raster, path);
     }
+    side_files.apply_to(&mut raster);
     // The file's bytes are freed before the mask is read, so both are never in memory together.
     drop(bytes);
     let mask_file = path.with_suffix(".msk");
@@ -284,11 +301,17 @@ pub fn mask_path(path: &Path) -> PathBuf {
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn decode_raster(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster> {
-    parse_raster(format, bytes, sidecar).map_err(|problem| Error::invalid_content("file", problem))
+    parse_raster(format, bytes, sidecar, None).map_err(|problem| Error::invalid_content("file", problem))
 }
 
-/// Reads a raster as [`decode_raster`] does; the error is the problem in words.
-fn parse_raster(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster, String> {
+/// Reads a raster as [`decode_raster`] does; the error is the problem in words. `stated_nodata` is the value for no data
+/// that a file next to it states instead of its own.
+fn parse_raster(
+    format: Format,
+    bytes: &[u8],
+    sidecar: Option<&Sidecar>,
+    stated_nodata: Option<f64>,
+) -> Result<Raster, String> {
     if bytes.is_empty() {
         return Err("is empty".to_string());
     }
@@ -300,7 +323,7 @@ fn parse_raster(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Resu
         return Err(format!("is a {found} file, not a {format}; give it the extension of its format"));
     }
     match format {
-        Format::Tiff => tiff::read_first_band(bytes),
+        Format::Tiff => tiff::read_first_band(bytes, stated_nodata),
         Format::Png => png::read_image(bytes),
         Format::R16 => raw::read_samples(bytes, SampleType::U16, sidecar),
         Format::R32 => raw::read_samples(bytes, SampleType::F32, sidecar),
