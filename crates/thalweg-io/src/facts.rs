@@ -91,6 +91,8 @@ enum ValueType {
     Count,
     /// This many numbers.
     Numbers(usize),
+    /// Any number of numbers.
+    List,
     Texts,
     Stands,
 }
@@ -108,7 +110,7 @@ const fn spec(name: &'static str, value: ValueType, about: &'static str) -> Fact
 }
 
 /// All facts, in the order in which they are listed.
-const SPECS: [FactSpec; 38] = [
+const SPECS: [FactSpec; 39] = [
     spec("file", ValueType::Text, "Path of the file."),
     spec("format", ValueType::Text, "Format of the file."),
     spec("compression", ValueType::Text, "Compression of the samples."),
@@ -124,6 +126,7 @@ const SPECS: [FactSpec; 38] = [
     spec("vertical_unit", ValueType::Text, "Unit in which the heights are read."),
     spec("height_scale", ValueType::Numbers(2), "Factor and offset from a sample to metres."),
     spec("nodata", ValueType::Number, "Sample that is declared as no data; NaN and infinities as texts."),
+    spec("nodata_given", ValueType::List, "Samples that an option declares as no data."),
     spec("nodata_guess", ValueType::Stands, "Samples that are read as no data although no file declares them."),
     spec("mask", ValueType::Text, "Mask that excludes cells."),
     spec("masked_cells", ValueType::Count, "Number of cells that the mask excludes."),
@@ -221,6 +224,11 @@ impl Facts {
     /// Records a mask in the file itself.
     pub(super) fn record_internal_mask(&mut self) {
         self.record("mask", "in the file", FactSource::File("an image that is a mask".to_string()));
+    }
+
+    /// Records an alpha band, which is used as a mask.
+    pub(super) fn record_alpha(&mut self) {
+        self.record("mask", "an alpha band", FactSource::File("tag 338".to_string()));
     }
 
     /// Records a mask in a file of its own.
@@ -376,6 +384,7 @@ pub fn facts_schema() -> Value {
                 (_, ValueType::Numbers(count)) => {
                     json!({"type": "array", "items": {"type": "number"}, "minItems": count, "maxItems": count})
                 }
+                (_, ValueType::List) => json!({"type": "array", "items": {"type": "number"}}),
                 (_, ValueType::Texts) => json!({"type": "array", "items": {"type": "string"}}),
                 (_, ValueType::Stands) => json!({"type": "array", "items": stands}),
             };
