@@ -139,6 +139,27 @@ def test_guessed_nodata_has_its_count(tmp_path, schema):
     assert kind == "sidecar" and path.endswith("a.tif.msk") and facts["masked_cells"] == 21
 
 
+def test_files_next_to_a_raster_are_named(tmp_path, schema):
+    Image.fromarray(np.arange(600, dtype="uint16").reshape(20, 30)).save(tmp_path / "a.png")
+    (tmp_path / "a.pgw").write_text("10\n0\n0\n-10\n500005\n3999995\n")
+    (tmp_path / "a.prj").write_text(rasterio.crs.CRS.from_epsg(32633).to_wkt())
+    band = "<NoDataValue>17</NoDataValue><Scale>0.5</Scale><UnitType>m</UnitType>"
+    auxiliary = f"<PAMDataset><PAMRasterBand band=\"1\">{band}</PAMRasterBand></PAMDataset>"
+    (tmp_path / "a.png.aux.xml").write_text(auxiliary)
+    facts = info(schema, tmp_path / "a.png")
+    with rasterio.open(tmp_path / "a.png") as file:
+        assert facts["transform"] == list(file.transform.to_gdal()) and facts["nodata"] == file.nodata == 17
+        assert facts["scale"] == file.scales[0] == 0.5 and facts["unit"] == file.units[0]
+    assert facts["crs"] == "EPSG:32633"
+    for name, ending in (("transform", "a.pgw"), ("crs", "a.prj"), ("nodata", "a.png.aux.xml"), ("unit", "a.png.aux.xml")):
+        kind, path = came_from(facts, name)
+        assert kind == "sidecar" and path.endswith(ending), (name, path)
+    assert came_from(facts, "cell_size_m") == came_from(facts, "transform")
+    facts = info(schema, tmp_path / "a.png", "--nodata", "5")
+    assert facts["nodata_given"] == [5] and came_from(facts, "nodata_given") == ("option", "nodata")
+    assert facts["nodata_cells"] == 2
+
+
 def test_exr_states_its_coding(tmp_path, schema):
     heights = np.arange(600, dtype="float16").reshape(20, 30)
     tiles = OpenEXR.TileDescription()
