@@ -264,7 +264,7 @@ def test_headerless_files_of_any_shape(tmp_path, draw, order, ending, dtype):
         assert word in message
     options = ["--raw-cells", "64x32", "--byte-order", "big" if order == ">" else "little", "--cell-size", "10"]
     check(path, heights.astype(float), *options, *(["--height", "0,65535"] if dtype == "u2" else []))
-    assert "2080" not in message and "64 × 31" in refused("info", path, "--raw-cells", "64x31")
+    assert "64 × 31" in refused("info", path, "--raw-cells", "64x31")
 
 
 def test_sizes_only_apply_to_headerless_files(tmp_path, draw):

@@ -125,7 +125,7 @@ fn read_limited(packed: impl Read, by: &str) -> Result<Vec<u8>, String> {
 }
 
 /// Returns the name of a tile's file, with its endings.
-pub(super) fn tile_name(path: &Path) -> String {
+pub(super) fn find_file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 

@@ -366,7 +366,7 @@ fn read_stored_raster(path: &FilePath, options: &LoadOptions) -> Result<Raster> 
 
 /// Reads an SRTM tile, which may be packed; the name of the file or of the tile in it gives its position.
 fn read_tile(path: &Path, bytes: &[u8]) -> Result<Raster, String> {
-    let outer = hgt::tile_name(path);
+    let outer = hgt::find_file_name(path);
     if !is_packed_tile(path) {
         return hgt::read_tile(bytes, Some(&outer));
     }

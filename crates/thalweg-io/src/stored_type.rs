@@ -85,13 +85,13 @@ fn read_words<T, U, const N: usize>(
 /// Converts the bits of a 16-bit float (IEEE 754 binary16) to the same number in 32 bits.
 fn widen_half(bits: u16) -> f32 {
     let sign = u32::from(bits & 0x8000) << 16;
-    let exponent = u32::from(bits >> 10 & 0x1f);
+    let exponent = u32::from((bits >> 10) & 0x1f);
     let fraction = u32::from(bits & 0x3ff);
     match exponent {
         // A subnormal number is its fraction times 2⁻²⁴, which 32 bits represent exactly.
         0 => f32::from_bits(sign | (fraction as f32 / 16_777_216.0).to_bits()),
-        0x1f => f32::from_bits(sign | 0x7f80_0000 | fraction << 13),
-        _ => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
+        0x1f => f32::from_bits(sign | 0x7f80_0000 | (fraction << 13)),
+        _ => f32::from_bits(sign | ((exponent + 112) << 23) | (fraction << 13)),
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn every_half_float_by_its_definition() {
         for bits in 0..=u16::MAX {
-            let exponent = i32::from(bits >> 10 & 0x1f);
+            let exponent = i32::from((bits >> 10) & 0x1f);
             let fraction = f64::from(bits & 0x3ff) / 1024.0;
             let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
             let number = match exponent {

@@ -35,7 +35,7 @@ impl NumberReader {
             }
             return Some(number);
         }
-        parse_special(word).or_else(|| self.parse_comma(word))
+        parse_special_number(word).or_else(|| self.parse_comma(word))
     }
 
     fn parse_comma(&mut self, word: &str) -> Option<f64> {
@@ -73,7 +73,7 @@ impl NumberReader {
 
 /// Parses the words for infinities and for not a number that Rust's own parser does not know, and exponents with a D as
 /// Fortran writes them.
-fn parse_special(word: &str) -> Option<f64> {
+fn parse_special_number(word: &str) -> Option<f64> {
     let lower = word.to_ascii_lowercase();
     let (sign, body) = match lower.strip_prefix('-') {
         Some(body) => (-1.0, body),

@@ -84,7 +84,7 @@ struct Point {
 impl<'a> Table<'a> {
     /// Determines the layout from the first line that is not a comment.
     fn new(text: &'a str) -> Result<Self, String> {
-        let Some((_, first)) = content_lines(text).next() else { return Err("has no points".to_string()) };
+        let Some((_, first)) = iter_content_lines(text).next() else { return Err("has no points".to_string()) };
         let separator = Separator::from_line(first);
         let fields: Vec<&str> = separator.split(first).take(64).collect();
         let mut reader = NumberReader::default();
@@ -99,7 +99,7 @@ impl<'a> Table<'a> {
                 table.columns = [x, y, z];
             }
             // A header may be separated in another way than the numbers, for example `x, y, z` before spaces.
-            if let Some((_, line)) = content_lines(text).nth(1) {
+            if let Some((_, line)) = iter_content_lines(text).nth(1) {
                 table.separator = Separator::from_line(line);
             }
         } else if separator == Separator::Comma && fields.len() > 4 && !first.contains('.') {
@@ -114,7 +114,7 @@ impl<'a> Table<'a> {
 
     /// Returns the points; a point without a height has NaN.
     fn points<'t>(&'t self, reader: &'t mut NumberReader) -> impl Iterator<Item = Result<Point, String>> + 't {
-        content_lines(self.text).skip(usize::from(self.has_header)).map(move |(line, content)| {
+        iter_content_lines(self.text).skip(usize::from(self.has_header)).map(move |(line, content)| {
             let last = self.columns.into_iter().max().unwrap_or(2);
             let fields: Vec<&str> = self.separator.split(content).take(last + 1).collect();
             let mut xyz = [0.0; 3];
@@ -137,7 +137,7 @@ impl<'a> Table<'a> {
 }
 
 /// Returns the lines that are neither empty nor comments, with their numbers from 1.
-fn content_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+fn iter_content_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     // A text of an old Macintosh has no line feeds.
     let end = if text.contains('\n') { '\n' } else { '\r' };
     let lines = text.split(end).enumerate().map(|(k, line)| (k + 1, line.trim()));
@@ -232,7 +232,7 @@ pub(super) fn read_points(bytes: &[u8]) -> Result<Raster, String> {
         }
         // Points off a grid have about as many distinct coordinates as there are points, each of at least 6 bytes.
         let [across, down] = [0, 1].map(|axis| distinct[axis].len() as u64);
-        if across.saturating_mul(down) > cell_limit(bytes.len() as u64 / 6) {
+        if across.saturating_mul(down) > limit_cells(bytes.len() as u64 / 6) {
             return Err(refuse_irregular(format!(
                 "has {across} different x and {down} different y in its first {count} points (up to line {}), so they \
                  are not on a grid",
@@ -254,7 +254,7 @@ pub(super) fn read_points(bytes: &[u8]) -> Result<Raster, String> {
         [None, None] => return Err("has points at one place only; a grid has at least two".to_string()),
     };
     let cells = down.count.saturating_mul(across.count);
-    if cells > cell_limit(count) {
+    if cells > limit_cells(count) {
         return Err(refuse_irregular(format!(
             "has {count} points in a grid of {} × {} cells (columns × rows) of {} × {}, so few that they are not on a \
              grid",
@@ -267,7 +267,7 @@ pub(super) fn read_points(bytes: &[u8]) -> Result<Raster, String> {
 }
 
 /// Returns the greatest number of cells of a grid with this many points.
-fn cell_limit(points: u64) -> u64 {
+fn limit_cells(points: u64) -> u64 {
     points.saturating_mul(MAX_CELLS_PER_POINT).max(MIN_CELL_LIMIT)
 }
 

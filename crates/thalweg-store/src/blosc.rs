@@ -107,7 +107,7 @@ fn unshuffle_bits(bytes: &[u8], element: usize) -> Vec<u8> {
     }
     for k in 0..count {
         for byte in 0..element {
-            let bit = |bit: usize| (bytes[(8 * byte + bit) * (count / 8) + k / 8] >> (k % 8) & 1) << bit;
+            let bit = |bit: usize| ((bytes[(8 * byte + bit) * (count / 8) + k / 8] >> (k % 8)) & 1) << bit;
             out[k * element + byte] = (0..8).map(bit).sum();
         }
     }

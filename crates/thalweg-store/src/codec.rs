@@ -257,7 +257,7 @@ impl Codecs {
             )
         })?;
         let counts: Vec<usize> = inner.iter().zip(chunk).map(|(inner, chunk)| chunk / inner).collect();
-        let (strides, count) = axes.strides_of(&counts).ok_or("has more chunks than can be counted")?;
+        let (strides, count) = axes.compute_strides(&counts).ok_or("has more chunks than can be counted")?;
         let index = CodecChain::parse(part("index_codecs")?)?;
         // The index is found by its length from the end of the shard, so its length must not depend on its content.
         if index.fixed_length(0).is_none() {

@@ -57,18 +57,18 @@ impl Axes {
     }
 
     /// Returns the numbers of rows and columns of a shape.
-    pub fn size_of(self, shape: &[usize]) -> Size {
+    pub fn select_size(self, shape: &[usize]) -> Size {
         [self.rows.map_or(1, |axis| shape[axis]), shape[self.cols]]
     }
 
     /// Returns the distances from row to row and from column to column in elements of this shape, whose last axis
     /// varies fastest, and the number of elements; `None` if these are too many to count.
-    pub fn strides_of(self, shape: &[usize]) -> Option<(Size, usize)> {
-        self.permuted_strides(shape, &(0..shape.len()).collect::<Vec<_>>())
+    pub fn compute_strides(self, shape: &[usize]) -> Option<(Size, usize)> {
+        self.compute_permuted_strides(shape, &(0..shape.len()).collect::<Vec<_>>())
     }
 
     /// Returns the same for elements that are stored with their axes in another order: first the axis `order[0]`.
-    fn permuted_strides(self, shape: &[usize], order: &[usize]) -> Option<(Size, usize)> {
+    fn compute_permuted_strides(self, shape: &[usize], order: &[usize]) -> Option<(Size, usize)> {
         let mut strides = vec![0; shape.len()];
         let mut count: usize = 1;
         for axis in order.iter().rev() {
@@ -103,8 +103,8 @@ impl ChunkLayout {
             return Err(format!("is transposed by {order:?}, which is not an order of its {} axes", shape.len()));
         }
         let (strides, count) =
-            axes.permuted_strides(shape, order).ok_or("has chunks with more cells than can be counted")?;
-        Ok(Self { size: axes.size_of(shape), count, strides })
+            axes.compute_permuted_strides(shape, order).ok_or("has chunks with more cells than can be counted")?;
+        Ok(Self { size: axes.select_size(shape), count, strides })
     }
 
     /// Returns the cells of the map, row by row, from the elements of a chunk.
@@ -176,7 +176,7 @@ mod tests {
                 (Axes { rank: 3, rows: Some(2), cols: 0 }, |r, c| [c, 0, r]),
             ] {
                 let layout = ChunkLayout::new(&shape, axes, Some(&order)).unwrap();
-                let [rows, cols] = axes.size_of(&shape);
+                let [rows, cols] = axes.select_size(&shape);
                 let expected = (0..rows).flat_map(|r| (0..cols).map(move |c| value(at(r, c)))).collect();
                 assert_eq!(layout.arrange(Samples::U16(stored.clone())), Ok(Samples::U16(expected)), "{order:?}");
             }

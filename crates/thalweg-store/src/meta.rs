@@ -118,20 +118,20 @@ pub fn read_node(folder: &Path) -> Result<Option<Node>, Error> {
 }
 
 /// Returns the names of an array's dimensions, if they are given.
-fn dimension_names(about: &Value) -> Vec<Option<&str>> {
+fn list_dimension_names(about: &Value) -> Vec<Option<&str>> {
     about["dimension_names"].as_array().into_iter().flatten().map(Value::as_str).collect()
 }
 
 /// Returns true if an array is a map: if it has two axes, or more of which all but two have one value.
 pub fn is_map(about: &Value) -> bool {
-    parse_counts(&about["shape"]).is_some_and(|shape| Axes::choose(&shape, &dimension_names(about)).is_ok())
+    parse_counts(&about["shape"]).is_some_and(|shape| Axes::choose(&shape, &list_dimension_names(about)).is_ok())
 }
 
 impl Meta {
     /// Parses the metadata of a map, in the form of Zarr version 3.
     pub fn parse(about: &Value) -> Result<Self, String> {
         let shape = parse_counts(&about["shape"]).ok_or("is damaged: it has no shape")?;
-        Self::parse_axes(about, Axes::choose(&shape, &dimension_names(about))?)
+        Self::parse_axes(about, Axes::choose(&shape, &list_dimension_names(about))?)
     }
 
     /// Parses the metadata of an array of one dimension, such as a coordinate, as those of a map with one row.
@@ -144,7 +144,7 @@ impl Meta {
 
     fn parse_axes(about: &Value, axes: Axes) -> Result<Self, String> {
         let shape = parse_shape(&about["shape"]).filter(|shape| shape.len() == axes.rank && !shape.contains(&0));
-        let size = shape.map(|shape| axes.size_of(&shape));
+        let size = shape.map(|shape| axes.select_size(&shape));
         // No sample has more than eight bytes, so the bytes of the whole map can be counted in an `isize`.
         let size = size.filter(|[rows, cols]| rows.checked_mul(*cols).is_some_and(|n| n < isize::MAX as usize / 8));
         let size = size.ok_or_else(|| {
@@ -209,10 +209,10 @@ impl Meta {
         })?;
         let attributes = about["attributes"].as_object().cloned().unwrap_or_default();
         let codecs = Codecs::parse(&about["codecs"], &chunk, axes)?;
-        let names = dimension_names(about);
+        let names = list_dimension_names(about);
         let name = |axis: usize| names.get(axis).copied().flatten().map(String::from);
         let dimensions = axes.rows.and_then(|rows| Some(vec![name(rows)?, name(axes.cols)?])).unwrap_or_default();
-        let (kind, chunk) = (stored.sample(), axes.size_of(&chunk));
+        let (kind, chunk) = (stored.sample(), axes.select_size(&chunk));
         Ok(Self { size, stored, kind, chunk, codecs, fill, key, attributes, dimensions, axes })
     }
 
