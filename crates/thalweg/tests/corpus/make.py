@@ -116,18 +116,35 @@ def pngs():
                 seed("png", f"alpha_{colour}_{depth}_{alpha}", png(colour, depth, 768 if colour == 3 else None, alpha))
 
 
+def exr(parts):
+    """The bytes of an EXR file of these parts: pairs of a header and pixels."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "a.exr"
+        made = [OpenEXR.Part(header, pixels, f"part {k}") for k, (header, pixels) in enumerate(parts)]
+        with OpenEXR.File(*parts[0]) if len(made) == 1 else OpenEXR.File(made) as file:
+            file.write(str(path))
+        return path.read_bytes()
+
+
 def exrs():
-    for name, kind in (("zip", OpenEXR.ZIP_COMPRESSION), ("zips", OpenEXR.ZIPS_COMPRESSION), ("none", OpenEXR.NO_COMPRESSION),
-                       ("piz", OpenEXR.PIZ_COMPRESSION), ("rle", OpenEXR.RLE_COMPRESSION)):
+    kinds = {"zip": OpenEXR.ZIP_COMPRESSION, "zips": OpenEXR.ZIPS_COMPRESSION, "none": OpenEXR.NO_COMPRESSION,
+             "piz": OpenEXR.PIZ_COMPRESSION, "rle": OpenEXR.RLE_COMPRESSION, "pxr24": OpenEXR.PXR24_COMPRESSION,
+             "b44": OpenEXR.B44_COMPRESSION, "b44a": OpenEXR.B44A_COMPRESSION, "dwaa": OpenEXR.DWAA_COMPRESSION}
+    tiles = OpenEXR.TileDescription()
+    tiles.xSize, tiles.ySize = 8, 16
+    tiled = {"type": OpenEXR.tiledimage, "tiles": tiles}
+    lines = {"type": OpenEXR.scanlineimage}
+    ground = np.tile(GROUND, (4, 3))
+    for name, kind in kinds.items():
         for dtype in ("float16", "float32", "uint32"):
+            pixels = ground.astype(dtype)
             for channels in ("Y", "RGB"):
-                pixels = {channel: np.tile(GROUND, (4, 3)).astype(dtype) for channel in channels}
-                with tempfile.TemporaryDirectory() as folder:
-                    path = pathlib.Path(folder) / "a.exr"
-                    header = {"compression": kind, "type": OpenEXR.scanlineimage}
-                    with OpenEXR.File(header, pixels) as file:
-                        file.write(str(path))
-                    seed("exr", f"{name}_{dtype}_{channels}", path.read_bytes())
+                header = {"compression": kind, **lines}
+                seed("exr", f"{name}_{dtype}_{channels}", exr([(header, dict.fromkeys(channels, pixels))]))
+            seed("exr", f"{name}_{dtype}_tiles", exr([({"compression": kind, **tiled}, {"Y": pixels})]))
+    pixels = ground.astype("float16")
+    colours = ({"compression": kinds["zip"], **lines}, dict.fromkeys("RGB", pixels))
+    seed("exr", "parts", exr([colours, ({"compression": kinds["piz"], **tiled}, {"height": pixels})]))
 
 
 def dted(origin="0103000E0450000N", datum="WGS84", labels=b"", records=(0, 1, 2), partial="00", error=0, size=(4, 3)):
