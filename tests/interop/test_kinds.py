@@ -1,16 +1,18 @@
 """Elevation models of every kind that GDAL writes: what the command reads of them against GDAL's masked array.
 
-Each kind is made from random terrains by GDAL (rasterio). A file is read as a whole by `info` and `crop`, and in windows
-by `drain` into a store.
+Each kind is made from random terrains by GDAL (rasterio). A file is read as a whole by `info` and `crop`, and in
+windows by `drain` into a store.
 """
 
 import json
 
 import numpy as np
+import pyogrio
 import pytest
 import rasterio
 import rasterio.shutil
 import rasterio.windows
+import zarr
 from helpers import refused, run_thalweg, thalweg
 from rasterio.transform import Affine
 
@@ -51,8 +53,7 @@ def masked(path):
 
 def read_windows(path, folder, *words):
     """The heights that a store of the same file holds."""
-    zarr = pytest.importorskip("zarr")
-    thalweg("drain", path, "-o", folder / "store.zarr", "--tile-size", "64", "--quiet", *words)
+    thalweg("drain", path, "-o", folder / "store.zarr", "--quiet", *words)
     heights = zarr.open(folder / "store.zarr", mode="r")["height"][:]
     none = np.iinfo(heights.dtype).min
     return np.ma.masked_equal(heights, none) / 65_536.0
@@ -89,8 +90,8 @@ def same_as_gdal(path, folder, *words):
 def crop_all(path, folder, *words):
     """All cells as the command writes them with `crop`, as 64-bit floats."""
     with rasterio.open(path) as file:
-        size = (file.height, file.width)
-    done = run_thalweg("crop", path, "--window", f"0,0,{size[0]},{size[1]}", "--type", "f64", "-o", folder / "crop.tif", "--quiet", *words)
+        window = f"0,0,{file.width},{file.height}"
+    done = run_thalweg("crop", path, "--window", window, "--type", "f64", "-o", folder / "crop.tif", "--quiet", *words)
     assert done.returncode == 0, done.stderr
     with rasterio.open(folder / "crop.tif") as file:
         return file.read(1, masked=True), file.transform, file.crs, done.stderr
@@ -113,7 +114,9 @@ def test_alpha_bands_are_masks(tmp_path, layout, dtype):
     outside = (i - 22) ** 2 + (j - 30) ** 2 > 400
     alpha = np.where(outside, 0, np.iinfo(dtype).max).astype(dtype)
     alpha[20:24, 20:30] = np.iinfo(dtype).max // 2
-    path = write(tmp_path / "alpha.tif", np.where(outside, 0, heights).astype(dtype), alpha, ALPHA="YES", **LAYOUTS[layout])
+    path = write(
+        tmp_path / "alpha.tif", np.where(outside, 0, heights).astype(dtype), alpha, ALPHA="YES", **LAYOUTS[layout]
+    )
     with rasterio.open(path, "r+") as file:
         file.scales, file.offsets = [1.0, 1.0], [100.0, 0.0]
     warnings = same_as_gdal(path, tmp_path)
@@ -151,8 +154,26 @@ def test_absent_blocks(tmp_path, nodata, layout):
     path = tmp_path / "sparse.tif"
     heights = land(4, (300, 260))
     more = {"blockysize": 8} if "tiled" not in layout else {}
-    with rasterio.open(path, "w", driver="GTiff", width=260, height=300, count=1, dtype="float32", crs=CRS, transform=PLACE, nodata=nodata, SPARSE_OK=True, **layout, **more) as file:
-        window = rasterio.windows.Window(0, 32, 260, 64) if "tiled" not in layout else rasterio.windows.Window(32, 32, 64, 64)
+    with rasterio.open(
+        path,
+        "w",
+        driver="GTiff",
+        width=260,
+        height=300,
+        count=1,
+        dtype="float32",
+        crs=CRS,
+        transform=PLACE,
+        nodata=nodata,
+        SPARSE_OK=True,
+        **layout,
+        **more,
+    ) as file:
+        window = (
+            rasterio.windows.Window(0, 32, 260, 64)
+            if "tiled" not in layout
+            else rasterio.windows.Window(32, 32, 64, 64)
+        )
         file.write(heights[32:96, : window.width], 1, window=window)
     assert path.stat().st_size < heights.nbytes / 2
     same_as_gdal(path, tmp_path)
@@ -160,9 +181,24 @@ def test_absent_blocks(tmp_path, nodata, layout):
 
 def test_absent_blocks_of_a_mask(tmp_path):
     heights = land(5, (300, 260))
-    with rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True), rasterio.open(
-        tmp_path / "a.tif", "w", driver="GTiff", width=260, height=300, count=1, dtype="float32", crs=CRS, transform=PLACE, tiled=True, blockxsize=64, blockysize=64, SPARSE_OK=True
-    ) as file:
+    with (
+        rasterio.Env(GDAL_TIFF_INTERNAL_MASK=True),
+        rasterio.open(
+            tmp_path / "a.tif",
+            "w",
+            driver="GTiff",
+            width=260,
+            height=300,
+            count=1,
+            dtype="float32",
+            crs=CRS,
+            transform=PLACE,
+            tiled=True,
+            blockxsize=64,
+            blockysize=64,
+            SPARSE_OK=True,
+        ) as file,
+    ):
         file.write(heights, 1)
         mask = np.zeros(heights.shape, "uint8")
         mask[:100, :100] = 255
@@ -170,7 +206,9 @@ def test_absent_blocks_of_a_mask(tmp_path):
     same_as_gdal(tmp_path / "a.tif", tmp_path)
 
 
-@pytest.mark.parametrize("dtype, low", [("int8", -100), ("int64", -3000), ("uint64", 0), ("int32", -3000), ("float64", -3000)])
+@pytest.mark.parametrize(
+    "dtype, low", [("int8", -100), ("int64", -3000), ("uint64", 0), ("int32", -3000), ("float64", -3000)]
+)
 @pytest.mark.parametrize("layout", [{}, {"compress": "deflate", "predictor": 2}, {"ENDIANNESS": "BIG"}])
 def test_sample_types(tmp_path, dtype, low, layout):
     if dtype == "float64" and "predictor" in layout:
@@ -181,7 +219,9 @@ def test_sample_types(tmp_path, dtype, low, layout):
     same_as_gdal(path, tmp_path)
 
 
-@pytest.mark.parametrize("layout", [{}, {"compress": "deflate", "predictor": 3}, {"tiled": True, "compress": "lzw", "ENDIANNESS": "BIG"}])
+@pytest.mark.parametrize(
+    "layout", [{}, {"compress": "deflate", "predictor": 3}, {"tiled": True, "compress": "lzw", "ENDIANNESS": "BIG"}]
+)
 def test_half_floats(tmp_path, layout):
     path = write(tmp_path / "a.tif", land(7) / 3, NBITS=16, **layout)
     with rasterio.open(path) as file:
@@ -228,7 +268,9 @@ def test_a_tiny_skew_is_none(tmp_path):
             assert "rotated" in info(path)["problem"]
 
 
-@pytest.mark.parametrize("values", [[-32768, -9999], [-99999.0, 1e20], [-3.4028234663852886e38, 32767, -9999], [65535, 2147483647]])
+@pytest.mark.parametrize(
+    "values", [[-32768, -9999], [-99999.0, 1e20], [-3.4028234663852886e38, 32767, -9999], [65535, 2147483647]]
+)
 def test_undeclared_stand_ins_are_all_found(tmp_path, values):
     heights = land(11)
     random = np.random.default_rng(12)
@@ -241,8 +283,11 @@ def test_undeclared_stand_ins_are_all_found(tmp_path, values):
     found = info(path)
     assert found["nodata_cells"] == sum(counts.values()) and found["lowest_m"] >= 400, found
     for value, count in counts.items():
-        word = f"{value:g}" if abs(value) < 1e15 else f"e{int(np.log10(abs(value)))}"
-        assert any(word in warning and f"in {count} cells" in warning and "--only-declared-nodata" in warning for warning in found["warnings"]), (value, found["warnings"])
+        word = f"{np.float32(value):.0f}" if abs(value) < 1e15 else f"e{int(np.log10(abs(value)))}"
+        assert any(
+            word in warning and f"in {count} cells" in warning and "--only-declared-nodata" in warning
+            for warning in found["warnings"]
+        ), (value, found["warnings"])
     windows = read_windows(path, tmp_path)
     assert np.ma.getmaskarray(windows).sum() == sum(counts.values())
     assert "heights must be" in info(path, "--only-declared-nodata")["problem"]
@@ -265,8 +310,13 @@ def test_given_values_are_no_data(tmp_path):
     path = write(tmp_path / "a.tif", heights, nodata=-9999)
     for words in (["--nodata", "0,-1"], ["--nodata", "0", "--nodata", "-1"]):
         assert info(path, *words)["nodata_cells"] == 120 + 7 + 60
-    for verb in (["drain", path, "-o", tmp_path / "d"], ["export", path, "--for", "gis", "-o", tmp_path / "e"],
-                 ["apply", "thermal", path, "-o", tmp_path / "t.tif"], ["measure", path], ["mesh", path, "-o", tmp_path / "m.glb"]):
+    for verb in (
+        ["drain", path, "-o", tmp_path / "d"],
+        ["export", path, "--for", "gis", "-o", tmp_path / "e"],
+        ["apply", "thermal", path, "-o", tmp_path / "t.tif"],
+        ["measure", path],
+        ["mesh", path, "-o", tmp_path / "m.glb"],
+    ):
         thalweg(*verb, "--nodata", "0,-1", "--quiet")
     with rasterio.open(tmp_path / "t.tif") as file:
         assert np.ma.getmaskarray(file.read(1, masked=True)).sum() == 187
@@ -278,7 +328,7 @@ def test_scales_without_sense_are_refused(tmp_path, text, item):
     if (item, text) == ("offset", "0"):
         pytest.skip("an offset of 0 is usual")
     path = write(tmp_path / "a.tif", land(15, dtype="int16"))
-    band = f"<PAMRasterBand band=\"1\"><{item.title()}>{text}</{item.title()}></PAMRasterBand>"
+    band = f'<PAMRasterBand band="1"><{item.title()}>{text}</{item.title()}></PAMRasterBand>'
     (tmp_path / "a.tif.aux.xml").write_text(f"<PAMDataset>{band}</PAMDataset>")
     said = refused("drain", path, "-o", tmp_path / "out")
     assert f"the {item} `{text}`" in said and "a.tif.aux.xml" in said, said
@@ -341,9 +391,21 @@ def test_auxiliary_files_take_precedence(tmp_path):
 
 
 def test_sidecars_that_gdal_writes(tmp_path):
-    """An `.aux.xml` of GDAL's own for a PNG."""
+    """An `.aux.xml` and a world file of GDAL's own for a PNG, whose nodata value is transparent."""
     codes = land(20, dtype="uint16")
-    with rasterio.open(tmp_path / "a.png", "w", driver="PNG", width=60, height=45, count=1, dtype="uint16", crs=CRS, transform=PLACE, nodata=700, WORLDFILE="YES") as file:
+    with rasterio.open(
+        tmp_path / "a.png",
+        "w",
+        driver="PNG",
+        width=60,
+        height=45,
+        count=1,
+        dtype="uint16",
+        crs=CRS,
+        transform=PLACE,
+        nodata=700,
+        WORLDFILE="YES",
+    ) as file:
         codes[3] = 700
         file.write(codes, 1)
     with rasterio.open(tmp_path / "a.png") as file:
@@ -353,17 +415,24 @@ def test_sidecars_that_gdal_writes(tmp_path):
     assert found["nodata_cells"] == (codes == 700).sum()
 
 
-@pytest.mark.parametrize("name, text, word", [
-    ("a.tif.aux.xml", "<PAMDataset><SRS>PROJCS", "XML"),
-    ("a.tif.aux.xml", "", "XML"),
-    ("a.tif.aux.xml", '<!DOCTYPE a [<!ENTITY b "b">]><PAMDataset>&b;</PAMDataset>', "XML"),
-    ("a.tif.aux.xml", "<PAMDataset><SRS>PROJCS[&quot;x&quot;,</SRS></PAMDataset>", "truncated"),
-    ("a.tif.aux.xml", "<PAMDataset><GeoTransform>1, 2, 3</GeoTransform></PAMDataset>", "six numbers"),
-    ("a.tif.aux.xml", '<PAMDataset><PAMRasterBand band="1"><NoDataValue>x</NoDataValue></PAMRasterBand></PAMDataset>', "`x`"),
-    ("a.tfw", "10\n0\n0\n", "3 words"),
-    ("a.tfw", "10 0 0 -10 x 5", "`x`"),
-    ("a.prj", 'PROJCS["x",GEOGCS[', "truncated"),
-])
+@pytest.mark.parametrize(
+    "name, text, word",
+    [
+        ("a.tif.aux.xml", "<PAMDataset><SRS>PROJCS", "XML"),
+        ("a.tif.aux.xml", "", "XML"),
+        ("a.tif.aux.xml", '<!DOCTYPE a [<!ENTITY b "b">]><PAMDataset>&b;</PAMDataset>', "XML"),
+        ("a.tif.aux.xml", "<PAMDataset><SRS>PROJCS[&quot;x&quot;,</SRS></PAMDataset>", "truncated"),
+        ("a.tif.aux.xml", "<PAMDataset><GeoTransform>1, 2, 3</GeoTransform></PAMDataset>", "six numbers"),
+        (
+            "a.tif.aux.xml",
+            '<PAMDataset><PAMRasterBand band="1"><NoDataValue>x</NoDataValue></PAMRasterBand></PAMDataset>',
+            "`x`",
+        ),
+        ("a.tfw", "10\n0\n0\n", "3 words"),
+        ("a.tfw", "10 0 0 -10 x 5", "`x`"),
+        ("a.prj", 'PROJCS["x",GEOGCS[', "truncated"),
+    ],
+)
 def test_broken_sidecars_are_named(tmp_path, name, text, word):
     with pytest.warns(rasterio.errors.NotGeoreferencedWarning):
         path = write(tmp_path / "a.tif", land(21), crs=None, transform=Affine.identity())
@@ -379,7 +448,19 @@ def test_void_and_empty_rasters(tmp_path):
     assert "empty" in refused("drain", tmp_path / "b.tif", "-o", tmp_path / "out")
     alpha = write(tmp_path / "c.tif", land(22, dtype="uint16"), np.zeros((45, 60), "uint16"), ALPHA="YES")
     assert "no data" in refused("drain", alpha, "-o", tmp_path / "out")
-    with rasterio.open(tmp_path / "d.tif", "w", driver="GTiff", width=60, height=45, count=1, dtype="float32", crs=CRS, transform=PLACE, nodata=0, SPARSE_OK=True):
+    with rasterio.open(
+        tmp_path / "d.tif",
+        "w",
+        driver="GTiff",
+        width=60,
+        height=45,
+        count=1,
+        dtype="float32",
+        crs=CRS,
+        transform=PLACE,
+        nodata=0,
+        SPARSE_OK=True,
+    ):
         pass
     assert "no data" in refused("drain", tmp_path / "d.tif", "-o", tmp_path / "out")
 
@@ -405,16 +486,16 @@ def test_systems_without_a_code_are_kept(tmp_path, crs, place):
     for file in (tmp_path / "out").glob("*.tif"):
         with rasterio.open(file) as raster:
             assert raster.crs == crs, file
-    pyogrio = pytest.importorskip("pyogrio")
+    # Lines have no vertical system.
+    kept = [crs, rasterio.CRS.from_epsg(28992)] if crs == rasterio.CRS.from_epsg(7415) else [crs]
     for file in (tmp_path / "out").glob("*.fgb"):
         found = rasterio.CRS.from_user_input(pyogrio.read_info(file)["crs"])
-        assert found == (rasterio.CRS.from_epsg(28992) if "7415" in str(crs) else crs), file
+        assert found in kept, file
         assert file.name not in done.stderr
-    zarr = pytest.importorskip("zarr")
     thalweg("drain", path, "-o", tmp_path / "out.zarr", "--quiet")
     attributes = zarr.open(tmp_path / "out.zarr", mode="r")["spatial_ref"].attrs
     found = rasterio.CRS.from_user_input(attributes["spatial_ref"])
-    assert found == (rasterio.CRS.from_epsg(28992) if "7415" in str(crs) else crs)
+    assert found in kept
     # A file that cannot hold the system is named once.
     for file in (tmp_path / "out").glob("*.geojson"):
         assert done.stderr.count(f"{file.name} is written without a coordinate reference system") <= 1, done.stderr

@@ -174,14 +174,16 @@ fn iter_keys(georeference: &Georeference) -> impl Iterator<Item = &[u16; 4]> {
 }
 
 /// Rejects rows that do not run from north to south, or columns that do not run from west to east, with advice how to
-/// convert the file.
+/// convert the file. A skew that shifts the cells of a raster of 100 000 rows and columns by less than a hundredth of a
+/// cell is accepted.
 ///
 /// # Errors
 /// Returns an error if the cells are rotated or mirrored.
 pub fn check_north_up(georeference: &Georeference) -> Result<(), String> {
     let advice = "north-up cells are required: make them with `gdalwarp -tr CELL CELL`";
+    let is_skewed = |skew: f64, side: f64| skew.is_nan() || skew.abs() > 1e-5 * MAX_SKEW_CELLS * side.abs();
     match georeference.transform {
-        Some([_, _, b, _, d, _]) if b != 0.0 || d != 0.0 => {
+        Some([_, a, b, _, d, e]) if is_skewed(b, a) || is_skewed(d, e) => {
             Err(format!("has rotated cells (transform terms {b} and {d}); {advice}"))
         }
         Some([_, a, _, _, _, e]) if a <= 0.0 || e >= 0.0 => {
@@ -263,12 +265,19 @@ pub(super) struct KeyWriter {
     entries: Vec<[u16; 4]>,
     doubles: Vec<f64>,
     ascii: String,
+    /// True if the code of the projected system is that of a compound system.
+    is_compound: bool,
 }
 
 impl KeyWriter {
     /// Sets a key to a number that is stored in the directory itself.
     pub(super) fn set_short(&mut self, key: u16, value: u16) {
         self.entries.push([key, 0, 1, value]);
+    }
+
+    /// States that the code of the projected system is that of a compound system.
+    pub(super) fn set_compound(&mut self) {
+        self.is_compound = true;
     }
 
     /// Sets a key to a floating-point number.
@@ -293,8 +302,8 @@ impl KeyWriter {
         self.set_short(key::RASTER_TYPE, 1);
         // The keys of a directory are in rising order.
         self.entries.sort_unstable();
-        // GDAL ignores vertical keys in directories of revision 1.0.
-        let has_heights = self.entries.iter().any(|entry| key::HEIGHT_KEYS.contains(&entry[0]));
+        // GDAL ignores vertical systems in directories of revision 1.0.
+        let has_heights = self.is_compound || self.entries.iter().any(|entry| key::HEIGHT_KEYS.contains(&entry[0]));
         let header = [1, 1, u16::from(has_heights), self.entries.len() as u16];
         let keys = std::iter::once(header).chain(self.entries).flatten().collect();
         Georeference { keys, doubles: self.doubles, ascii: self.ascii, ..Georeference::default() }

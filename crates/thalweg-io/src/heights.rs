@@ -45,9 +45,9 @@ operation! {
         /// Samples that stand for no data, in addition to the value that the file declares: as they are stored, before
         /// any scale.
         nodata: Vec<f64> = Vec::new(), within -1e39..=1e39, unit "1";
-        /// Reads only declared values as no data: those of the file and those of the option `nodata`. By default, values
-        /// that usually stand for no data, such as -32768 and -9999, are also read as no data if they are far from all
-        /// other heights.
+        /// Reads only declared values as no data: those of the file and those of the option `nodata`. By default,
+        /// values that usually stand for no data, such as -32768 and -9999, are also read as no data if they are far
+        /// from all other heights.
         only_declared_nodata: bool = false, within .., unit "1";
         /// Reads infinite samples as no data instead of refusing them.
         infinite_is_nodata: bool = false, within .., unit "1";

@@ -51,8 +51,19 @@ pub fn georeference_from_wkt(text: &str) -> Result<Option<Georeference>, String>
     let nodes = parse_nodes(text)?;
     let [horizontal, vertical] = find_parts(&nodes);
     let mut keys = KeyWriter::default();
+    let compound = nodes.iter().find(|node| is_compound(node));
+    // WKT 2 states the code of a compound system alone, not those of its parts.
+    if let (Some(code), Some(node)) = (compound.and_then(WktNode::epsg), horizontal)
+        && is_projected(node)
+        && node.epsg().is_none()
+    {
+        keys.set_short(key::MODEL_TYPE, 1);
+        keys.set_short(key::PROJECTED, code);
+        keys.set_compound();
+        return Ok(Some(keys.into_georeference()));
+    }
     match horizontal {
-        Some(node) if is_projected(node) => write_projected(&mut keys, node),
+        Some(node) if is_projected(node) => write_projected(&mut keys, node, compound.unwrap_or(node)),
         Some(node) if is_geographic(node) => write_geographic(&mut keys, node),
         Some(node) if node.keyword == "GEOCCS" => keys.set_short(key::MODEL_TYPE, 3),
         Some(node) if is_local(node) => {
@@ -213,6 +224,10 @@ fn is_system_code(code: u16) -> bool {
     (1024..USER_DEFINED).contains(&code)
 }
 
+fn is_compound(node: &WktNode) -> bool {
+    matches!(node.keyword.as_str(), "COMPD_CS" | "COMPOUNDCRS")
+}
+
 fn is_projected(node: &WktNode) -> bool {
     matches!(node.keyword.as_str(), "PROJCS" | "PROJCRS" | "PROJECTEDCRS")
 }
@@ -240,17 +255,15 @@ fn find_parts(nodes: &[WktNode]) -> [Option<&WktNode>; 2] {
             "BOUNDCRS" => node.child(&["SOURCECRS"]).and_then(|node| node.nodes().next()).unwrap_or(node),
             _ => node,
         };
-        let inner: Vec<&WktNode> = match node.keyword.as_str() {
-            "COMPD_CS" | "COMPOUNDCRS" => node.nodes().collect(),
-            _ => vec![node],
-        };
+        let inner: Vec<&WktNode> = if is_compound(node) { node.nodes().collect() } else { vec![node] };
         parts[0] = parts[0].or_else(|| inner.iter().copied().find(is_horizontal));
         parts[1] = parts[1].or_else(|| inner.iter().copied().find(|node| is_vertical(node)));
     }
     parts
 }
 
-fn write_projected(keys: &mut KeyWriter, node: &WktNode) {
+/// Writes a projected system, which is a part of the system `whole` or that system itself.
+fn write_projected(keys: &mut KeyWriter, node: &WktNode, whole: &WktNode) {
     if let Some(code) = node.epsg().or_else(|| recognize_utm(node)) {
         keys.set_short(key::MODEL_TYPE, 1);
         keys.set_short(key::PROJECTED, code);
@@ -259,7 +272,7 @@ fn write_projected(keys: &mut KeyWriter, node: &WktNode) {
     // GDAL ignores the citation unless the model is user-defined.
     keys.set_short(key::MODEL_TYPE, USER_DEFINED);
     keys.set_text(key::CITATION, node.name());
-    keys.set_text(key::PROJECTED_CITATION, &format!("{PE_STRING}{}", node.to_text()));
+    keys.set_text(key::PROJECTED_CITATION, &format!("{PE_STRING}{}", whole.to_text()));
     write_linear_unit(keys, node);
 }
 
@@ -646,6 +659,21 @@ mod tests {
         let place = convert(&format!(r#"COMPD_CS["both",{UTM},{vertical},AUTHORITY["EPSG","7415"]]"#));
         assert_eq!((place.epsg(), short(&place, key::VERTICAL)), (Some(32_632), Some(5709)));
         assert_eq!(short(&place, key::VERTICAL_UNITS), Some(9001));
+        // Without the codes of its parts, and without any code.
+        let bare =
+            |text: &str| text.replace(r#",AUTHORITY["EPSG","32632"]"#, "").replace(r#",AUTHORITY["EPSG","5709"]"#, "");
+        let place = convert(&format!(
+            r#"COMPD_CS["both",{},{},AUTHORITY["EPSG","7415"]]"#,
+            bare(UTM).replace("zone", ""),
+            bare(vertical)
+        ));
+        assert_eq!(
+            (place.epsg(), &place.keys[..3], short(&place, key::VERTICAL_UNITS)),
+            (Some(7415), &[1, 1, 1][..], None)
+        );
+        let place = convert(&format!(r#"COMPD_CS["both",{},{}]"#, bare(UTM).replace("zone", ""), bare(vertical)));
+        assert_eq!((place.epsg(), short(&place, key::VERTICAL_UNITS)), (None, Some(9001)));
+        assert!(geokeys::join_key_texts(&place, |name| name == key::PROJECTED_CITATION).contains("= COMPD_CS["));
         // Esri writes the two systems one after the other.
         let place = convert(&format!("{ESRI_UTM},{feet}"));
         assert_eq!((place.epsg(), short(&place, key::VERTICAL)), (Some(32_632), Some(USER_DEFINED)));
