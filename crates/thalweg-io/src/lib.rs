@@ -58,20 +58,22 @@ mod exr;
 mod foreign;
 pub mod geokeys;
 mod hgt;
+mod keywords;
 pub mod layer;
 mod npy;
 mod picture;
 mod png;
-mod prj;
 mod raster;
 mod raw;
 mod sample_windows;
 mod save;
+mod side_files;
 mod stored_type;
 mod text;
 mod tiff;
 pub mod units;
 mod windows;
+mod wkt;
 mod world_file;
 mod xyz;
 
@@ -88,6 +90,7 @@ pub use picture::{save_map, save_picture, save_shaded};
 pub use raster::{Raster, RasterHead, SampleType, Samples};
 pub use sample_windows::check_window_bounds;
 pub use save::{SaveOptions, save_layer, save_layer_as, save_place, save_samples, save_terrain, writes_sidecar};
+pub use side_files::list_side_files;
 pub use sidecar::Sidecar;
 pub use store::{FilePath, FileStore, MemoryFiles};
 pub use stored_type::StoredType;
@@ -99,12 +102,14 @@ pub use textures::{check_textures, draft_textures, texture_files};
 pub use thalweg_core::terrain::grid::MAX_CELLS;
 pub use tiff::{Overviews, TiffWindows, write_cog};
 pub use units::Unit;
-pub use windows::{MapInMemory, VrtWindows, WindowedMap, open_windows, open_windows_with};
+pub use windows::{MapInMemory, VrtWindows, WindowedMap, open_windows, open_windows_with, orient_north_up};
+pub use wkt::describe_system;
 pub use world_file::{MapPixels, save_world_file};
 
+use side_files::SideFiles;
 use thalweg_core::base::memory;
 use thalweg_core::base::names::format_path;
-use thalweg_core::{Error, Georeference, Result, Size};
+use thalweg_core::{Error, Result, Size};
 
 /// The greatest size of a file of samples that is read: [`MAX_CELLS`] samples of 64 bits, twice.
 const MAX_BYTES: u64 = 16 * MAX_CELLS;
@@ -270,12 +275,17 @@ fn starts_ascii_grid(bytes: &[u8]) -> bool {
     ["ncols", "nrows"].iter().any(|key| bytes.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(key.as_bytes())))
 }
 
-/// Reads a raster as it is stored; the path's extension gives the format. A mask next to the file (`.msk`) is applied.
+/// Reads a raster; the path's extension gives the format. The samples and the metadata are those of the file, but if
+/// its first row is in the south, the rows are turned, so that row 0 is in the north.
+///
+/// Files next to it complete it: a mask (`.msk`), GDAL's `.aux.xml`, a world file such as `.tfw`, and a `.prj`. As in
+/// GDAL, an `.aux.xml` takes precedence over the file itself, which takes precedence over a world file. A `.prj` is
+/// used if nothing else states the coordinate system.
 ///
 /// # Errors
 /// Returns an error for an unknown extension; for a file that cannot be read, or whose content is broken, of another
-/// format, or too large (more than [`MAX_CELLS`] cells, or than memory allows); and the errors of [`Sidecar::read_for`]
-/// and [`decode_mask`] for the files next to it.
+/// format, or too large (more than [`MAX_CELLS`] cells, or than memory allows); the same for the files next to it; and
+/// the errors of [`Sidecar::read_for`] and [`decode_mask`].
 pub fn read_raster(path: impl Into<FilePath>) -> Result<Raster> {
     read_raster_with(path, &LoadOptions::default())
 }
@@ -286,7 +296,11 @@ pub fn read_raster(path: impl Into<FilePath>) -> Result<Raster> {
 /// # Errors
 /// Returns the errors of [`read_raster`] and of [`LoadOptions::check_raw_options`].
 pub fn read_raster_with(path: impl Into<FilePath>, options: &LoadOptions) -> Result<Raster> {
-    let path = &path.into();
+    Ok(read_stored_raster(&path.into(), options)?.into_north_up())
+}
+
+/// Reads a raster as [`read_raster_with`] does, with the rows in the order of the file.
+fn read_stored_raster(path: &FilePath, options: &LoadOptions) -> Result<Raster> {
     let format = Format::from_path(path)?;
     options.check_raw_options(path)?;
     if format == Format::Vrt {
@@ -300,25 +314,22 @@ pub fn read_raster_with(path: impl Into<FilePath>, options: &LoadOptions) -> Res
     if let Some(problem) = foreign::refuse_content(&bytes, Some(path)).filter(|_| !format.is_headerless()) {
         return Err(refuse(problem));
     }
+    let side_files = SideFiles::read_for(path)?;
     let mut raster = match format {
         Format::R16 | Format::R32 => {
             let sidecar = Sidecar::read_for(path)?;
-            decode_with(format, &bytes, sidecar.as_ref(), options).map_err(refuse)?
+            parse_raster(format, &bytes, sidecar.as_ref(), None, options).map_err(refuse)?
         }
         Format::Hgt => read_tile(path, &bytes).map_err(refuse)?,
         Format::Bil => esri_header::read_grid(&bytes, &read_header(path)?).map_err(refuse)?,
-        _ => decode_with(format, &bytes, None, options).map_err(refuse)?,
+        _ => parse_raster(format, &bytes, None, side_files.nodata(), options).map_err(refuse)?,
     };
+    side_files.apply_to(&mut raster);
     // The file's bytes are freed before the mask is read, so both are never in memory together.
     drop(bytes);
     // These formats have no place for a coordinate system.
-    if matches!(format, Format::Ascii | Format::Xyz | Format::Bil) {
-        if let Some(system) = prj::read_system(path)? {
-            let transform = raster.georeference.and_then(|georeference| georeference.transform);
-            raster.georeference = Some(Georeference { transform, ..system });
-        } else if options.unit.is_none() {
-            degrees::recognise_degrees(&mut raster);
-        }
+    if matches!(format, Format::Ascii | Format::Xyz | Format::Bil) && options.unit.is_none() {
+        degrees::recognise_degrees(&mut raster);
     }
     let mask_file = path.with_suffix(".msk");
     if let Some(bytes) = plain::read_if_exists(&mask_file, MAX_BYTES)? {
@@ -377,15 +388,17 @@ pub fn mask_path(path: &Path) -> PathBuf {
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn decode_raster(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster> {
-    decode_with(format, bytes, sidecar, &LoadOptions::default())
+    parse_raster(format, bytes, sidecar, None, &LoadOptions::default())
         .map_err(|problem| Error::invalid_content("file", problem))
 }
 
-/// Reads a raster as [`decode_raster`] does; the error is the problem in words.
-fn decode_with(
+/// Reads a raster as [`decode_raster`] does; the error is the problem in words. `stated_nodata` is the value for no
+/// data that a file next to it states instead of its own.
+fn parse_raster(
     format: Format,
     bytes: &[u8],
     sidecar: Option<&Sidecar>,
+    stated_nodata: Option<f64>,
     options: &LoadOptions,
 ) -> Result<Raster, String> {
     if bytes.is_empty() {
@@ -403,7 +416,7 @@ fn decode_with(
         }
     }
     match format {
-        Format::Tiff => tiff::read_first_band(bytes),
+        Format::Tiff => tiff::read_first_band(bytes, stated_nodata),
         Format::Png => png::read_image(bytes),
         Format::R16 => raw::read_samples(bytes, SampleType::U16, sidecar, options),
         Format::R32 => raw::read_samples(bytes, SampleType::F32, sidecar, options),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{FilePath, SampleType, plain, write_atomically};
+use super::{FilePath, SampleType, list_side_files, plain, write_atomically};
 use thalweg_core::declare::operation::{Json, OptionKind, OptionType};
 use thalweg_core::{Error, Result, Size};
 
@@ -202,10 +202,9 @@ impl Sidecar {
         PathBuf::from(name)
     }
 
-    /// Returns the files that are read for a raster: the file itself, and its sidecar if there is one.
+    /// Returns the files that are read for a raster: the file itself, and those next to it that describe it.
     pub fn input_files(path: &Path) -> Vec<PathBuf> {
-        let sidecar = Some(Self::path_for(path)).filter(|sidecar| sidecar.is_file());
-        [path.to_path_buf()].into_iter().chain(sidecar).collect()
+        [path.to_path_buf()].into_iter().chain(list_side_files(path)).collect()
     }
 
     /// Reads the sidecar of `path`; `None` if there is none.

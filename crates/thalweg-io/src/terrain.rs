@@ -45,9 +45,10 @@ pub struct Loaded {
 /// from the sidecar, and otherwise from [`DEFAULT_HEIGHT`] with a warning. The cell size comes from the options, then
 /// from the georeference, then from the sidecar, and otherwise from [`DEFAULT_CELL`] with a warning.
 ///
-/// The following are no data: cells that GDAL's mask excludes, in the file or next to it (`.msk`), the file's nodata
-/// value, NaN, ±infinity on request, and the usual undeclared values (−9999, −32768, −32767, ±3.4e38) if they are far
-/// from all other heights.
+/// The following are no data: cells that GDAL's mask excludes, in the file or next to it (`.msk`), or whose alpha is 0;
+/// the file's nodata value and those of [`LoadOptions::nodata`]; NaN, and ±infinity on request; and unless
+/// [`LoadOptions::only_declared_nodata`] is set, the usual undeclared values, such as −9999, −32768 and ±3.4e38, if they
+/// are far from all heights.
 ///
 /// # Errors
 /// Returns the errors of [`read_raster_with`]; an error for coordinates in degrees or feet, for Pseudo-Mercator, for

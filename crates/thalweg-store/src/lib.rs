@@ -44,7 +44,6 @@ mod plan;
 mod plan_schema;
 mod pool;
 mod products;
-mod raster;
 mod reshape;
 mod source;
 mod spec;

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use thalweg_core::Georeference;
 use thalweg_core::terrain::grid::PixelIs;
+use thalweg_io::describe_system;
 
 use crate::meta::{Array, Node, read_node};
 use crate::spec::StoreSpec;
@@ -102,7 +103,7 @@ fn crs_attributes(spec: &StoreSpec, place: &Georeference) -> Map<String, Value> 
         let words = transform.map(|x| format!("{x:?}")).join(" ");
         about.insert("GeoTransform".to_string(), json!(words));
     }
-    match (&spec.wkt, place.epsg()) {
+    match (spec.wkt.clone().or_else(|| describe_system(place)), place.epsg()) {
         (Some(wkt), _) => {
             about.insert("crs_wkt".to_string(), json!(wkt));
             about.insert("spatial_ref".to_string(), json!(wkt));

@@ -7,7 +7,7 @@ use thalweg_core::base::memory;
 use thalweg_core::{CellRect, Error, Field, Grid, Height, Result, Size, Terrain};
 use thalweg_io::{
     Format, HeightReading, LoadOptions, PlacedGrid, Raster, SampleStatistics, Sidecar, VrtWindows, WindowedMap,
-    determine_grid, mask_path, needs_sidecar, open_windows_with, plain,
+    determine_grid, list_side_files, needs_sidecar, open_windows_with, orient_north_up, plain,
 };
 use thalweg_tiled::TileLayer;
 use thalweg_tiled::layer::NO_HEIGHT;
@@ -15,7 +15,6 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::array::{ZarrArray, list_maps, missing_metadata_error};
 use crate::meta::{MAX_BYTES, ZARR};
-use crate::raster::orient_north_up;
 use crate::store::{Store, is_ours, is_store};
 
 /// Opens a raster. A TIFF, a virtual raster, a Zarr array, or a Zarr group in which one array is a map (for a thalweg
@@ -48,8 +47,8 @@ pub fn open_raster_with(path: &Path, options: &LoadOptions) -> Result<Box<dyn Wi
         return Ok(Box::new(Store::open_read(folder)?.layer(&name.to_string_lossy())?));
     }
     match list_maps(path)?.as_slice() {
-        [] => Ok(orient_north_up(ZarrArray::open(path)?)),
-        [one] => Ok(orient_north_up(ZarrArray::open(&path.join(one))?)),
+        [] => Ok(orient_north_up(Box::new(ZarrArray::open(path)?))),
+        [one] => Ok(orient_north_up(Box::new(ZarrArray::open(&path.join(one))?))),
         many => {
             let problem = format!(
                 "contains several maps ({}); give the path of one of them, such as {}/{}",
@@ -77,7 +76,7 @@ pub fn is_zarr(path: &Path) -> bool {
 }
 
 /// Returns the fingerprint of a source: a hash of the length and modification time of its file, of the mask and
-/// sidecar next to it, and of all files of a virtual raster. For a Zarr array it covers the metadata of the array and
+/// the sidecars next to it, and of all files of a virtual raster. For a Zarr array it covers the metadata of the array and
 /// of the group around it, and the lengths and modification times of its chunks. A thalweg store needs no chunks in
 /// the hash, because its metadata name the plan that it belongs to.
 ///
@@ -105,9 +104,7 @@ pub fn fingerprint_source(path: &Path) -> Result<u64> {
     }
     for file in &files {
         add_file(&mut print, file)?;
-        let sidecars =
-            [mask_path(file), Sidecar::path_for(file), file.with_extension("hdr"), file.with_extension("prj")];
-        sidecars.iter().filter(|path| path.is_file()).try_for_each(|path| add_file(&mut print, path))?;
+        list_side_files(file).iter().try_for_each(|path| add_file(&mut print, path))?;
     }
     Ok(print.digest())
 }

@@ -162,13 +162,16 @@ pub struct Georeference {
 
 impl Georeference {
     /// Returns the EPSG code from the GeoKeys: that of the projected system (3072), otherwise that of the geographic
-    /// one (2048). `None` if neither is present, or if the code stands for a user-defined system (32 767).
+    /// one (2048), unless that is only the base of a projected system without a code. `None` if neither is present, or
+    /// if the code stands for a user-defined system (32 767).
     pub fn epsg(&self) -> Option<u16> {
         // The directory has a header of four numbers, then four numbers per key: key, location (0: in this entry),
         // count, value.
         let entries = self.keys.as_chunks::<4>().0;
         let code = |name| entries.iter().skip(1).find(|e| e[0] == name && e[1] == 0).map(|e| e[3]);
-        code(3072).or_else(|| code(2048)).filter(|code| *code != 32_767)
+        // The model type (1024) is 2 for a geographic system, but other programs may leave it out.
+        let is_geographic = code(1024).is_none_or(|model| model == 2);
+        code(3072).or_else(|| code(2048).filter(|_| is_geographic)).filter(|code| *code != 32_767)
     }
 }
 

@@ -9,6 +9,7 @@ use std::ops::RangeFull;
 use serde::{Deserialize, Serialize};
 
 use super::geokeys::{self, key};
+use super::wkt;
 use thalweg_core::Georeference;
 use thalweg_core::declare::operation::{OptionKind, OptionType};
 
@@ -114,7 +115,7 @@ fn find_system(code: u16) -> Option<System> {
 }
 
 /// Returns the length of a unit in metres, and its name.
-fn find_unit_length(code: u16) -> Option<(f64, &'static str)> {
+pub(super) fn find_unit_length(code: u16) -> Option<(f64, &'static str)> {
     let prefix = format!("u\t{code}\t");
     let (metres, name) = TABLE.lines().find_map(|line| line.strip_prefix(prefix.as_str()))?.split_once('\t')?;
     Some((metres.parse().ok()?, name))
@@ -178,6 +179,14 @@ pub fn check_horizontal(georeference: &Georeference) -> Result<(), UnitProblem> 
     }
     // The texts of the vertical system do not concern the horizontal one.
     let words = geokeys::join_key_texts(georeference, |name| !key::HEIGHT_KEYS.contains(&name));
+    match wkt::find_cited_unit(&words) {
+        Some((1.0, _)) => return Ok(()),
+        Some((size, unit)) => {
+            let unit = super::plain::clip_text(&unit);
+            return linear(format!("is in {unit} ({size} m) according to the definition of its CRS"));
+        }
+        None => {}
+    }
     if names_feet(&words) {
         return linear(format!("is in feet according to its CRS (`{}`)", words.trim()));
     }
