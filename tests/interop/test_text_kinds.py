@@ -158,7 +158,7 @@ def test_degrees_without_a_system(tmp_path, draw, cell):
         assert about(path, "--unit", "metre").get("crs") is None
         check(path, heights, "--unit", "metre")
     # A .prj beside the file decides.
-    (tmp_path / "dem.prj").write_text('PROJCS["WGS_1984_UTM_Zone_32N",GEOGCS["GCS_WGS_1984",UNIT["Degree",0.0174532925199433]],UNIT["Meter",1.0]]')
+    (tmp_path / "dem.prj").write_text(rasterio.crs.CRS.from_epsg(32632).to_wkt(version="WKT1_ESRI"))
     assert about(path).get("crs") == "EPSG:32632"
 
 
@@ -170,6 +170,13 @@ def test_the_prj_beside_a_grid(tmp_path, draw, epsg, version):
     (tmp_path / "dem.prj").write_text(rasterio.crs.CRS.from_epsg(epsg).to_wkt(version=version))
     # ESRI's spelling has no codes; only the names of the usual systems are known.
     assert about(path).get("crs") == (None if version == "WKT1_ESRI" and epsg == 2056 else f"EPSG:{epsg}")
+
+
+def test_the_keywords_of_old_programs(tmp_path, draw):
+    path = tmp_path / "dem.asc"
+    path.write_text(ascii_grid(terrain(draw)))
+    (tmp_path / "dem.prj").write_text("Projection    UTM\nDatum         NAD83\nZone          11\nUnits         METERS\n")
+    assert about(path).get("crs") == "EPSG:26911"
 
 
 # Points

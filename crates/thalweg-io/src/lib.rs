@@ -60,11 +60,11 @@ mod exr;
 mod foreign;
 pub mod geokeys;
 mod hgt;
+mod keywords;
 pub mod layer;
 mod npy;
 mod picture;
 mod png;
-mod prj;
 mod raster;
 mod raw;
 mod sample_windows;
@@ -112,7 +112,7 @@ use facts::FactSource;
 use side_files::SideFiles;
 use thalweg_core::base::memory;
 use thalweg_core::base::names::format_path;
-use thalweg_core::{Error, Georeference, Result, Size};
+use thalweg_core::{Error, Result, Size};
 
 /// The greatest size of a file of samples that is read: [`MAX_CELLS`] samples of 64 bits, twice.
 const MAX_BYTES: u64 = 16 * MAX_CELLS;
@@ -285,12 +285,12 @@ fn starts_ascii_grid(bytes: &[u8]) -> bool {
     ["ncols", "nrows"].iter().any(|key| bytes.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(key.as_bytes())))
 }
 
-/// Reads a raster; the path's extension gives the format. The samples and the metadata are those of the file, but if its
-/// first row is in the south, the rows are turned, so that row 0 is in the north.
+/// Reads a raster; the path's extension gives the format. The samples and the metadata are those of the file, but if
+/// its first row is in the south, the rows are turned, so that row 0 is in the north.
 ///
 /// Files next to it complete it: a mask (`.msk`), GDAL's `.aux.xml`, a world file such as `.tfw`, and a `.prj`. As in
-/// GDAL, an `.aux.xml` takes precedence over the file itself, which takes precedence over a world file. A `.prj` is used
-/// if nothing else states the coordinate system.
+/// GDAL, an `.aux.xml` takes precedence over the file itself, which takes precedence over a world file. A `.prj` is
+/// used if nothing else states the coordinate system.
 ///
 /// # Errors
 /// Returns an error for an unknown extension; for a file that cannot be read, or whose content is broken, of another
@@ -328,11 +328,11 @@ fn read_stored_raster(path: &FilePath, options: &LoadOptions) -> Result<Raster> 
     let mut raster = match format {
         Format::R16 | Format::R32 => {
             let sidecar = Sidecar::read_for(path)?;
-            decode_with(format, &bytes, sidecar.as_ref(), options, None).map_err(refuse)?
+            parse_raster(format, &bytes, sidecar.as_ref(), None, options).map_err(refuse)?
         }
         Format::Hgt => read_tile(path, &bytes).map_err(refuse)?,
         Format::Bil => esri_header::read_grid(&bytes, &read_header(path)?).map_err(refuse)?,
-        _ => decode_with(format, &bytes, None, options, side_files.nodata()).map_err(refuse)?,
+        _ => parse_raster(format, &bytes, None, side_files.nodata(), options).map_err(refuse)?,
     };
     raster.facts.name_sidecar(&Sidecar::path_for(&**path));
     if format == Format::Bil {
@@ -345,15 +345,8 @@ fn read_stored_raster(path: &FilePath, options: &LoadOptions) -> Result<Raster> 
     // The file's bytes are freed before the mask is read, so both are never in memory together.
     drop(bytes);
     // These formats have no place for a coordinate system.
-    let has_system = raster.georeference.as_ref().is_some_and(geokeys::has_crs);
-    if matches!(format, Format::Ascii | Format::Xyz | Format::Bil) && !has_system {
-        if let Some(system) = prj::read_system(path)? {
-            let transform = raster.georeference.and_then(|georeference| georeference.transform);
-            raster.georeference = Some(Georeference { transform, ..system });
-            raster.facts.record_source("crs", FactSource::Sidecar(path.with_extension("prj").to_path_buf()));
-        } else if options.unit.is_none() {
-            degrees::recognise_degrees(&mut raster);
-        }
+    if matches!(format, Format::Ascii | Format::Xyz | Format::Bil) && options.unit.is_none() {
+        degrees::recognise_degrees(&mut raster);
     }
     let mask_file = path.with_suffix(".msk");
     if let Some(bytes) = plain::read_if_exists(&mask_file, MAX_BYTES)? {
@@ -413,18 +406,18 @@ pub fn mask_path(path: &Path) -> PathBuf {
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn decode_raster(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster> {
-    decode_with(format, bytes, sidecar, &LoadOptions::default(), None)
+    parse_raster(format, bytes, sidecar, None, &LoadOptions::default())
         .map_err(|problem| Error::invalid_content("file", problem))
 }
 
-/// Reads a raster as [`decode_raster`] does; the error is the problem in words. `stated_nodata` is the value for no data
-/// that a file next to it states instead of its own.
-fn decode_with(
+/// Reads a raster as [`decode_raster`] does; the error is the problem in words. `stated_nodata` is the value for no
+/// data that a file next to it states instead of its own.
+fn parse_raster(
     format: Format,
     bytes: &[u8],
     sidecar: Option<&Sidecar>,
-    options: &LoadOptions,
     stated_nodata: Option<f64>,
+    options: &LoadOptions,
 ) -> Result<Raster, String> {
     if bytes.is_empty() {
         return Err("is empty".to_string());

@@ -11,7 +11,7 @@ use roxmltree::{Document, Node};
 use super::facts::FactSource;
 use super::raster::parse_scaling;
 use super::world_file::parse_world_file;
-use super::{FilePath, Format, Raster, geokeys, mask_path, plain, wkt};
+use super::{FilePath, Format, Raster, geokeys, keywords, mask_path, plain, wkt};
 use thalweg_core::base::names;
 use thalweg_core::terrain::grid::PixelIs;
 use thalweg_core::{Error, Georeference, Result};
@@ -77,10 +77,11 @@ impl SideFiles {
             found.paths[2] = file.to_path_buf();
             // Old programs of Esri wrote keywords instead of WKT.
             let is_wkt = text.contains(['[', '(']) || text.trim().is_empty();
+            found.projection = keywords::parse_keywords(&text).filter(|_| !is_wkt);
             if is_wkt {
                 let crs = wkt::georeference_from_wkt(&text);
                 found.projection = crs.map_err(|problem| Error::invalid_file(&*file, problem))?;
-            } else {
+            } else if found.projection.is_none() {
                 let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 found.warnings.push(format!(
                     "has the coordinate system of {name}, which is not WKT and is ignored; replace it, for example \
@@ -161,6 +162,9 @@ pub fn list_side_files(path: &Path) -> Vec<PathBuf> {
         for extensions in [world_extensions(path), PROJECTION.map(OsString::from).to_vec()] {
             files.extend(extensions.iter().map(|extension| path.with_extension(extension)).find(|file| file.is_file()));
         }
+    }
+    if Format::from_path(path).is_ok_and(|format| format == Format::Bil) {
+        files.push(path.with_extension("hdr"));
     }
     files.retain(|file| file.is_file());
     files

@@ -1,5 +1,6 @@
 //! [`StoredType`]: the types of samples in files, of which some are converted while they are read.
 
+use super::tiff::widen_floats;
 use super::{SampleType, Samples};
 
 /// The type of the samples in a file. Types that [`Samples`] does not have are converted to one that has more values.
@@ -58,9 +59,7 @@ impl StoredType {
         match self {
             Self::Plain(kind) => Samples::from_bytes(kind, bytes, big_endian),
             Self::I8 => Samples::I16(bytes.iter().map(|byte| i16::from(byte.cast_signed())).collect()),
-            Self::F16 => {
-                Samples::F32(read_words(bytes, big_endian, u16::from_be_bytes, u16::from_le_bytes, widen_half))
-            }
+            Self::F16 => Samples::F32(widen_floats(bytes, 16, big_endian)),
             Self::I64 => {
                 Samples::F64(read_words(bytes, big_endian, i64::from_be_bytes, i64::from_le_bytes, |x| x as f64))
             }
@@ -82,19 +81,6 @@ fn read_words<T, U, const N: usize>(
     bytes.as_chunks::<N>().0.iter().map(|word| convert(if big_endian { big(*word) } else { little(*word) })).collect()
 }
 
-/// Converts the bits of a 16-bit float (IEEE 754 binary16) to the same number in 32 bits.
-fn widen_half(bits: u16) -> f32 {
-    let sign = u32::from(bits & 0x8000) << 16;
-    let exponent = u32::from((bits >> 10) & 0x1f);
-    let fraction = u32::from(bits & 0x3ff);
-    match exponent {
-        // A subnormal number is its fraction times 2⁻²⁴, which 32 bits represent exactly.
-        0 => f32::from_bits(sign | (fraction as f32 / 16_777_216.0).to_bits()),
-        0x1f => f32::from_bits(sign | 0x7f80_0000 | (fraction << 13)),
-        _ => f32::from_bits(sign | ((exponent + 112) << 23) | (fraction << 13)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,7 +97,8 @@ mod tests {
                 0x1f => f64::NAN,
                 _ => sign * (1.0 + fraction) * 2f64.powi(exponent - 15),
             };
-            let read = f64::from(widen_half(bits));
+            let Samples::F32(read) = StoredType::F16.decode(&bits.to_be_bytes(), true) else { unreachable!() };
+            let read = f64::from(read[0]);
             assert!(read == number || (read.is_nan() && number.is_nan()), "{bits:#x}: {read} {number}");
         }
     }

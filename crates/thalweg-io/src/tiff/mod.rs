@@ -22,6 +22,7 @@ use chunk::ChunkCoding;
 pub(super) use cog::write_cog_from_memory;
 pub use cog::{Overviews, write_cog};
 use directory::Directory;
+pub(super) use floats::widen_floats;
 use source::TiffSource;
 use thalweg_core::{Cell, CellRect, Size};
 pub use windows::TiffWindows;

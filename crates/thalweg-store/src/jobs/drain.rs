@@ -226,7 +226,8 @@ mod tests {
         let plain = concat!(
             r#"{"source":"/a.tif","source_print":7,"load":{"height":null,"cell_size":null,"nodata":[],"#,
             r#""only_declared_nodata":false,"infinite_is_nodata":false,"#,
-            r#""deterrace":false,"unit":null,"raw_cells":null,"byte_order":null},"edges":["open","open","open","open"],"sea_level":null,"#,
+            r#""deterrace":false,"unit":null,"raw_cells":null,"byte_order":null},"#,
+            r#""edges":["open","open","open","open"],"sea_level":null,"#,
             r#""threshold":null,"outlets":[]}"#
         );
         assert_eq!(serde_json::to_string(&job).unwrap(), plain);
