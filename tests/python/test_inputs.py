@@ -273,9 +273,13 @@ def test_other_maps_keep_their_mask():
     weights = np.ma.MaskedArray(LAND, mask=(ROWS == 7) & (COLUMNS == 9))
     with pytest.raises(ValueError, match="weight at row 7, column 9"):
         tw.flow.accumulate_flow(codes, weights)
-    layer = np.ma.MaskedArray(np.ones(SHAPE), mask=COLUMNS > 30)
-    terrain = tw.Terrain(LAND, 10.0, layers={"hardness": layer})
-    assert np.array_equal(terrain.layers["hardness"], COLUMNS <= 30), "a masked cell of a layer is 0"
+    layer = np.ma.MaskedArray(np.ones(SHAPE), mask=HOLE)
+    terrain = tw.Terrain(HOLED, 10.0, layers={"hardness": layer})
+    assert np.array_equal(terrain.layers["hardness"], ~HOLE), "0 where the terrain has no data"
+    for wrong in (layer, np.where(HOLE, np.inf, 1.0)):
+        row, column = np.argwhere(HOLE)[0]
+        with pytest.raises(ValueError, match=f"hardness.*row {row}, column {column}; it must be a finite number"):
+            tw.Terrain(LAND, 10.0, layers={"hardness": wrong})
     run = tw.Run({"stage": [{"model": "thermal"}]}, masked("i2", 0), cell_size=10.0)
     run["height"] = masked("f8", 3.0)
     assert np.array_equal(run["height"], HOLED, equal_nan=True)

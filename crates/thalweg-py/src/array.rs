@@ -6,7 +6,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::terrain::{CellType, Cells};
+use thalweg_core::terrain::{CellType, Cells, LayerSpec};
 use thalweg_core::{Cell, Error, Field, Grid, Height, Size, Terrain};
 use thalweg_io::{HeightReading, LoadOptions, Raster, SampleStatistics, Samples};
 
@@ -173,11 +173,21 @@ pub fn read_bytes(array: &Bound<'_, PyAny>) -> PyResult<Field<u8>> {
     Field::from_vec([rows, cols], view.iter().copied().collect()).map_err(to_python_error)
 }
 
-/// Converts an array to the cells of a layer of this type. Heights are clamped to their range; NaN becomes 0.
-pub fn to_layer_cells(array: &Bound<'_, PyAny>, kind: CellType) -> PyResult<Cells> {
-    let reals = read_reals(array)?;
+/// Converts an array to the cells of a layer. Heights are clamped to their range. Where the terrain has no data, NaN and
+/// infinity become 0; elsewhere they are refused, as in a file.
+pub fn to_layer_cells(array: &Bound<'_, PyAny>, spec: &LayerSpec, nodata: Option<&Field<bool>>) -> PyResult<Cells> {
+    let mut reals = read_reals(array)?;
+    let spec = *spec;
     run_on_pool(array.py(), move || {
-        Ok(match kind {
+        let cols = reals.cols().max(1);
+        let is_void = |k: usize| nodata.is_some_and(|nodata| nodata.as_slice().get(k) == Some(&true));
+        let wrong = reals.as_slice().par_iter().enumerate().find_first(|(k, x)| !x.is_finite() && !is_void(*k));
+        if let Some((k, x)) = wrong {
+            let place = format!("has {x} at row {}, column {}", k / cols, k % cols);
+            return Err(Error::invalid_layer(spec.name, format!("{place}; it must be a finite number")));
+        }
+        reals.as_mut_slice().par_iter_mut().filter(|x| !x.is_finite()).for_each(|x| *x = 0.0);
+        Ok(match spec.cells {
             CellType::Height => Cells::Height(reals.map(|metres| Height::from_metres_clamped(*metres))),
             CellType::Float => Cells::Float(reals.map(|x| *x as f32)),
             CellType::Count => Cells::Count(reals.map(|x| *x as u32)),

@@ -138,7 +138,8 @@ pub fn insert_layer(
         terrain.ground = new.ground;
         return Ok(());
     }
-    terrain.insert_layer(&spec, to_layer_cells(values, spec.cells)?).map_err(to_python_error)
+    let cells = to_layer_cells(values, &spec, terrain.nodata.as_ref())?;
+    terrain.insert_layer(&spec, cells).map_err(to_python_error)
 }
 
 /// Returns the cells of a layer, which may be `sediment`.

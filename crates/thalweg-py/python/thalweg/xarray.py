@@ -156,14 +156,20 @@ class _System(NamedTuple):
         return {"transform": transform, "epsg": self.epsg, "geographic": self.geographic, "words": " ".join(self.units)}
 
 
-def _system_attrs(da: xr.DataArray) -> Mapping[Any, Any]:
-    """Return the attributes of the coordinate with the coordinate reference system; without one, nothing."""
+def _system_name(da: xr.DataArray) -> str | None:
+    """Return the name of the coordinate with the coordinate reference system of a map; None if it has none."""
     declared = _grid_mapping(da)
     if declared in da.coords:
-        return da.coords[declared].attrs
+        return declared
     # Arithmetic keeps scalar coordinates, but not the attribute that names one of them.
-    scalars = (coordinate.attrs for coordinate in da.coords.values() if coordinate.ndim == 0)
-    return next((attrs for attrs in scalars if any(key in attrs for key in SYSTEM)), {})
+    scalars = [str(name) for name, coordinate in da.coords.items() if coordinate.ndim == 0]
+    return next((name for name in scalars if any(key in da.coords[name].attrs for key in SYSTEM)), None)
+
+
+def _system_attrs(da: xr.DataArray) -> Mapping[Any, Any]:
+    """Return the attributes of the coordinate with the coordinate reference system; without one, nothing."""
+    name = _system_name(da)
+    return {} if name is None else da.coords[name].attrs
 
 
 def _as_wkt(system: str) -> str:
@@ -198,7 +204,7 @@ def _system(da: xr.DataArray, dims: Sequence[str]) -> _System:
         geographic = True
     # The last unit of a length is that of the axes, except in a vertical system or the target of a transformation.
     horizontal = re.split(r"\b(?:VERT_CS|VERTCRS|VERTICALCRS|TARGETCRS)\[", wkt)[0]
-    units = re.findall(r"\b(?:LENGTHUNIT|UNIT)\[\s*\"([^\"]*)\"", horizontal)[-1:]
+    units = [] if geographic else re.findall(r"\b(?:LENGTHUNIT|UNIT)\[\s*\"([^\"]*)\"", horizontal)[-1:]
     units += [str(da.coords[dim].attrs.get("units", "")) for dim in dims if dim in da.coords]
     if any(dim.lower() in ANGULAR for dim in dims) or any(unit.startswith("degree") for unit in units):
         geographic = True
@@ -276,7 +282,7 @@ def _layout(template: xr.DataArray, turned: tuple[bool, bool], kind: str) -> Lay
         attrs = {"units": label.units, "long_name": label.long_name} | attrs
         made = xr.DataArray(orient(values), coords=template.coords, dims=template.dims, attrs=attrs)
         made.name = (template.name or label.name) if keeps else label.name
-        mapping = template.encoding.get("grid_mapping") or template.attrs.get("grid_mapping")
+        mapping = _system_name(template)
         # xarray refuses to write a map that has it in both places.
         if mapping is not None and "grid_mapping" not in attrs:
             made.encoding["grid_mapping"] = mapping
