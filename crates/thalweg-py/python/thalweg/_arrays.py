@@ -112,7 +112,7 @@ def as_map(values: Any, what: str, kinds: str = "biuf") -> Array:
         warn_computed(what, values.size)
         values = values.compute()
     # `numpy.asarray` drops the mask of a masked array and keeps the numbers below it.
-    mask = values.mask if isinstance(values, np.ma.MaskedArray) else np.ma.nomask
+    mask: Any = values.mask if isinstance(values, np.ma.MaskedArray) else np.ma.nomask
     array: Array = np.asarray(values)
     if array.dtype.kind not in kinds:
         allowed = "an integer or floating-point dtype" if "b" not in kinds else "an integer, floating-point or bool dtype"
@@ -126,10 +126,12 @@ def as_map(values: Any, what: str, kinds: str = "biuf") -> Array:
         return array
     if axis is not None:
         mask = mask.squeeze(axis)
+    filled: Array
     if array.dtype.kind == "b":
-        return array & ~mask
+        filled = array & ~mask
+        return filled
     # Integers do not represent NaN, and 16-bit floats are read as 32-bit ones in any case.
-    filled: Array = array.astype(np.float32 if array.dtype.kind == "f" and array.dtype.itemsize <= 4 else np.float64)
+    filled = array.astype(np.float32 if array.dtype.kind == "f" and array.dtype.itemsize <= 4 else np.float64)
     filled[mask] = np.nan
     return filled
 
@@ -176,7 +178,8 @@ def as_flow_codes(array: Array) -> NDArray[np.uint8]:
 
 def as_stream_mask(array: Array) -> NDArray[np.uint8]:
     """Return 1 in the stream cells of a map that :func:`as_numbers` has read: where it is neither 0 nor NaN."""
-    return ((array != 0) & ~np.isnan(array)).astype(np.uint8)
+    mask: NDArray[np.uint8] = ((array != 0) & ~np.isnan(array)).astype(np.uint8)
+    return mask
 
 
 def core_terrain(
