@@ -1,4 +1,4 @@
-"""Arrays in every form that NumPy and dask have: right or refused, as the command does with the same values in a file."""
+"""Arrays in every form of NumPy and dask: right or refused, as by the command with the same values in a file."""
 
 import os
 import warnings
@@ -153,7 +153,9 @@ def test_every_form_is_read_as_its_values(name):
     filled = tw.flow.fill_depressions(array)
     assert filled.dtype == (np.float32 if narrow else np.float64) and not isinstance(filled, np.ma.MaskedArray)
     assert np.array_equal(np.isnan(filled), np.isnan(plain))
-    assert np.array_equal(tw.thermal(array, cell_size=10.0), tw.thermal(plain, cell_size=10.0).astype(filled.dtype), equal_nan=True)
+    assert np.array_equal(
+        tw.thermal(array, cell_size=10.0), tw.thermal(plain, cell_size=10.0).astype(filled.dtype), equal_nan=True
+    )
     assert np.ma.getdata(array).tobytes() == before, "the array is not written"
 
 
@@ -162,7 +164,9 @@ def test_every_form_is_read_as_its_values(name):
 def test_stand_ins_are_found_as_by_the_command(value, kind, tmp_path):
     array = stood_in(value, kind)
     maps, said = drained_by_command(array, tmp_path)
-    with pytest.warns(UserWarning, match=r"dem has the value .* in \d+ cells; they are read as no data; pass nodata=") as warned:
+    with pytest.warns(
+        UserWarning, match=r"dem has the value .* in \d+ cells; they are read as no data; pass nodata="
+    ) as warned:
         found = drain(array)
     assert_is_commands(found, maps)
     assert np.array_equal(np.isnan(found.filled), HOLE)
@@ -266,7 +270,9 @@ def test_other_maps_keep_their_mask():
     hidden = np.ma.MaskedArray(np.where(HOLE, 1, codes).astype("u1"), mask=HOLE)
     cells = tw.flow.accumulate_flow(codes)
     assert np.array_equal(tw.flow.accumulate_flow(hidden), cells) and (cells[HOLE] == 0).all()
-    assert np.array_equal(tw.flow.accumulate_flow(np.where(HOLE, np.nan, codes)), cells), "as xarray decodes a fill value"
+    assert np.array_equal(tw.flow.accumulate_flow(np.where(HOLE, np.nan, codes)), cells), (
+        "as xarray decodes a fill value"
+    )
     for streams in (np.ma.MaskedArray(cells > 20, mask=cells > 500), np.where(cells > 500, np.nan, cells > 20)):
         order = tw.flow.stream_order(codes, streams)
         assert np.array_equal(order > 0, (cells > 20) & (cells <= 500))
@@ -308,7 +314,13 @@ def test_data_arrays_are_read_as_their_arrays(kind):
     array = stood_in(-32768, kind)
     wanted = tw.drain(HOLED, cell_size=10.0, threshold=2000)
     plain = xr.DataArray(array, coords=place, dims=("y", "x"))
-    turns = {"plain": plain, "northward": plain[::-1], "transposed": plain.T, "both": plain.T[::-1, ::-1], "band": plain.expand_dims(band=[1])}
+    turns = {
+        "plain": plain,
+        "northward": plain[::-1],
+        "transposed": plain.T,
+        "both": plain.T[::-1, ::-1],
+        "band": plain.expand_dims(band=[1]),
+    }
     for name, dem in turns.items():
         with pytest.warns(UserWarning, match=f"dem has the value -32768, .* in {HOLE.sum()} cells"):
             found = drain(dem, cell_size=None)
@@ -321,4 +333,3 @@ def test_data_arrays_are_read_as_their_arrays(kind):
             one = one.transpose("y", "x").sortby("y", ascending=False).sortby("x")
             assert np.array_equal(one.flow_direction, wanted.flow_direction), name
             assert np.array_equal(one.filled, wanted.filled, equal_nan=True), name
-

@@ -22,7 +22,9 @@ RESULTS = {
     "rivers": lambda dem: tw.rivers(dem, catchment=2e6),
     "build": lambda _: world_with_tables(),
     "tile": lambda _: tw.World("hills", cells=64, tile=32).tile(1, 500.0, 700.0),
-    "evolve": lambda dem: tw.evolve(dem, {"stage": [{"model": "stream_power", "years": 1e5, "step": 2e4}]}, save_every=5e4),
+    "evolve": lambda dem: tw.evolve(
+        dem, {"stage": [{"model": "stream_power", "years": 1e5, "step": 2e4}]}, save_every=5e4
+    ),
     "textures": lambda dem: tw.textures(dem).to_xarray(),
     "heights": lambda dem: tw.flow.fill_depressions(dem).to_dataset(name="filled"),
 }
@@ -51,7 +53,11 @@ def test_attributes_are_numbers_and_text(result):
 
 
 def test_results_are_copied_and_sent(result):
-    for other in (result.copy(deep=True), pickle.loads(pickle.dumps(result)), pickle.loads(pickle.dumps(result.copy(deep=True)))):
+    for other in (
+        result.copy(deep=True),
+        pickle.loads(pickle.dumps(result)),
+        pickle.loads(pickle.dumps(result.copy(deep=True))),
+    ):
         xr.testing.assert_identical(other, result)
 
 

@@ -173,8 +173,8 @@ pub fn read_bytes(array: &Bound<'_, PyAny>) -> PyResult<Field<u8>> {
     Field::from_vec([rows, cols], view.iter().copied().collect()).map_err(to_python_error)
 }
 
-/// Converts an array to the cells of a layer. Heights are clamped to their range. Where the terrain has no data, NaN and
-/// infinity become 0; elsewhere they are refused, as in a file.
+/// Converts an array to the cells of a layer. Heights are clamped to their range. NaN and infinity become 0 where the
+/// terrain has no data; elsewhere they are refused, as in a file.
 pub fn to_layer_cells(array: &Bound<'_, PyAny>, spec: &LayerSpec, nodata: Option<&Field<bool>>) -> PyResult<Cells> {
     let mut reals = read_reals(array)?;
     let spec = *spec;

@@ -195,8 +195,10 @@ impl Terrain {
             place.map(MapGeoreference::into_georeference).or(kept).filter(|place| *place != Georeference::default());
         grid.origin = origin.map_or(grid.origin, Cell::from);
         let (mut terrain, warnings) = build_terrain(height, grid, nodata, warn.is_some())?;
-        for (warn, message) in warn.iter().flat_map(|warn| warnings.iter().map(move |message| (warn, message))) {
-            warn.call1((message,))?;
+        if let Some(warn) = warn {
+            for message in warnings {
+                warn.call1((message,))?;
+            }
         }
         for (name, values) in layers.into_iter().flatten() {
             insert_layer(&mut terrain, &name, &values)?;

@@ -115,13 +115,14 @@ def as_map(values: Any, what: str, kinds: str = "biuf") -> Array:
     mask: Any = values.mask if isinstance(values, np.ma.MaskedArray) else np.ma.nomask
     array: Array = np.asarray(values)
     if array.dtype.kind not in kinds:
-        allowed = "an integer or floating-point dtype" if "b" not in kinds else "an integer, floating-point or bool dtype"
-        raise TypeError(f"{what} has dtype {array.dtype}; it must have {allowed}")
+        allowed = "an integer, floating-point or bool" if "b" in kinds else "an integer or floating-point"
+        raise TypeError(f"{what} has dtype {array.dtype}; it must have {allowed} dtype")
     axis = array.shape.index(1) if array.ndim == 3 and 1 in array.shape else None
     if axis is not None:
         array = array.squeeze(axis)
     if array.ndim != 2 or 0 in array.shape:
-        raise ValueError(f"{what} has shape {array.shape}; it must have two dimensions (rows, columns) of one cell or more")
+        allowed = "two dimensions (rows, columns) of one cell or more"
+        raise ValueError(f"{what} has shape {array.shape}; it must have {allowed}")
     if mask is np.ma.nomask or not mask.any():
         return array
     if axis is not None:
@@ -172,7 +173,8 @@ def as_flow_codes(array: Array) -> NDArray[np.uint8]:
     with np.errstate(invalid="ignore"):
         codes: NDArray[np.uint8] = np.where(missing, 255, array).astype(np.uint8)
     if not np.array_equal(codes[~missing], array[~missing]):
-        raise ValueError("flow_direction contains values that are not ESRI codes; they must be 0, 1, 2, 4, 8, 16, 32, 64, 128 or 255")
+        allowed = "0, 1, 2, 4, 8, 16, 32, 64, 128 or 255"
+        raise ValueError(f"flow_direction contains values that are not ESRI codes; they must be {allowed}")
     return codes
 
 
@@ -227,8 +229,8 @@ def core_terrain(
 def warn_computed(what: str, cells: int) -> None:
     """Warn that a dask array is loaded into memory as a whole."""
     warn_caller(
-        f"{what} is backed by dask and is computed whole: its {cells} cells are loaded into memory, because "
-        "water may flow from any cell to any other. If a map does not fit into memory, process one drainage basin at a time "
+        f"{what} is backed by dask and is computed whole: its {cells} cells are loaded into memory, because water may "
+        "flow from any cell to any other. If a map does not fit into memory, process one drainage basin at a time "
         "(.isel), or compute the world by tiles (thalweg.World)"
     )
 

@@ -239,11 +239,13 @@ def reaches(
     if isinstance(drainage, Drainage):
         return drainage.reaches
     if xarray_kind(drainage) != "dataset":
-        raise TypeError(f"drainage is of type {type(drainage).__name__}; it must be a result of drain: a Dataset or a Drainage")
+        kind = type(drainage).__name__
+        raise TypeError(f"drainage is of type {kind}; it must be a result of drain: a Dataset or a Drainage")
     from .xarray import DRAINAGE, read_drainage, reach_lines
 
     if lacking := [name for name in DRAINAGE if name not in drainage]:
-        raise ValueError(f"drainage has no variable {lacking[0]}; it must be a result of drain, with {', '.join(DRAINAGE)}")
+        needed = ", ".join(DRAINAGE)
+        raise ValueError(f"drainage has no variable {lacking[0]}; it must be a result of drain, with {needed}")
     given, codes, streams = read_drainage(drainage, cell_size, unit, edges)
     found = [ChannelReach(*reach) for reach in _core.reaches(given.core, codes, streams)]
     return reach_lines(found, drainage)

@@ -263,7 +263,8 @@ def accumulate_flow(flow_direction: Sheet, weights: Any = None, *, edges: Edges 
     codes, layout = read_map(flow_direction, "flow_direction")
     given = None if weights is None else read_map_like(weights, layout, "weights")
     label = Label("accumulation", "1", "Upstream cells or weights that drain through the cell.")
-    return layout.wrap(_core.accumulate(as_flow_codes(codes), _looped(edges), given), label)  # type: ignore[no-any-return]
+    sums = _core.accumulate(as_flow_codes(codes), _looped(edges), given)
+    return layout.wrap(sums, label)  # type: ignore[no-any-return]
 
 
 @named
@@ -398,7 +399,8 @@ def stream_order(flow_direction: Sheet, streams: Any, *, shreve: bool = False, e
     codes, layout = read_map(flow_direction, "flow_direction")
     mask = read_map_like(streams, layout, "streams")
     label = Label("stream_order", "1", "Order or magnitude of the stream; 0 where there is none.")
-    return layout.wrap(_core.orders(as_flow_codes(codes), _looped(edges), as_stream_mask(mask), shreve), label)  # type: ignore[no-any-return]
+    orders = _core.orders(as_flow_codes(codes), _looped(edges), as_stream_mask(mask), shreve)
+    return layout.wrap(orders, label)  # type: ignore[no-any-return]
 
 
 def _cell_of(values: Any, cell_size: float | None) -> float:

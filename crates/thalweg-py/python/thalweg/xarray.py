@@ -61,8 +61,10 @@ def _dims(da: xr.DataArray, what: str) -> tuple[str, str]:
 
     def find(known: Sequence[str], axis: str, standard: Sequence[str]) -> str | None:
         named = [name for name in names if name.lower() in known]
-        about = {name: da.coords[name].attrs for name in names if name in da.coords}
-        named += [name for name, attrs in about.items() if attrs.get("axis") == axis or attrs.get("standard_name") in standard]
+        for name in (name for name in names if name in da.coords):
+            attrs = da.coords[name].attrs
+            if attrs.get("axis") == axis or attrs.get("standard_name") in standard:
+                named.append(name)
         return named[0] if named else None
 
     y = find(ROWS, "Y", ("projection_y_coordinate", "latitude"))
@@ -187,7 +189,8 @@ def _as_wkt(system: str) -> str:
 def _system(da: xr.DataArray, dims: Sequence[str]) -> _System:
     """Return the statements of a map about its coordinates."""
     attrs = _system_attrs(da)
-    text = str(attrs.get("crs_wkt") or attrs.get("spatial_ref") or da.attrs.get("crs") or "").strip().removeprefix("+init=")
+    text = str(attrs.get("crs_wkt") or attrs.get("spatial_ref") or da.attrs.get("crs") or "")
+    text = text.strip().removeprefix("+init=")
     wkt = _as_wkt(text)
     # The code of the whole system is the last item of its text; other codes are those of its parts.
     codes = re.findall(r"(?:ID|AUTHORITY)\[\s*\"EPSG\"\s*,\s*\"?(\d+)\"?\s*\]\s*\]\s*$", wkt)
@@ -195,8 +198,9 @@ def _system(da: xr.DataArray, dims: Sequence[str]) -> _System:
     epsg = int(codes[0]) if codes and int(codes[0]) < 65536 else None
     geographic: bool | None = None
     if "[" in wkt:
-        keywords = re.findall(r"\b(GEOGCS|GEOGCRS|GEODCRS|GEODETICCRS|GEOGRAPHICCRS|PROJCS|PROJCRS|PROJECTEDCRS|DERIVEDPROJCRS)\[", wkt)
-        geographic = bool(keywords) and not any("PROJ" in name for name in keywords)
+        projected = re.search(r"\b(?:PROJCS|PROJCRS|PROJECTEDCRS|DERIVEDPROJCRS)\[", wkt)
+        degrees = re.search(r"\b(?:GEOGCS|GEOGCRS|GEODCRS|GEODETICCRS|GEOGRAPHICCRS)\[", wkt)
+        geographic = degrees is not None and projected is None
     elif wkt:
         # Without pyproj; EPSG numbers most geographic systems from 4001 to 4999.
         geographic = "longlat" in wkt or (epsg is not None and 4000 < epsg < 5000)
@@ -220,7 +224,12 @@ def _system(da: xr.DataArray, dims: Sequence[str]) -> _System:
 
 
 def _cell_of(
-    what: str, system: _System, transform: tuple[float, ...] | None, heights: Any, cell_size: float | None, unit: str | None
+    what: str,
+    system: _System,
+    transform: tuple[float, ...] | None,
+    heights: Any,
+    cell_size: float | None,
+    unit: str | None,
 ) -> float:
     """Return the side of a map's cells in metres, with warnings about what is assumed; ``heights`` is their unit.
 
@@ -230,31 +239,34 @@ def _cell_of(
         If the map has no coordinates, or if they are not metres or have lost their unit.
     """
     if transform is None and cell_size is None:
-        raise ValueError(f"{what} has no coordinates, so its cell size is unknown; give cell_size, the side of a cell in metres")
+        advice = "give cell_size, the side of a cell in metres"
+        raise ValueError(f"{what} has no coordinates, so its cell size is unknown; {advice}")
     asked = cell_size is not None or unit is not None
     restore = "restore it with .rio.write_crs(\"EPSG:CODE\")"
     if system.lost is not None and not system.has_crs:
         lost = (
-            f"{what} has lost its coordinate reference system: it declares it in the coordinate `{system.lost}` (grid_mapping), "
-            f"which it does not have; open its file with decode_coords=\"all\", or {restore}"
+            f"{what} has lost its coordinate reference system: it declares it in the coordinate `{system.lost}` "
+            f"(grid_mapping), which it does not have; open its file with decode_coords=\"all\", or {restore}"
         )
         if not asked and not system.units and not system.geographic:
             raise ValueError(f"{lost}. If its coordinates are metres, give unit=\"metre\", or cell_size")
         warn_caller(lost)
-    cell, said = _core.cell_of(what, system.place(transform), None if heights is None else str(heights), cell_size, unit)
+    stated = None if heights is None else str(heights)
+    cell, said = _core.cell_of(what, system.place(transform), stated, cell_size, unit)
     for message in said:
         warn_caller(f"{what} {message}")
     if asked or system.geographic:
         return cell
     if others := [name for name in system.units if name.lower() not in METRES]:
         raise ValueError(
-            f"{what} has coordinates in `{others[0]}`; convert them to metres, or give cell_size, the side of a cell in metres, "
-            "or unit=\"metre\" if they are metres in fact"
+            f"{what} has coordinates in `{others[0]}`; convert them to metres, or give cell_size, the side of a cell in "
+            "metres, or unit=\"metre\" if they are metres in fact"
         )
     if not system.has_crs and not system.units:
         warn_caller(
-            f"{what} has no coordinate reference system, so its coordinates are read as metres; if it has lost its system, {restore}. "
-            "Otherwise set the attribute units = \"m\" of its coordinates, or give unit=\"metre\" or cell_size"
+            f"{what} has no coordinate reference system, so its coordinates are read as metres; if it has lost its "
+            f"system, {restore}. Otherwise set the attribute units = \"m\" of its coordinates, or give unit=\"metre\" or "
+            "cell_size"
         )
     return cell
 
@@ -341,10 +353,15 @@ def read_terrain(
     layout = _layout(flat, (turned[0], turned[1]), kind)
     heights = as_numbers(layout.orient(_computed(flat, what)), what)
     known = _known_layers()
-    laid = {name: as_numbers(layout.orient(_computed(_flat(other, name)[0], None)), f"layer {name}") for name, other in own.items() if name in known}
+    laid: dict[str, Array] = {}
+    for name, other in own.items():
+        if name in known:
+            laid[name] = as_numbers(layout.orient(_computed(_flat(other, name)[0], None)), f"layer {name}")
     for name, other in (layers or {}).items():
-        oriented = read_map(other, f"layer {name}")[0] if isinstance(other, xr.DataArray) else as_numbers(layout.orient(np.asanyarray(other)), f"layer {name}")
-        laid[name] = oriented
+        if isinstance(other, xr.DataArray):
+            laid[name] = read_map(other, f"layer {name}")[0]
+        else:
+            laid[name] = as_numbers(layout.orient(np.asanyarray(other)), f"layer {name}")
     core = core_terrain(
         heights,
         cell,
@@ -440,7 +457,8 @@ def drainage_dataset(found: Any, given: Input, labels: Mapping[str, Label]) -> x
     Its attributes are numbers and text, so that it can be written and merged. They are what :func:`read_drainage` needs
     to trace the reaches.
     """
-    maps = {name: given.layout.wrap(getattr(found, name), label) for name, label in labels.items() if getattr(found, name) is not None}
+    values = {name: getattr(found, name) for name in labels}
+    maps = {name: given.layout.wrap(values[name], label) for name, label in labels.items() if values[name] is not None}
     made = xr.Dataset(maps)
     made.attrs["threshold_m2"] = found.summary["threshold_m2"]
     made.attrs["cell_size_m"] = found.cell_size
@@ -497,7 +515,8 @@ def _former_reaches(dataset: xr.Dataset) -> Any:
     if not is_drainage or "reaches" in dataset.variables or "reaches" in dataset.attrs:
         # Python then looks the name up as for any other Dataset.
         raise AttributeError("reaches")
-    warn_caller("the attribute reaches of a drainage will be removed; call thalweg.reaches(dataset)", DeprecationWarning)
+    words = "the attribute reaches of a drainage will be removed; call thalweg.reaches(dataset)"
+    warn_caller(words, DeprecationWarning)
     return METHODS["reaches"](dataset)
 
 
