@@ -23,7 +23,7 @@ import typing as _typing
 from . import _moved, flow, models, noise, slopes
 from ._build import Evolution, build, evolve, presets
 from ._core import __version__, rocks, set_threads, threads
-from ._drain import ChannelReach, Drainage, drain
+from ._drain import ChannelReach, Drainage, drain, reaches
 from ._export import export
 from ._measure import Measure, Measures, measure
 from ._mesh import mesh
@@ -88,6 +88,7 @@ __all__ = [
     "noise",
     "pipes",
     "presets",
+    "reaches",
     "read",
     "resample",
     "rivers",
@@ -105,7 +106,7 @@ __all__ = [
 
 _functions = {name: getattr(module, name) for module in (slopes, flow, models) for name in module.__all__}
 _METHODS.update({name: function for name, function in _functions.items() if not name[0].isupper()})
-_METHODS.update(crop=crop, drain=drain, measure=measure, mesh=mesh, resample=resample, rivers=rivers)
+_METHODS.update(crop=crop, drain=drain, measure=measure, mesh=mesh, reaches=reaches, resample=resample, rivers=rivers)
 _METHODS.update(shade=shade, view=view, write=write)
 
 _moved.MOVED.update({f"thalweg.{name}": f"thalweg.models.{name}" for name in set(models.__all__) - set(__all__)})

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._arrays import HEIGHT, Label
-from ._inputs import read_terrain
+from ._inputs import read_terrain, xarray_kind
+from ._keywords import named
 from ._operations import declared
 from ._progress import CallProgress, core_reporting
 
@@ -155,8 +156,7 @@ def drain(
     -------
     xarray.Dataset or Drainage
         A Dataset for a DataArray or a Dataset, otherwise a :class:`Drainage`. The variables of the Dataset are the
-        arrays of :class:`Drainage`. Its attribute ``reaches`` is a GeoDataFrame if geopandas is installed and the map
-        has coordinates, otherwise a list of :class:`ChannelReach`.
+        arrays of :class:`Drainage`; :func:`thalweg.reaches` returns its reaches.
 
     Raises
     ------
@@ -191,5 +191,61 @@ def drain(
     if given.layout.is_xarray:
         from .xarray import drainage_dataset
 
-        return drainage_dataset(found, given.layout, LABELS)
+        return drainage_dataset(found, given, LABELS)
     return found
+
+
+@named
+def reaches(
+    drainage: Any,
+    *,
+    cell_size: float | None = None,
+    unit: str | None = None,
+    edges: str | Mapping[str, str] | None = None,
+) -> Any:
+    """Return the channel reaches of a drainage.
+
+    The reaches of a Dataset are traced along its variables ``flow_direction`` and ``stream_order`` over ``filled``, so
+    the Dataset may be a part of a drainage, or one that was written to a file and read again.
+
+    Parameters
+    ----------
+    drainage : xarray.Dataset or Drainage
+        The result of :func:`thalweg.drain`.
+    cell_size : float, metres, optional
+        Side of a cell; by default the one that :func:`thalweg.drain` used.
+    unit : "metre", optional
+        Treat coordinates as metres, even if the map declares another unit.
+    edges : str or dict, optional
+        The edges of the map; by default those that :func:`thalweg.drain` used.
+
+    Returns
+    -------
+    geopandas.GeoDataFrame or list of ChannelReach
+        For a Dataset, lines in the coordinates of the map with the columns ``id``, ``order``, ``magnitude``,
+        ``length``, ``drop``, ``slope``, ``drainage_area`` and ``downstream``, which :class:`ChannelReach` explains. A
+        list if geopandas is not installed, if the map has no coordinates, or for a :class:`Drainage`.
+
+    Raises
+    ------
+    ValueError
+        If a variable is missing, or the flow directions have a circle.
+
+    Examples
+    --------
+    >>> lines = tw.reaches(tw.drain(dem, threshold=1e6))
+    >>> lines.to_file("reaches.gpkg")
+    """
+    if isinstance(drainage, Drainage):
+        return drainage.reaches
+    if xarray_kind(drainage) != "dataset":
+        kind = type(drainage).__name__
+        raise TypeError(f"drainage is of type {kind}; it must be a result of drain: a Dataset or a Drainage")
+    from .xarray import DRAINAGE, read_drainage, reach_lines
+
+    if lacking := [name for name in DRAINAGE if name not in drainage]:
+        needed = ", ".join(DRAINAGE)
+        raise ValueError(f"drainage has no variable {lacking[0]}; it must be a result of drain, with {needed}")
+    given, codes, streams = read_drainage(drainage, cell_size, unit, edges)
+    found = [ChannelReach(*reach) for reach in _core.reaches(given.core, codes, streams)]
+    return reach_lines(found, drainage)

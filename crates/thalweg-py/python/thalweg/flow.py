@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core, _moved
-from ._arrays import HEIGHT, Label, Outlets
+from ._arrays import HEIGHT, Label, Outlets, as_flow_codes, as_stream_mask
 from ._inputs import CoreHolder, read_map, read_map_like, read_terrain, xarray_kind
 from ._keywords import named
 from ._measure import measure
@@ -263,16 +263,8 @@ def accumulate_flow(flow_direction: Sheet, weights: Any = None, *, edges: Edges 
     codes, layout = read_map(flow_direction, "flow_direction")
     given = None if weights is None else read_map_like(weights, layout, "weights")
     label = Label("accumulation", "1", "Upstream cells or weights that drain through the cell.")
-    return layout.wrap(_core.accumulate(_codes(codes), _looped(edges), given), label)  # type: ignore[no-any-return]
-
-
-def _codes(array: Array) -> Array:
-    if array.dtype != np.uint8:
-        whole = array.astype(np.uint8)
-        if not np.array_equal(whole, array):
-            raise ValueError("flow_direction contains values that are not ESRI codes; they must be 0, 1, 2, 4, 8, 16, 32, 64, 128 or 255")
-        return whole
-    return array
+    sums = _core.accumulate(as_flow_codes(codes), _looped(edges), given)
+    return layout.wrap(sums, label)  # type: ignore[no-any-return]
 
 
 @named
@@ -380,7 +372,7 @@ def label_basins(
     if flow_direction is None:
         codes = _core.d8(given.core, [], True)
     else:
-        codes = _codes(read_map_like(flow_direction, given.layout, "flow_direction"))
+        codes = as_flow_codes(read_map_like(flow_direction, given.layout, "flow_direction"))
     return given.wrap(_core.basins(given.core, codes), Label("basin", "1", "Number of the drainage basin; 0 in the sea and without data."))
 
 
@@ -407,7 +399,8 @@ def stream_order(flow_direction: Sheet, streams: Any, *, shreve: bool = False, e
     codes, layout = read_map(flow_direction, "flow_direction")
     mask = read_map_like(streams, layout, "streams")
     label = Label("stream_order", "1", "Order or magnitude of the stream; 0 where there is none.")
-    return layout.wrap(_core.orders(_codes(codes), _looped(edges), (mask != 0).astype(np.uint8), shreve), label)  # type: ignore[no-any-return]
+    orders = _core.orders(as_flow_codes(codes), _looped(edges), as_stream_mask(mask), shreve)
+    return layout.wrap(orders, label)  # type: ignore[no-any-return]
 
 
 def _cell_of(values: Any, cell_size: float | None) -> float:
@@ -439,7 +432,7 @@ def upstream_length(flow_direction: Sheet, *, cell_size: float | None = None, ed
         Lengths in metres.
     """
     codes, layout = read_map(flow_direction, "flow_direction")
-    lengths = _core.upstream_length(_codes(codes), _looped(edges), _cell_of(flow_direction, cell_size))
+    lengths = _core.upstream_length(as_flow_codes(codes), _looped(edges), _cell_of(flow_direction, cell_size))
     return layout.wrap(lengths, Label("upstream_length", "m", "Length of the longest flow path from a divide."))  # type: ignore[no-any-return]
 
 
@@ -462,7 +455,7 @@ def outlet_distance(flow_direction: Sheet, *, cell_size: float | None = None, ed
         Lengths in metres.
     """
     codes, layout = read_map(flow_direction, "flow_direction")
-    lengths = _core.outlet_distance(_codes(codes), _looped(edges), _cell_of(flow_direction, cell_size))
+    lengths = _core.outlet_distance(as_flow_codes(codes), _looped(edges), _cell_of(flow_direction, cell_size))
     return layout.wrap(lengths, Label("outlet_distance", "m", "Length of the flow path to the outlet."))  # type: ignore[no-any-return]
 
 
@@ -501,7 +494,7 @@ def chi(
         χ in metres.
     """
     codes, layout = read_map(flow_direction, "flow_direction")
-    codes = _codes(codes)
+    codes = as_flow_codes(codes)
     size = _cell_of(flow_direction, cell_size)
     around = _looped(edges)
     if drainage_area is None:
