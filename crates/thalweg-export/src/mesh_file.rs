@@ -51,12 +51,13 @@ operation! {
         chunks: Option<Size> = None, within .., unit "1";
         /// Number of levels of detail of each chunk, including the finest (.glb).
         lods: usize = 1, within 1..=MAX_LEVELS, unit "1";
-        /// Leaves out points as long as the ground moves up or down by no more than this.
+        /// Tolerance of the simplification of the mesh: points are left out as long as the ground moves up or down by
+        /// no more than this. By default, no points are left out.
         error: Option<f64> = None, within 0.0..=1e6, unit "m";
-        /// Leaves out points of the second level of detail as `error` does for the first; it doubles from each level to
-        /// the next. By default, it is 1/32 of a cell.
+        /// Tolerance, like `error`, of the second level of detail; it doubles from each level to the next. By default,
+        /// it is 1/32 of a cell.
         lod_error: Option<f64> = None, within 0.0..=1e6, unit "m", needs lods;
-        /// Adds skirts where chunks meet, so that their sides need not keep all points.
+        /// Adds skirts along the sides of chunks, so that the sides need not keep all points to meet without gaps.
         skirts: bool = false, within .., unit "1";
         /// Maximum error of positions that are stored in 16 bits, or `float` for 32 bits. By default, it is 0.005 m,
         /// and positions have 32 bits if 16 bits are not enough.

@@ -52,7 +52,7 @@ operation! {
         /// Number of cells on the long side. By default, it is about 256; for a recipe with levels, that of its nearest
         /// level.
         cells: Option<usize> = None, within 1..=1 << 20, unit "1";
-        /// Label of the last stage to run; the stages after it are omitted. `thalweg presets NAME` lists the labels.
+        /// Label of the last stage to run; the stages after it are omitted. The recipe lists the labels of its stages.
         until: Option<String> = None, within .., unit "1", placeholder "LABEL";
         /// Draws perspective views instead of shaded maps.
         view: bool = false, within .., unit "1";

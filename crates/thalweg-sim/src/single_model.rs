@@ -29,11 +29,11 @@ operation! {
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub struct ApplyOptions, "apply", with(boundary: BoundaryOptions) {
-        /// Sets a parameter of the model.
+        /// Sets parameters of the model, by name.
         set: Vec<Setting> = Vec::new(), within .., unit "1";
         /// Seed of the model's random numbers.
         seed: u64 = 1, within 0..=u64::MAX, unit "1";
-        /// An input layer of the model, such as a mask.
+        /// Files with input layers of the model, such as a mask, by the names of the layers.
         layers: Vec<NamedFile> = Vec::new(), within .., unit "1", flag "layer", only Folder Store;
         /// Writes the layers of the result, in addition to the heights, into this folder.
         layers_folder: Option<PathBuf> = None, within .., unit "1", flag "layers", placeholder "DIR", only Folder;

@@ -39,7 +39,7 @@ operation! {
     pub struct ExportOptions, "export" {
         /// The number of tiles in each direction, or the side of a tile in samples. The default is one file.
         tiles: Option<ExportTiles> = None, within .., unit "1";
-        /// Determines if adjacent tiles share the samples at their common edge. The default depends on the target.
+        /// Samples at the common edge of two neighbouring tiles. The default depends on the target.
         edges: Option<TileEdges> = None, within .., unit "1";
         /// The size in samples, if the export is a single file. Code gives the rows first, a command line the columns.
         /// The default is the size accepted by the target that is nearest to the terrain's.

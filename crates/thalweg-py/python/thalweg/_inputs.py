@@ -60,15 +60,20 @@ def read_terrain(
     what : str, default "dem"
         Name of the input in error messages.
     cell_size : float, metres, optional
-        Side of a cell; required for an array.
+        Side of a square cell; required for an array. By default, that of ``dem``.
     nodata : float, optional
-        A value besides NaN that means no data. If it is NaN, undeclared values for no data are not looked for.
+        Value that marks no-data cells, in addition to NaN. If it is NaN, undeclared values for no data are not looked
+        for.
     unit : "metre", optional
-        Treat coordinates as metres, even if the map declares another unit.
+        Reads coordinates and heights as metres, even if the map declares another unit. Coordinates in degrees are
+        refused in any case; project the map first.
     sea_level : float, metres, optional
-        Elevation of the sea surface.
+        Elevation of the sea surface; cells at or below it are sea. By default, that of ``dem`` if it is a Terrain or a
+        Dataset; otherwise there is no sea.
     edges : str or dict, optional
-        ``"open"``, ``"closed"`` or ``"looped"``, for all sides or by side.
+        Boundary condition of all sides, or of each side (north, east, south, west): ``"open"`` (water leaves the map),
+        ``"closed"`` (it does not) or ``"looped"`` (it continues at the opposite side). By default, that of ``dem`` if
+        it is a Terrain, otherwise open.
     layers : dict of arrays, optional
         Further layers by name.
 

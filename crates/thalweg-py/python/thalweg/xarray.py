@@ -1,7 +1,7 @@
 """Conversion from and to DataArrays and Datasets, and the accessor ``.tw``.
 
-Importing this module registers the accessor. ``import thalweg`` imports it if xarray is imported already, and so does
-every function that returns a Dataset.
+The accessor ``.tw`` is registered when this module is imported. ``import thalweg`` imports it if xarray has been
+imported before; every function that returns a Dataset also imports it.
 """
 
 from __future__ import annotations
@@ -553,11 +553,14 @@ def as_state(years: float, heights: Array, place: xr.DataArray, layout: Layout) 
 class Accessor:
     """The accessor ``.tw`` of a DataArray of heights, or of a Dataset with a variable ``height``.
 
-    Its methods are functions of the package, with the object as their first argument.
+    Its methods are the functions of :mod:`thalweg.models`, :mod:`thalweg.flow` and :mod:`thalweg.slopes`, and
+    ``crop``, ``drain``, ``measure``, ``mesh``, ``resample``, ``rivers``, ``shade``, ``view`` and ``write`` of
+    :mod:`thalweg`, with the object as their first argument.
 
     Examples
     --------
-    >>> dem.tw.drain(threshold=1e6)  # the same as thalweg.drain(dem, threshold=1e6)
+    >>> import thalweg.xarray  # registers the accessor
+    >>> found = dem.tw.drain(threshold=1e6)  # the same as thalweg.drain(dem, threshold=1e6)
     """
 
     def __init__(self, own: Any) -> None:
