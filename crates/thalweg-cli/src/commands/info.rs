@@ -69,8 +69,16 @@ fn print_info(args: &InfoArgs, voice: Reporter) -> Result<()> {
     }
     let Value::Object(facts) = facts else { return Ok(()) };
     for (name, value) in facts.iter().filter(|(_, value)| !value.is_null()) {
-        let value = value.as_str().map_or_else(|| value.to_string(), String::from);
-        print_to_stdout(&format!("{:<14}{}\n", name.replace('_', " "), format_lines(&value)))?;
+        // The names of lengths end in their unit.
+        let (label, unit) = name.strip_suffix("_m").map_or((name.as_str(), ""), |label| (label, " m"));
+        let value = match value {
+            Value::String(text) => text.clone(),
+            Value::Array(sides) if !unit.is_empty() => {
+                sides.iter().map(ToString::to_string).collect::<Vec<_>>().join(" × ")
+            }
+            other => other.to_string(),
+        };
+        print_to_stdout(&format!("{:<14}{}{unit}\n", label.replace('_', " "), format_lines(&value)))?;
     }
     Ok(())
 }
