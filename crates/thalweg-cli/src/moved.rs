@@ -98,6 +98,12 @@ pub fn suggest_line(error: &clap::Error, typed: &[OsString]) -> Option<String> {
         Some(family) => find_nearest_name(&verb.to_string_lossy(), family).map(|near| vec![near.into()]),
         None => find_nearest_words(verb, before.iter().any(|word| word == "help")),
     };
+    // `render a.tif` would be refused, because a view must follow `render`.
+    let is_complete = |words: &Vec<OsString>| match words.last().and_then(|word| find_family(word)) {
+        Some(family) => rest.first().is_some_and(|next| family.iter().any(|verb| *next == *verb.name)),
+        None => true,
+    };
+    let words = words.filter(is_complete);
     let line = match words {
         Some(words) => quote_line([before.to_vec(), words, rest.to_vec()].concat()),
         // Nothing is similar, so the line prints the commands to choose from.
@@ -232,6 +238,7 @@ mod tests {
             ("thalweg a.tif", "thalweg info a.tif"),
             ("thalweg a.zarr", "thalweg info a.zarr"),
             ("thalweg zzzz a", "thalweg help"),
+            ("thalweg erode a.tif", "thalweg help"),
             ("thalweg help alpine", "thalweg help"),
             ("thalweg render zzzz", "thalweg help render"),
             ("thalweg help render zzzz", "thalweg help render"),

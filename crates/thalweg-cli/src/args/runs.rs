@@ -85,7 +85,7 @@ pub struct StatesArgs {
     #[arg(long, value_name = "STEPS|YEARSy")]
     pub save_every: Option<StateInterval>,
     /// The folder of the heights of --save-every [default: `states` in the world's folder; if the output is a file,
-    /// NAME_states].
+    /// NAME_states] [requires: --save-every].
     #[arg(long, value_name = "DIR", requires = "save_every")]
     pub states: Option<PathBuf>,
 }
@@ -113,18 +113,18 @@ pub struct FramesArgs {
     /// Draws shaded maps of the terrain and its water during the run into this folder: frame_00001.png and so on.
     #[arg(long, value_name = "DIR")]
     pub frames: Option<PathBuf>,
-    /// Number of steps between two frames [allowed: 1 or more].
+    /// Number of steps between two frames [allowed: 1 or more] [requires: --frames].
     #[arg(long, value_name = "K", requires = "frames", default_value = "10")]
     #[arg(value_parser = whole_number::<u32>(1..=u64::MAX))]
     pub frames_every: u32,
-    /// Draws frames only during the stage with this label [default: during all stages].
+    /// Draws frames only during the stage with this label [default: during all stages] [requires: --frames].
     #[arg(long, value_name = "LABEL", requires = "frames")]
     pub frames_of: Option<String>,
-    /// Maximum length of the longer side of a frame in pixels [allowed: 16 to 8192].
+    /// Maximum length of the longer side of a frame in pixels [allowed: 16 to 8192] [requires: --frames].
     #[arg(long, value_name = "PIXELS", requires = "frames", default_value = "640")]
     #[arg(value_parser = whole_number::<usize>(16..=8192))]
     pub frames_size: usize,
-    /// Writes an animated PNG of the frames at the end of the run.
+    /// Writes an animated PNG of the frames at the end of the run [requires: --frames].
     #[arg(long, value_name = "PNG", requires = "frames")]
     pub animation: Option<PathBuf>,
 }

@@ -83,10 +83,10 @@ pub struct TaskArgs {
 pub struct VerifyArgs {
     /// The Zarr store (DIR.zarr).
     store: PathBuf,
-    /// Decodes every tile, in addition to comparing the hashes of its bytes.
+    /// Decodes every tile, in addition to comparing the hashes of its bytes [not with: --quick].
     #[arg(long, conflicts_with = "quick")]
     deep: bool,
-    /// Compares only the lengths of files, which is faster.
+    /// Compares only the lengths of files, which is faster [not with: --deep].
     #[arg(long)]
     quick: bool,
     /// Recreates the missing or altered tiles and files; intact ones stay as they are.
