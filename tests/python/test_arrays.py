@@ -127,7 +127,7 @@ def test_keywords_that_are_misspelt_name_the_nearest():
 
 def test_values_out_of_range_are_refused_in_the_commands_words():
     for call, words in [
-        (lambda: tw.droplets(LAND, cell_size=5.0, density=-1), "droplets.density = -1: must be 0 to 1000000000"),
+        (lambda: tw.droplets(LAND, cell_size=5.0, density=-1), "droplets.density = -1: must be 0 to 1e9 1/km²"),
         (lambda: tw.droplets(LAND, cell_size=5.0, density="much"), 'droplets.density = "much": must be'),
         (lambda: tw.stream_power(LAND, cell_size=5.0, area="d9"), "must be one of multiple, d8"),
         (lambda: tw.thermal(LAND, cell_size=5.0, edges="opne"), 'edges = "opne": must be "open", "closed"'),

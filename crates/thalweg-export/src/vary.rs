@@ -41,8 +41,8 @@ operation! {
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub struct VaryOptions, "vary", with(knobs: Lists<Knobs>, look: LookOptions) {
-        /// Seeds: a number of seeds, or a list of seeds such as 3,5,8. By default, there are 9 seeds if nothing else
-        /// varies.
+        /// Seeds: a number of seeds, 1 to 100, or a list of 2 to 100 seeds, such as 3,5,8. By default, there are 9
+        /// seeds if nothing else varies.
         seeds: Option<Seeds> = None, within .., unit "1";
         /// Seed of the worlds; if `seeds` is a number, the first seed. By default, it is that of the recipe.
         seed: Option<u64> = None, within 0..=u64::MAX, unit "1";

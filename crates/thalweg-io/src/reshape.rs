@@ -93,7 +93,6 @@ operation! {
     /// ```
     pub struct ResampleOptions, "resample" {
         /// Numbers of columns and rows of the result; without that of the rows, it is chosen so that cells stay square.
-        /// Code gives the rows first, a command line the columns.
         cells: Option<CellCounts> = None, within .., unit "1", required true;
         /// Treats samples as classes, which are not interpolated: each new sample is the nearest old one. Unsigned
         /// 8-bit or 32-bit integers in a TIFF are always treated so, unless the file specifies that they are heights.
@@ -118,8 +117,7 @@ operation! {
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub struct CropOptions, "crop" {
-        /// The rectangle: its first cell, counted from 0 in the north-west, and its size. Code gives the row, the
-        /// column and the numbers of rows and columns; a command line has the column and the columns first.
+        /// The rectangle: its first cell, counted from 0 in the north-west, and its numbers of columns and rows.
         window: Option<CellRect> = None, within .., unit "1", required true;
         /// Number format of the heights. By default, it is that of the file format.
         sample: Option<SampleType> = None, within .., unit "1", flag "type", placeholder "TYPE", only Folder;

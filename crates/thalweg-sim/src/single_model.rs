@@ -58,7 +58,7 @@ operation! {
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub struct GenerateOptions, "generate", with(model: ApplyOptions) {
-        /// Numbers of columns and rows of the terrain. Code gives the rows first, a command line the columns.
+        /// Numbers of columns and rows of the terrain.
         cells: Option<Size> = None, within .., unit "1", required true;
         /// Side of a cell.
         cell_size: Option<f64> = None, within 0.001..=100_000.0, unit "m", required true;

@@ -319,7 +319,9 @@ pub mod render {
     pub use thalweg_render::pictures::layer::{LayerOptions, draw_values};
     pub use thalweg_render::pictures::light::{Sun, hillshade};
     pub use thalweg_render::pictures::look::LookOptions;
-    pub use thalweg_render::pictures::perspective::{CameraOptions, ViewOptions, draw_comparison, draw_view};
+    pub use thalweg_render::pictures::perspective::{
+        CameraOptions, PairOptions, ViewOptions, draw_comparison, draw_view,
+    };
     pub use thalweg_render::pictures::picture::Picture;
     pub use thalweg_render::pictures::ramps::{RAMPS, Ramp};
     pub use thalweg_render::pictures::shade::{ShadeOptions, draw_map};

@@ -37,7 +37,10 @@ pub fn build_interfaces(declarations: &str) -> String {
         let _ = writeln!(text, "\n/** Options of `{name}`. */\nexport interface {} {{", type_name(name));
         for option in options_for(&**operation, form) {
             let allowed = match option.kind {
-                OptionKind::Number { .. } | OptionKind::NumberOr { .. } | OptionKind::Count { .. } => {
+                OptionKind::Number { .. }
+                | OptionKind::NumberOr { .. }
+                | OptionKind::Count { .. }
+                | OptionKind::Size => {
                     format!("\n   *\n   * Allowed: {}.", option.describe_allowed())
                 }
                 _ => String::new(),

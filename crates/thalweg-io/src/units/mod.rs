@@ -53,7 +53,7 @@ impl OptionType for Unit {
     type Within = RangeFull;
 
     fn kind(_: RangeFull) -> OptionKind {
-        OptionKind::Choice(&[("metre", "The metre.")])
+        OptionKind::Choice(&[("metre", "Coordinates and heights are metres.")])
     }
 
     fn from_json(value: &serde_json::Value) -> Option<Self> {

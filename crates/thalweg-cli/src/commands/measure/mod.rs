@@ -33,7 +33,7 @@ pub struct MeasureArgs {
     /// The sea is not measured.
     input: PathBuf,
     /// A second terrain to measure; the measures of both are printed side by side.
-    #[arg(long, value_name = "FILE or FOLDER")]
+    #[arg(long, value_name = "FILE|DIR")]
     against: Option<PathBuf>,
     /// Draws the main curves, such as the hypsometric curve, into this SVG file.
     #[arg(long, value_name = "SVG")]
