@@ -56,8 +56,8 @@ operation! {
         /// Reads coordinates and heights in this unit, even if the file specifies another. A file in degrees is refused
         /// in any case; project it first.
         unit: Option<Unit> = None, within .., unit "1";
-        /// Numbers of columns and rows of a headerless file (`.r16`, `.raw`, `.r32`, `.f32`) that has no sidecar and is
-        /// not a square. Code gives the rows first, a command line the columns.
+        /// The size of a headerless file (`.r16`, `.raw`, `.r32`, `.f32`) that has no sidecar and is not a square. By
+        /// default, it is the sidecar's, or a square.
         raw_cells: Option<Size> = None, within .., unit "1";
         /// Byte order of a headerless file. By default, that of its sidecar; without one, `little`.
         byte_order: Option<ByteOrder> = None, within .., unit "1";

@@ -79,7 +79,7 @@ fn wrong_values_are_named_with_what_is_allowed() {
         ("inertia = 0.25", "inertia = nan", &["droplets.inertia = nan"]),
         ("inertia = 0.25", "inertia = \"much\"", &["droplets.inertia = \"much\""]),
         ("inertia = 0.25", "inertia = { a = [1, 2026-07-01] }", &["droplets.inertia"]),
-        ("count = 10", "count = -1", &["droplets.count = -1", "a whole number from 0 to 4000000000"]),
+        ("count = 10", "count = -1", &["droplets.count = -1", "a whole number from 0 to 4e9"]),
         ("count = 10", "count = 1.5", &["droplets.count = 1.5"]),
         ("wear = true", "wear = 1", &["droplets.wear = 1", "true or false"]),
         ("model = \"gradient_noise\"", "model = \"shape\"\nkind = \"cube\"", &["shape.kind", "one of plane, cone"]),
