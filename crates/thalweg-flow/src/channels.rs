@@ -1,8 +1,9 @@
 //! Traces the reaches of a channel network along D8 flow directions.
 
+use crate::d8::uneven_metrics;
 use crate::streams::{check_size, stream_donors, stream_receiver};
-use crate::{Directions, Land};
-use thalweg_core::terrain::{ChannelNetwork, ChannelReach, ReachId, path_length};
+use crate::{D8, Directions, Land};
+use thalweg_core::terrain::{CellMetrics, ChannelNetwork, ChannelReach, ReachId, path_length};
 use thalweg_core::{Cell, Field, Result};
 
 /// Traces the channels of `streams` from reach to reach. Reaches are numbered by their first cells in row-major
@@ -43,9 +44,25 @@ pub fn trace_channels(
     counts: &Field<u32>,
     streams: &Field<bool>,
 ) -> Result<ChannelNetwork> {
-    check_size("directions", directions, land.grid.size)?;
     check_size("counts", counts, land.grid.size)?;
+    let cell_area = land.grid.cell_area();
+    trace_channels_with_areas(land, directions, |k| f64::from(counts[k]) * cell_area, streams)
+}
+
+/// Does the same as [`trace_channels`] for drainage areas that are not multiples of the area of one cell:
+/// `drainage_area` returns the drainage area in m² of the cell with a row-major index.
+///
+/// # Errors
+/// Returns an error if the fields do not have the land's size.
+pub fn trace_channels_with_areas(
+    land: &Land<'_>,
+    directions: &Directions,
+    drainage_area: impl Fn(usize) -> f64,
+    streams: &Field<bool>,
+) -> Result<ChannelNetwork> {
+    check_size("directions", directions, land.grid.size)?;
     check_size("streams", streams, land.grid.size)?;
+    let metrics = uneven_metrics(land.grid);
     let cols = land.grid.cols();
     let count_tributaries = |k: usize| stream_donors(directions, streams, k).count();
     // A reach begins at a source (no tributary) or at a junction (two or more), if it has a cell downstream.
@@ -66,7 +83,10 @@ pub fn trace_channels(
         // The count of a junction includes the water of the other tributaries.
         let lowest = if count_tributaries(end) > 1 { before_end } else { end };
         let cells: Vec<Cell> = path.iter().map(|k| Cell::new(k / cols, k % cols)).collect();
-        let length = land.grid.cell * path_length(&cells);
+        let length = match &metrics {
+            None => land.grid.cell * path_length(&cells),
+            Some(metrics) => sum_steps(metrics, directions, &cells),
+        };
         let height_difference = land.ground[*head].metres() - land.ground[end].metres();
         ChannelReach {
             id: id as ReachId,
@@ -74,7 +94,7 @@ pub fn trace_channels(
             length,
             drop: height_difference,
             slope: height_difference / length,
-            drainage_area: f64::from(counts[lowest]) * land.grid.cell_area(),
+            drainage_area: drainage_area(lowest),
             // A reach that ends at an outlet finds no head there and has no reach downstream.
             downstream: heads.binary_search(&end).ok().map(|id| id as ReachId),
             ..ChannelReach::default()
@@ -83,6 +103,15 @@ pub fn trace_channels(
     let mut network = ChannelNetwork { reaches: heads.iter().enumerate().map(trace_reach).collect() };
     network.assign_orders();
     Ok(network)
+}
+
+/// Returns the length in metres of a path along the directions, through cells that are not squares.
+fn sum_steps(metrics: &CellMetrics, directions: &Directions, cells: &[Cell]) -> f64 {
+    let steps = cells.split_last().map_or(&[][..], |(_, from)| from);
+    let length = |cell: &Cell| {
+        D8::from_code(directions[*cell]).map_or(0.0, |direction| metrics.row(cell.row).distance(direction))
+    };
+    steps.iter().map(length).sum()
 }
 
 #[cfg(test)]

@@ -5,12 +5,14 @@ use rayon::prelude::*;
 
 use crate::padded_rows::{BLOCK, Block, HERE, NEIGHBOURS, Near, WALL, read_block, read_heights, round_up_to_blocks};
 use crate::{CellRole, Directions, Land, OUT, PIT, VOID, flats};
-use thalweg_core::{Field, Topology};
+use thalweg_core::terrain::CellMetrics;
+use thalweg_core::{Field, Grid, Topology};
 
 /// Computes the D8 flow direction of each cell: the neighbour of steepest descent (O'Callaghan & Mark 1984,
 /// doi:10.1016/S0734-189X(84)80011-0). This is the neighbour with the greatest fall per distance, compared exactly;
 /// ties are broken by [`Land::break_tie`]. For example, a diagonal fall of 2 m over 14.1 m is steeper than a straight
-/// fall of 1 m over 10 m.
+/// fall of 1 m over 10 m. If cells are not squares, the distances are those of the cell's row
+/// ([`CellMetrics`](thalweg_core::terrain::CellMetrics)), and slopes are compared as rounded `f64` quotients.
 ///
 /// Flat areas drain towards their lower edge (see [`flats`]); on a filled surface every cell drains. Rim cells
 /// without a lower neighbour, and sinks, are [`OUT`]. Other cells without a receiver are [`PIT`], and cells without
@@ -43,8 +45,9 @@ const ROWS: usize = 32;
 pub fn route_steepest_descent(land: &Land<'_>, roles: &Field<CellRole>) -> Directions {
     let cols = land.grid.cols();
     let mut directions = Directions::new(land.grid.topology(), PIT);
+    let metrics = uneven_metrics(land.grid);
     directions.as_mut_slice().par_chunks_mut(ROWS * cols.max(1)).enumerate().for_each(|(band, directions)| {
-        let mut descent = SteepestDescent::new(land.grid.topology());
+        let mut descent = SteepestDescent::new(land.grid.topology(), metrics.as_ref());
         for (r, directions) in directions.chunks_mut(cols).enumerate() {
             descent.route_row(land, roles, band * ROWS + r, directions);
         }
@@ -52,25 +55,38 @@ pub fn route_steepest_descent(land: &Land<'_>, roles: &Field<CellRole>) -> Direc
     directions
 }
 
+/// Returns the measures of the cells of a grid whose cells are not squares; `None` for squares, which need none.
+pub(super) fn uneven_metrics(grid: &Grid) -> Option<CellMetrics> {
+    (!grid.is_square()).then(|| grid.cell_metrics())
+}
+
 /// Computes steepest descent row by row.
-pub(super) struct SteepestDescent {
+pub(super) struct SteepestDescent<'a> {
+    /// The distances between cells; `None` for squares.
+    metrics: Option<&'a CellMetrics>,
     near: Near<i32>,
     steepest: Vec<u8>,
     /// The row to which `near` can advance without reading all three rows.
     next: usize,
 }
 
-impl SteepestDescent {
-    pub(super) fn new(topology: Topology) -> Self {
+impl<'a> SteepestDescent<'a> {
+    /// Prepares the work on a grid with these measures, which [`uneven_metrics`] returns.
+    pub(super) fn new(topology: Topology, metrics: Option<&'a CellMetrics>) -> Self {
         let steepest = vec![0; round_up_to_blocks(topology.size[1])];
-        Self { near: Near::new(topology, WALL), steepest, next: usize::MAX }
+        Self { metrics, near: Near::new(topology, WALL), steepest, next: usize::MAX }
     }
 
     /// Computes the directions of row `i`; fastest when rows are processed from north to south.
     pub(super) fn route_row(&mut self, land: &Land<'_>, roles: &Field<CellRole>, i: usize, directions: &mut [u8]) {
         self.near.advance_to_row(i, i != self.next, |i, row| read_heights(land.ground, roles, i, row));
         self.next = i + 1;
-        mark_steepest(&self.near.rows, &mut self.steepest);
+        match self.metrics {
+            None => mark_steepest(&self.near.rows, &mut self.steepest),
+            Some(metrics) => {
+                mark_steepest_by_distance(&self.near.rows, &metrics.row(i).distances(), &mut self.steepest);
+            }
+        }
         let cells = directions.iter_mut().zip(&self.steepest).zip(roles.row(i));
         for (j, ((direction, steepest), part)) in cells.enumerate() {
             // Most cells are inside and have one steepest neighbour. The table contains their direction.
@@ -119,6 +135,30 @@ fn mark_steepest(near: &[Vec<i32>; 3], steepest: &mut [u8]) {
             };
             let is_straight = squared(straight.0[x]) > squared(diagonal.0[x]) >> 1;
             steepest[j + x] = if is_straight { straight.1[x] } else { diagonal.1[x] } as u8;
+        }
+    }
+}
+
+/// Does the same as [`mark_steepest`] for neighbours at these distances, by direction code.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn mark_steepest_by_distance(near: &[Vec<i32>; 3], distances: &[f64; 8], steepest: &mut [u8]) {
+    for j in (0..steepest.len()).step_by(BLOCK) {
+        let here = read_block(near, HERE, j);
+        let mut greatest = [0.0; BLOCK];
+        let mut bits = [0; BLOCK];
+        for k in 0..8 {
+            let height = read_block(near, NEIGHBOURS[k], j);
+            for x in 0..BLOCK {
+                // Falls are exact in `f64`, and a quotient is rounded once, so all machines have the same bits, and
+                // equal falls over equal distances are ties. A product with a reciprocal would be rounded twice.
+                let slope = (f64::from(here[x]) - f64::from(height[x])) / distances[k];
+                let kept = if slope > greatest[x] { 0 } else { bits[x] };
+                bits[x] = kept | i32::from(slope > 0.0 && slope >= greatest[x]) << k;
+                greatest[x] = if slope > greatest[x] { slope } else { greatest[x] };
+            }
+        }
+        for x in 0..BLOCK {
+            steepest[j + x] = bits[x] as u8;
         }
     }
 }

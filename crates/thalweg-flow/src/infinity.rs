@@ -1,8 +1,10 @@
 //! D∞ flow routing: directions at any angle, with flow to one or two neighbours.
 
-use std::f64::consts::FRAC_PI_4;
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
+use crate::d8::uneven_metrics;
 use crate::{D8, Directions, Land, VOID, receiver_index};
+use thalweg_core::terrain::RowMetrics;
 use thalweg_core::{Cell, Error, Field, Result, Topology};
 
 /// The angle of a cell that drains to no neighbour: water leaves or stays there, or there is no data.
@@ -40,7 +42,8 @@ fn to_angle_multiple(direction: D8) -> usize {
 /// The method is that of Tarboton (1997, doi:10.1029/96WR03137): the direction is that of the steepest of the eight
 /// triangular facets that a cell forms with two adjacent neighbours; ties are broken by [`Land::break_tie`]. Where no
 /// facet descends, for example on the flats of a filled surface, the angle is that of the D8 direction. If one
-/// neighbour of a facet is outside or has no data, the facet's other edge still counts. `directions` must be those of
+/// neighbour of a facet is outside or has no data, the facet's other edge still counts. If cells are not squares, the facets and the angles are those on the ground, with
+/// the distances of the cell's row. `directions` must be those of
 /// the same land, which must be one that [`Land::check`] accepts.
 ///
 /// # Examples
@@ -59,15 +62,105 @@ fn to_angle_multiple(direction: D8) -> usize {
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn route_d_infinity(land: &Land<'_>, directions: &Directions) -> Field<f32> {
+    let Some(metrics) = uneven_metrics(land.grid) else { return route_by_facets(land, directions, |_| &SquareFacets) };
+    let count = if metrics.is_uniform() { 1 } else { land.grid.rows() };
+    let rows: Vec<RowFacets> = (0..count).map(|i| RowFacets::from_metrics(metrics.row(i))).collect();
+    route_by_facets(land, directions, |i| &rows[if count == 1 { 0 } else { i }])
+}
+
+/// Does the work of [`route_d_infinity`] with the facets that `facets` returns for each row.
+fn route_by_facets<'a, T: Facets + 'a>(
+    land: &Land<'_>,
+    directions: &Directions,
+    facets: impl Fn(usize) -> &'a T + Sync,
+) -> Field<f32> {
     Field::from_fn(directions.size(), |i, j| {
         let code = directions[(i, j)];
         let Some(direction) = D8::from_code(code) else { return NONE };
-        find_steepest_angle(land, directions, i, j).unwrap_or(MULTIPLES[to_angle_multiple(direction)])
+        let facets = facets(i);
+        find_steepest_angle(land, directions, [i, j], facets)
+            .unwrap_or_else(|| facets.angle(to_angle_multiple(direction)) as f32)
     })
 }
 
+/// The triangles that a cell forms with adjacent neighbours.
+trait Facets: Sync {
+    /// Computes the descent on the facet between the neighbours `k` and `k + 1`, counter-clockwise from the east.
+    /// `falls` are the falls to the neighbours, with 0 for missing neighbours, so that nothing drains there.
+    fn facet(&self, falls: &[f64; 9], k: usize) -> Facet;
+
+    /// Returns the angle of neighbour `k` in radians.
+    fn angle(&self, k: usize) -> f64;
+}
+
+/// The facets of square cells.
+struct SquareFacets;
+
+impl Facets for SquareFacets {
+    #[inline(always)]
+    fn facet(&self, falls: &[f64; 9], k: usize) -> Facet {
+        compute_facet(falls, k)
+    }
+
+    #[inline(always)]
+    fn angle(&self, k: usize) -> f64 {
+        k as f64 * FRAC_PI_4
+    }
+}
+
+/// The facets of the cells of a row that are not squares: those of a plane in which the straight neighbours have their
+/// true distances.
+struct RowFacets {
+    /// The distances to the neighbours, counter-clockwise from the east; of diagonal ones, in the plane.
+    distances: [f64; 8],
+    /// The angles of the neighbours in radians.
+    angles: [f64; 9],
+}
+
+impl RowFacets {
+    fn from_metrics(row: &RowMetrics) -> Self {
+        let [across, north, south] = [row.across, row.north, row.south];
+        let diagonal = |height: f64| (across * across + height * height).sqrt();
+        let [upper, lower] = [north, south].map(|height| libm::atan2(height, across));
+        let [north_diagonal, south_diagonal] = [north, south].map(diagonal);
+        Self {
+            distances: [across, north_diagonal, north, north_diagonal, across, south_diagonal, south, south_diagonal],
+            angles: [0.0, upper, FRAC_PI_2, PI - upper, PI, PI + lower, PI + FRAC_PI_2, 2.0 * PI - lower, 2.0 * PI],
+        }
+    }
+}
+
+impl Facets for RowFacets {
+    fn facet(&self, falls: &[f64; 9], k: usize) -> Facet {
+        // One neighbour is straight, the other diagonal; the third is the straight one on the other side of that.
+        let (ahead, corner) = (k + k % 2, k + 1 - k % 2);
+        let along = self.distances[ahead % 8];
+        let aside = self.distances[(2 * corner + 8 - ahead) % 8];
+        let (s1, s2) = (falls[ahead] / along, (falls[corner] - falls[ahead]) / aside);
+        // The cases are those of `compute_facet`.
+        if 0.0 < s2 && s2 * along < s1 * aside {
+            let tangent = if ahead < corner { s2 / s1 } else { -s2 / s1 };
+            Facet { slope: s1 * s1 + s2 * s2, multiple: ahead % 8, tangent }
+        } else if s1 > 0.0 && s2 <= 0.0 {
+            Facet { slope: s1 * s1, multiple: ahead % 8, tangent: 0.0 }
+        } else {
+            let slope = falls[corner].max(0.0) / self.distances[corner];
+            Facet { slope: slope * slope, multiple: corner, tangent: 0.0 }
+        }
+    }
+
+    fn angle(&self, k: usize) -> f64 {
+        self.angles[k]
+    }
+}
+
 /// Returns the angle of the steepest facet at cell (i, j); `None` if no facet descends.
-fn find_steepest_angle(land: &Land<'_>, directions: &Directions, i: usize, j: usize) -> Option<f32> {
+fn find_steepest_angle(
+    land: &Land<'_>,
+    directions: &Directions,
+    [i, j]: [usize; 2],
+    facets: &impl Facets,
+) -> Option<f32> {
     let here = f64::from(land.ground[(i, j)].0);
     let mut falls = [0.0; 9];
     let [rows, cols] = directions.size();
@@ -92,7 +185,7 @@ fn find_steepest_angle(land: &Land<'_>, directions: &Directions, i: usize, j: us
     // Two facets that both descend along the edge between them are one direction, not a tie.
     let (mut equals, mut count) = ([Facet { slope: 0.0, multiple: 0, tangent: 0.0 }; 8], 0);
     for k in 0..8 {
-        let facet = compute_facet(&falls, k);
+        let facet = facets.facet(&falls, k);
         if facet.slope > equals[0].slope {
             (equals[0], count) = (facet, 1);
         } else if facet.slope == equals[0].slope && facet.slope > 0.0 && !equals[..count].contains(&facet) {
@@ -105,7 +198,7 @@ fn find_steepest_angle(land: &Land<'_>, directions: &Directions, i: usize, j: us
     }
     let Facet { multiple, tangent, .. } =
         equals[if count == 1 { 0 } else { land.break_tie(i, j, count as u32) as usize }];
-    let angle = multiple as f64 * FRAC_PI_4 + libm::atan(tangent);
+    let angle = facets.angle(multiple) + libm::atan(tangent);
     // Rounding to `f32` may reach 2π, which is the east again.
     let angle = if angle < 0.0 { angle + 8.0 * FRAC_PI_4 } else { angle } as f32;
     Some(if angle >= MULTIPLES[8] { 0.0 } else { angle })
@@ -114,9 +207,10 @@ fn find_steepest_angle(land: &Land<'_>, directions: &Directions, i: usize, j: us
 /// The steepest descent on a facet.
 #[derive(Clone, Copy, PartialEq)]
 struct Facet {
-    /// The square of its slope, in units per cell; 0 if it does not descend.
+    /// The square of its slope, in units per cell, or per metre if cells are not squares; 0 if it does not descend.
     slope: f64,
-    /// The direction of descent is `multiple` × 45° plus the arctangent of `tangent`.
+    /// The direction of descent is the angle of neighbour `multiple`, `multiple` × 45° for squares, plus the arctangent
+    /// of `tangent`.
     multiple: usize,
     tangent: f64,
 }
@@ -321,7 +415,7 @@ mod tests {
             for (i, j) in (0..size[0]).flat_map(|i| (0..size[1]).map(move |j| (i, j))) {
                 if directions[(i, j)] != VOID {
                     assert_eq!(
-                        find_steepest_angle(&land, &directions, i, j),
+                        find_steepest_angle(&land, &directions, [i, j], &SquareFacets),
                         plain(&land, &directions, [i, j]),
                         "{number}: {i}, {j}"
                     );

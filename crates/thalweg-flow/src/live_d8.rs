@@ -49,9 +49,10 @@ impl LiveD8 {
         let has_changed = |i: usize| changed.row(i).contains(&true) || roles.row(i) != self.roles.row(i);
         let row_changed: Vec<bool> = (0..rows).into_par_iter().with_min_len(PIECE).map(has_changed).collect();
         let near = |i: usize, by: usize| i.saturating_sub(by)..(i + by + 1).min(rows);
+        let metrics = d8::uneven_metrics(land.grid);
         let lines = self.steepest.par_rows_mut().zip(self.directions.par_rows_mut()).with_min_len(PIECE);
         lines.filter(|((i, _), _)| row_changed[near(*i, 1)].contains(&true)).for_each_init(
-            || SteepestDescent::new(land.grid.topology()),
+            || SteepestDescent::new(land.grid.topology(), metrics.as_ref()),
             |descent, ((i, steepest), (_, directions))| {
                 descent.route_row(land, &roles, i, steepest);
                 for (direction, steepest) in directions.iter_mut().zip(steepest) {

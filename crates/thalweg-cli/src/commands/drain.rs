@@ -58,7 +58,8 @@ impl Verb for DrainArgs {
         let reads = list_source_files(&self.input);
         check_files(&self.output, options, &reads)?;
         let OpenedTerrain { terrain, nodata, overridden } = open_terrain(&self.input, &self.load, &self.map, voice)?;
-        options.check(&terrain).map_err(|error| self.options.as_typed(error))?;
+        let checked = options.check(&terrain);
+        checked.map_err(|error| self.options.as_typed(error).into_file_error(&self.input))?;
         output::make_folder(&self.output)?;
         // The last phase writes the files.
         let mut phases = Phases::new(voice, Survey::TASKS.len() as u64 + 1);

@@ -25,6 +25,7 @@
 //! # Ok::<(), thalweg_core::base::error::Error>(())
 //! ```
 
+mod area_units;
 mod files;
 mod options;
 mod summary;
@@ -33,10 +34,11 @@ pub use files::{REPORT, check_files};
 pub use options::{DrainOptions, FlowMethod};
 pub use summary::{BasinSummary, ChannelSummary, LakeSummary, OrderSummary, StreamSummary, Summary};
 
+use area_units::AreaUnits;
 use thalweg_core::terrain::ChannelNetwork;
 use thalweg_core::{Field, Grid, Height, Progress, ProgressReport, Result, Terrain};
 use thalweg_flow::accumulate::quantize_weights;
-use thalweg_flow::channels::trace_channels;
+use thalweg_flow::channels::trace_channels_with_areas;
 use thalweg_flow::multiple::accumulate_multiple;
 use thalweg_flow::{Directions, FlowGraph, Land, basins, breach, infinity, streams};
 use thalweg_render::products::nested::{NestedDepression, nested_depressions};
@@ -53,6 +55,9 @@ const BYTES: u64 = 60;
 /// The additional peak memory of accumulation by D∞ or to all lower neighbours in bytes per cell: an upper bound,
 /// counted from the allocations.
 const SPREAD: u64 = 56;
+
+/// The additional peak memory in bytes per cell where the areas of cells differ: the areas and their sums.
+const AREAS: u64 = 16;
 
 /// The additional peak memory of nested depressions in bytes per cell, where half of the ground is under lakes.
 const NESTED: u64 = 40;
@@ -78,6 +83,9 @@ pub struct Survey {
     /// The flow accumulation of each cell by the method of the options, as a number of cells; `None` for D8, whose
     /// accumulation is `cells`. For example, a cell that receives half of the flow of its only donor has 1.5.
     pub spread: Option<Field<f64>>,
+    /// The drainage area of each cell by D8 in units of [`CellAreas`](thalweg_core::terrain::CellAreas); `None` if all
+    /// cells have the same area, which is that of every cell of `cells`.
+    pub area_units: Option<Field<i64>>,
     /// The number of the basin of each cell, from 1; 0 in the sea and where there is no data.
     pub basins: Field<u32>,
     /// The Strahler order of the stream in each cell; 0 where there is none.
@@ -99,10 +107,11 @@ impl Survey {
     /// Returns the drainage area of each cell in m² by the method of the options; 0 where there is no data. `grid` is
     /// that of the terrain.
     pub fn drainage_area(&self, grid: &Grid) -> Field<f64> {
-        let area = grid.cell_area();
-        match &self.spread {
-            Some(spread) => spread.map(|cells| cells * area),
-            None => self.cells.map(|cells| f64::from(*cells) * area),
+        let unit = AreaUnits::from_grid(grid).unit_m2();
+        match (&self.spread, &self.area_units) {
+            (Some(spread), _) => spread.map(|cells| cells * unit),
+            (None, Some(units)) => units.map(|units| *units as f64 * unit),
+            (None, None) => self.cells.map(|cells| f64::from(*cells) * unit),
         }
     }
 
@@ -117,7 +126,7 @@ impl Survey {
         let mut begin = |task: usize| {
             ProgressReport::new(Self::TASKS[task], task as u64, Self::TASKS.len() as u64).send_to(progress)
         };
-        let (grid, area) = (&terrain.grid, terrain.grid.cell_area());
+        let (grid, areas) = (&terrain.grid, AreaUnits::from_grid(&terrain.grid));
         let threshold = options.stream_threshold(grid);
         let outlets = options.outlet_cells(grid)?;
         let land = Land { outlets: &outlets, ..Land::from_terrain(terrain) };
@@ -135,11 +144,27 @@ impl Survey {
         begin(2)?;
         let spread = accumulate_flow(&land, directions, &angles, options)?;
         let cells = drainage.upstream_cells();
+        let area_units = areas.accumulate(directions)?;
         begin(3)?;
         // Streams and basins only read the directions, so they are computed at the same time.
         let lines = || -> Result<_> {
-            let mask = streams::find_stream_cells(&land, cells, streams::min_stream_cells(threshold, area))?;
-            Ok((streams::compute_strahler_orders(directions, &mask)?, trace_channels(&land, directions, cells, &mask)?))
+            let unit = areas.unit_m2();
+            let (mask, channels) = match &area_units {
+                None => {
+                    let least = streams::min_stream_cells(threshold, unit);
+                    let mask = streams::find_stream_cells(&land, cells, least)?;
+                    let area = |k: usize| f64::from(cells[k]) * unit;
+                    let channels = trace_channels_with_areas(&land, directions, area, &mask)?;
+                    (mask, channels)
+                }
+                Some(units) => {
+                    let mask = streams::find_stream_cells(&land, units, areas.units_from_m2(threshold))?;
+                    let area = |k: usize| units[k] as f64 * unit;
+                    let channels = trace_channels_with_areas(&land, directions, area, &mask)?;
+                    (mask, channels)
+                }
+            };
+            Ok((streams::compute_strahler_orders(directions, &mask)?, channels))
         };
         let (lines, basins) = rayon::join(lines, || basins::label_basins(&land, directions));
         let ((orders, channels), basins) = (lines?, basins?);
@@ -147,7 +172,7 @@ impl Survey {
         let lake_depth = drainage.fill_depths(open);
         let tree = || nested_depressions(&land.with_ground(open), drainage.filled_surface(), drainage.directions());
         let depressions = options.depressions.then(tree).transpose()?;
-        let breaching = breached.as_ref().map(|breached| ChannelSummary::from_breached(breached, area));
+        let breaching = breached.as_ref().map(|breached| ChannelSummary::from_breached(breached, grid.cell_area()));
         let cut = breached.map(|breached| subtract_surfaces(&terrain.ground, &breached.ground));
         let cells = drainage.take_upstream_cells();
         let (filled, directions) = drainage.into_parts();
@@ -160,6 +185,7 @@ impl Survey {
             angles,
             cells,
             spread,
+            area_units,
             basins,
             orders,
             channels,

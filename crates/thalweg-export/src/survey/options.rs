@@ -1,6 +1,6 @@
 //! [`DrainOptions`]: the declared options of the operation `drain`.
 
-use super::{BYTES, MIN_STREAM_CELLS, NESTED, SPREAD, THRESHOLD};
+use super::{AREAS, BYTES, MIN_STREAM_CELLS, NESTED, SPREAD, THRESHOLD};
 use thalweg_core::base::memory;
 use thalweg_core::declare::operation::Operation as _;
 use thalweg_core::{Cell, Error, Grid, MapPoint, Result, Terrain, choice, operation};
@@ -75,11 +75,14 @@ impl DrainOptions {
     /// # Errors
     /// Returns an error that names the option and its value if an outlet is outside the terrain or has no data, if a
     /// limit is below 0, if a number is out of range, or if an exponent is given without the method that uses it; an
-    /// error if there is not enough memory.
+    /// error if there is not enough memory; the error of [`Grid::check_square`] if the cells are not squares and an
+    /// option needs squares: breach, runoff, depressions, or a method other than D8.
     pub fn check(&self, terrain: &Terrain) -> Result<()> {
         let grid = &terrain.grid;
         // The memory is an upper bound, because depressions and accumulation do not reach their peaks at the same time.
-        let more = u64::from(self.depressions) * NESTED + u64::from(self.method != FlowMethod::D8) * SPREAD;
+        let more = u64::from(self.depressions) * NESTED
+            + u64::from(self.method != FlowMethod::D8) * SPREAD
+            + u64::from(!grid.is_square()) * AREAS;
         memory::check_memory(
             &format!("the drainage of {} × {} cells", grid.cols(), grid.rows()),
             (BYTES + more).saturating_mul(grid.len() as u64),
@@ -89,7 +92,20 @@ impl DrainOptions {
         if self.method != FlowMethod::Multiple && self.exponent != Self::default().exponent {
             return Err(Error::conflict("exponent", "only applies when method is mfd"));
         }
-        Ok(())
+        self.check_shape(grid)
+    }
+
+    /// Checks that the cells are squares if an option needs that.
+    fn check_shape(&self, grid: &Grid) -> Result<()> {
+        let subjects = [
+            (self.breach.is_some(), "the option breach"),
+            (self.method == FlowMethod::DInfinity, "the method dinf"),
+            (self.method == FlowMethod::Multiple, "the method mfd"),
+            (self.runoff.is_some(), "the option runoff"),
+            (self.depressions, "the option depressions"),
+        ];
+        let needed = subjects.into_iter().filter(|(is_set, _)| *is_set);
+        needed.map(|(_, subject)| grid.check_square(subject)).collect()
     }
 
     /// Returns the drainage area in m² from which there is a stream.

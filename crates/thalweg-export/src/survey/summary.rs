@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use thalweg_core::declare::operation::{Json, OptionType as _};
 
+use super::area_units::AreaUnits;
 use super::{FlowMethod, Survey};
 use thalweg_core::terrain::height::UNITS;
 use thalweg_core::{Cell, Field, Grid, Height};
@@ -35,7 +36,8 @@ pub struct Summary {
     pub rows: usize,
     /// The number of columns of the grid.
     pub columns: usize,
-    /// The side of a cell in metres.
+    /// The side of a cell in metres; if cells are not squares, that of a square with the area of a cell in the middle of
+    /// the map.
     pub cell_size: f64,
     /// The coordinate reference system as `EPSG:code`; `None` if the grid has none.
     pub crs: Option<String>,
@@ -136,8 +138,10 @@ impl ChannelSummary {
 impl Survey {
     /// Returns the results in numbers; `grid` is that of the terrain.
     pub fn summarize(&self, grid: &Grid) -> Summary {
-        let area = grid.cell_area();
-        let land_m2 = self.basins.as_slice().iter().filter(|basin| **basin > 0).count() as f64 * area;
+        let areas = AreaUnits::from_grid(grid);
+        let land_cells = |i: usize| self.basins.row(i).iter().filter(|basin| **basin > 0).count() as i64;
+        let land_units: i64 = (0..self.basins.rows()).map(|i| land_cells(i) * areas.units(i)).sum();
+        let land_m2 = land_units as f64 * areas.unit_m2();
         Summary {
             thalweg: env!("CARGO_PKG_VERSION"),
             rows: grid.rows(),
@@ -150,8 +154,8 @@ impl Survey {
             method: self.options.method.to_json(),
             exponent: (self.options.method == FlowMethod::Multiple).then_some(self.options.exponent),
             land_m2,
-            lakes: summarize_lakes(&self.lake_depth, area),
-            basins: summarize_basins(&self.basins, area),
+            lakes: summarize_lakes(&self.lake_depth, &areas),
+            basins: summarize_basins(&self.basins, &areas),
             streams: self.summarize_streams(land_m2),
             breached: self.breaching,
             outlets: self.options.outlets.clone(),
@@ -175,23 +179,27 @@ impl Survey {
     }
 }
 
-fn summarize_lakes(depths: &Field<Height>, cell_area: f64) -> LakeSummary {
+fn summarize_lakes(depths: &Field<Height>, areas: &AreaUnits) -> LakeSummary {
     let full = || depths.as_slice().iter().filter(|depth| depth.0 > 0);
-    // The sum is exact: 128 bits cannot overflow, because a depth has 32 bits and there are at most 2⁶⁴ cells.
-    let volume: i128 = full().map(|depth| i128::from(depth.0)).sum();
+    // The sum is exact: 128 bits cannot overflow, because a depth has 32 bits and the area of all cells less than 64.
+    let row_sum = |i: usize| depths.row(i).iter().filter(|depth| depth.0 > 0).map(|depth| i128::from(depth.0)).sum();
+    let volume: i128 = (0..depths.rows()).map(|i| i128::from(areas.units(i)) * row_sum(i)).sum();
     LakeSummary {
         cells: full().count(),
-        volume_m3: volume as f64 / UNITS * cell_area,
+        volume_m3: volume as f64 / UNITS * areas.unit_m2(),
         deepest_m: full().max().copied().unwrap_or_default().metres(),
     }
 }
 
-fn summarize_basins(numbers: &Field<u32>, cell_area: f64) -> BasinSummary {
+fn summarize_basins(numbers: &Field<u32>, areas: &AreaUnits) -> BasinSummary {
     // Basins are numbered from 1, and cells without a basin count under 0.
-    let mut cells = vec![0u64; numbers.as_slice().iter().max().map_or(0, |n| *n as usize) + 1];
-    numbers.as_slice().iter().for_each(|basin| cells[*basin as usize] += 1);
-    let largest = cells[1..].iter().max().copied().unwrap_or(0);
-    BasinSummary { count: cells.len() - 1, largest_m2: largest as f64 * cell_area }
+    let mut sizes = vec![0i64; numbers.as_slice().iter().max().map_or(0, |n| *n as usize) + 1];
+    for i in 0..numbers.rows() {
+        let units = areas.units(i);
+        numbers.row(i).iter().for_each(|basin| sizes[*basin as usize] += units);
+    }
+    let largest = sizes[1..].iter().max().copied().unwrap_or(0);
+    BasinSummary { count: sizes.len() - 1, largest_m2: largest as f64 * areas.unit_m2() }
 }
 
 /// Describes the streams in one line.

@@ -82,6 +82,7 @@ impl DrainJob {
     pub(super) fn set_up(&self, side: usize) -> Result<JobSetup> {
         let sea_level = self.sea_level.map(Height::from_metres).transpose()?;
         let file = Arc::new(self.open_source()?);
+        file.check_square("`drain` by tiles")?;
         let grid = Grid { edges: self.edges, sea_level, ..file.grid().clone() };
         let layers = TileLayer::ALL.into_iter().map(stored_layer_spec).collect();
         let spec = StoreSpec {
