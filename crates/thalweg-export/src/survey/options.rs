@@ -104,8 +104,8 @@ impl DrainOptions {
             (self.runoff.is_some(), "the option runoff"),
             (self.depressions, "the option depressions"),
         ];
-        let needed = subjects.into_iter().filter(|(is_set, _)| *is_set);
-        needed.map(|(_, subject)| grid.check_square(subject)).collect()
+        let mut needed = subjects.into_iter().filter(|(is_set, _)| *is_set);
+        needed.try_for_each(|(_, subject)| grid.check_square(subject))
     }
 
     /// Returns the drainage area in m² from which there is a stream.

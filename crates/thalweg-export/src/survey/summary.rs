@@ -182,7 +182,8 @@ impl Survey {
 fn summarize_lakes(depths: &Field<Height>, areas: &AreaUnits) -> LakeSummary {
     let full = || depths.as_slice().iter().filter(|depth| depth.0 > 0);
     // The sum is exact: 128 bits cannot overflow, because a depth has 32 bits and the area of all cells less than 64.
-    let row_sum = |i: usize| depths.row(i).iter().filter(|depth| depth.0 > 0).map(|depth| i128::from(depth.0)).sum();
+    let row_sum =
+        |i: usize| -> i128 { depths.row(i).iter().filter(|depth| depth.0 > 0).map(|depth| i128::from(depth.0)).sum() };
     let volume: i128 = (0..depths.rows()).map(|i| i128::from(areas.units(i)) * row_sum(i)).sum();
     LakeSummary {
         cells: full().count(),
