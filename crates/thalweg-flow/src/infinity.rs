@@ -4,8 +4,8 @@ use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 use crate::d8::uneven_metrics;
 use crate::{D8, Directions, Land, VOID, receiver_index};
-use thalweg_core::terrain::RowMetrics;
-use thalweg_core::{Cell, Error, Field, Result, Topology};
+use thalweg_core::terrain::{CellMetrics, RowMetrics};
+use thalweg_core::{Cell, Error, Field, Grid, Result, Topology};
 
 /// The angle of a cell that drains to no neighbour: water leaves or stays there, or there is no data.
 pub const NONE: f32 = -1.0;
@@ -63,9 +63,8 @@ fn to_angle_multiple(direction: D8) -> usize {
 /// ```
 pub fn route_d_infinity(land: &Land<'_>, directions: &Directions) -> Field<f32> {
     let Some(metrics) = uneven_metrics(land.grid) else { return route_by_facets(land, directions, |_| &SquareFacets) };
-    let count = if metrics.is_uniform() { 1 } else { land.grid.rows() };
-    let rows: Vec<RowFacets> = (0..count).map(|i| RowFacets::from_metrics(metrics.row(i))).collect();
-    route_by_facets(land, directions, |i| &rows[if count == 1 { 0 } else { i }])
+    let rows = RowFacets::from_rows(&metrics, land.grid.rows());
+    route_by_facets(land, directions, |i| &rows[i.min(rows.len() - 1)])
 }
 
 /// Does the work of [`route_d_infinity`] with the facets that `facets` returns for each row.
@@ -91,6 +90,12 @@ trait Facets: Sync {
 
     /// Returns the angle of neighbour `k` in radians.
     fn angle(&self, k: usize) -> f64;
+
+    /// Returns the angle of a facet's descent in radians; it may be below 0.
+    #[inline(always)]
+    fn descent_angle(&self, facet: Facet) -> f64 {
+        self.angle(facet.multiple) + libm::atan(facet.tangent)
+    }
 }
 
 /// The facets of square cells.
@@ -118,6 +123,12 @@ struct RowFacets {
 }
 
 impl RowFacets {
+    /// Returns the facets of each row, or one entry if all rows are alike.
+    fn from_rows(metrics: &CellMetrics, rows: usize) -> Vec<Self> {
+        let count = if metrics.is_uniform() { 1 } else { rows };
+        (0..count).map(|i| Self::from_metrics(metrics.row(i))).collect()
+    }
+
     fn from_metrics(row: &RowMetrics) -> Self {
         let [across, north, south] = [row.across, row.north, row.south];
         let diagonal = |height: f64| (across * across + height * height).sqrt();
@@ -151,6 +162,18 @@ impl Facets for RowFacets {
 
     fn angle(&self, k: usize) -> f64 {
         self.angles[k]
+    }
+
+    fn descent_angle(&self, Facet { multiple, tangent, .. }: Facet) -> f64 {
+        // The limits keep a rounded angle inside its facet, so that water flows to lower neighbours only.
+        if tangent < 0.0 {
+            let multiple = if multiple == 0 { 8 } else { multiple };
+            (self.angles[multiple] + libm::atan(tangent)).max(self.angles[multiple - 1])
+        } else if tangent > 0.0 {
+            (self.angles[multiple] + libm::atan(tangent)).min(self.angles[multiple + 1])
+        } else {
+            self.angles[multiple]
+        }
     }
 }
 
@@ -196,9 +219,8 @@ fn find_steepest_angle(
     if count == 0 {
         return None;
     }
-    let Facet { multiple, tangent, .. } =
-        equals[if count == 1 { 0 } else { land.break_tie(i, j, count as u32) as usize }];
-    let angle = facets.angle(multiple) + libm::atan(tangent);
+    let facet = equals[if count == 1 { 0 } else { land.break_tie(i, j, count as u32) as usize }];
+    let angle = facets.descent_angle(facet);
     // Rounding to `f32` may reach 2π, which is the east again.
     let angle = if angle < 0.0 { angle + 8.0 * FRAC_PI_4 } else { angle } as f32;
     Some(if angle >= MULTIPLES[8] { 0.0 } else { angle })
@@ -241,17 +263,29 @@ fn compute_facet(falls: &[f64; 9], k: usize) -> Facet {
 /// sum to it; `None` for [`NONE`] and for angles outside 0 to less than 2π. The first neighbour is the next one
 /// clockwise. The second's part is the angle from the first divided by 45°, and 0 if the angle points exactly at the
 /// first.
+#[inline(always)]
 pub fn split_angle(angle: f32) -> Option<[(u8, u32); 2]> {
-    let k = MULTIPLES.partition_point(|multiple| *multiple <= angle).checked_sub(1).filter(|k| *k < 8)?;
-    let [low, high] = [MULTIPLES[k], MULTIPLES[k + 1]].map(f64::from);
+    split_angle_between(angle, &MULTIPLES)
+}
+
+/// Does the same as [`split_angle`] for neighbours at these angles, counter-clockwise from the east.
+#[inline(always)]
+fn split_angle_between(angle: f32, neighbours: &[f32; 9]) -> Option<[(u8, u32); 2]> {
+    let k = neighbours.partition_point(|multiple| *multiple <= angle).checked_sub(1).filter(|k| *k < 8)?;
+    let [low, high] = [neighbours[k], neighbours[k + 1]].map(f64::from);
     let part = ((f64::from(angle) - low) / (high - low) * f64::from(WHOLE) + 0.5) as u32;
     Some([(to_direction_code(k), WHOLE - part), (to_direction_code(k + 1), part)])
 }
 
 /// Returns the cells that cell `k` drains to and the share of `amount` that each receives; the shares sum to `amount`
 /// exactly.
-fn split_flow(k: usize, angle: f32, amount: i64, topology: Topology) -> impl Iterator<Item = (usize, i64)> {
-    let shares = split_angle(angle).unwrap_or_default();
+fn split_flow(
+    k: usize,
+    shares: Option<[(u8, u32); 2]>,
+    amount: i64,
+    topology: Topology,
+) -> impl Iterator<Item = (usize, i64)> {
+    let shares = shares.unwrap_or_default();
     // The product of an i64 and 2²⁴ needs more than 64 bits. The first neighbour gets the rest, so that nothing is
     // lost.
     let second = ((i128::from(amount) * i128::from(shares[1].1)) >> WHOLE.trailing_zeros()) as i64;
@@ -294,6 +328,40 @@ fn split_flow(k: usize, angle: f32, amount: i64, topology: Topology) -> impl Ite
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn accumulate_d_infinity(directions: &Directions, angles: &Field<f32>, weights: &Field<i64>) -> Result<Field<i64>> {
+    accumulate_shares(directions, angles, weights, |_, angle| split_angle(angle))
+}
+
+/// Does the same as [`accumulate_d_infinity`] for the angles of [`route_d_infinity`] on a grid whose cells need not be
+/// squares: water is divided between the true directions of the two neighbours.
+///
+/// # Errors
+/// Returns the errors of [`accumulate_d_infinity`]; an error if the directions do not have the grid's size.
+pub fn accumulate_d_infinity_on(
+    grid: &Grid,
+    directions: &Directions,
+    angles: &Field<f32>,
+    weights: &Field<i64>,
+) -> Result<Field<i64>> {
+    check_same_size("directions", directions.size(), grid.size)?;
+    let Some(metrics) = uneven_metrics(grid) else { return accumulate_d_infinity(directions, angles, weights) };
+    let neighbours: Vec<[f32; 9]> = RowFacets::from_rows(&metrics, grid.rows())
+        .into_iter()
+        .map(|facets| facets.angles.map(|angle| angle as f32))
+        .collect();
+    let (cols, last) = (grid.cols(), neighbours.len() - 1);
+    accumulate_shares(directions, angles, weights, |k, angle| {
+        split_angle_between(angle, &neighbours[(k / cols).min(last)])
+    })
+}
+
+/// Does the work of [`accumulate_d_infinity`]. `split` divides the water of the cell with a row-major index, for its
+/// angle, as [`split_angle`] does.
+fn accumulate_shares(
+    directions: &Directions,
+    angles: &Field<f32>,
+    weights: &Field<i64>,
+    split: impl Fn(usize, f32) -> Option<[(u8, u32); 2]>,
+) -> Result<Field<i64>> {
     check_same_size("angles", angles.size(), directions.size())?;
     check_same_size("weights", weights.size(), directions.size())?;
     let cols = directions.cols();
@@ -307,7 +375,7 @@ pub fn accumulate_d_infinity(directions: &Directions, angles: &Field<f32>, weigh
             continue;
         }
         // Check all angles before anything is summed, because later code relies on receivers that exist.
-        for (to, part) in split_angle(angles[k]).into_iter().flatten() {
+        for (to, part) in split(k, angles[k]).into_iter().flatten() {
             let n = find_neighbour(directions, k, to).filter(|n| codes[*n] != VOID);
             match n {
                 Some(n) => givers[n] += u8::from(part > 0),
@@ -332,7 +400,7 @@ pub fn accumulate_d_infinity(directions: &Directions, angles: &Field<f32>, weigh
         }
         while let Some(k) = ready.pop() {
             waiting -= 1;
-            for (n, amount) in split_flow(k, angles[k], sums_of[k], directions.topology()) {
+            for (n, amount) in split_flow(k, split(k, angles[k]), sums_of[k], directions.topology()) {
                 sums_of[n] = sums_of[n].saturating_add(amount);
                 givers[n] -= 1;
                 // A later cell is processed when the outer loop reaches it.

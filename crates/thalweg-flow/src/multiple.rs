@@ -3,9 +3,10 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
+use crate::d8::uneven_metrics;
 use crate::{D8, Directions, Land, VOID};
 use thalweg_core::base::power::{exp2, log2};
-use thalweg_core::{Cell, Error, Field, Height, Result, Topology};
+use thalweg_core::{Cell, Error, Field, Grid, Height, Result, Topology};
 
 /// The result of multiple-flow accumulation.
 #[derive(Debug, Clone)]
@@ -27,7 +28,8 @@ pub const EXPONENTS: std::ops::RangeInclusive<f64> = 0.5..=10.0;
 /// Accumulates the weights of all cells down a surface. At every cell, flow is divided among the lower neighbours in
 /// proportion to slopeᵖ, where p is the `exponent` (Freeman 1991, doi:10.1016/0098-3004(91)90048-I, with p = 1.1;
 /// Quinn et al. 1991, doi:10.1002/hyp.3360050106, with 1). For example, with an exponent of 1, two lower neighbours at
-/// slopes of 0.1 and 0.3 receive one quarter and three quarters.
+/// slopes of 0.1 and 0.3 receive one quarter and three quarters. If cells are not squares, the distances are those of the
+/// cell's row ([`CellMetrics`](thalweg_core::terrain::CellMetrics)).
 ///
 /// `land` must have a filled surface, and `directions` must be its D8 directions: where they lead across a flat, all
 /// flow follows them; where they end, it stays. The division is exact, because rounding remainders go to the steepest
@@ -92,6 +94,7 @@ pub fn accumulate_multiple(
         cols,
         voids: directions.as_slice().contains(&VOID),
         exponent: exponent as f32,
+        nearness: compute_nearness(land.grid),
     };
     let mut sums = weights;
     let mut givers = surface.count_donors();
@@ -110,6 +113,17 @@ struct RoutedSurface<'a> {
     /// True if there are cells without data.
     voids: bool,
     exponent: f32,
+    /// The nominal side of a cell divided by the distance to each neighbour, by rows; one entry if all rows are alike.
+    nearness: Vec<[f32; 8]>,
+}
+
+/// Returns [`RoutedSurface::nearness`].
+fn compute_nearness(grid: &Grid) -> Vec<[f32; 8]> {
+    let Some(metrics) = uneven_metrics(grid) else {
+        return vec![std::array::from_fn(|d| D8::INVERSE_DISTANCES_F32[d % 2])];
+    };
+    let count = if metrics.is_uniform() { 1 } else { grid.rows() };
+    (0..count).map(|i| metrics.row(i).distances().map(|distance| (grid.cell / distance) as f32)).collect()
 }
 
 /// Number of rows that one task processes.
@@ -205,7 +219,7 @@ fn count_row_donors(rows: &[SurfaceRow; 3], givers: &mut [u8]) {
 fn accumulate_downstream(surface: &RoutedSurface<'_>, givers: &mut [u8], sums: &mut [i64], order: &mut Vec<u32>) {
     /// Replaces the number of donors of a cell that is processed or queued.
     const QUEUED: u8 = u8::MAX;
-    let cols = surface.cols;
+    let (cols, last) = (surface.cols, surface.nearness.len() - 1);
     let steps = D8::OFFSETS.map(|[di, dj]| di * cols as isize + dj);
     let mut free: Vec<u32> = Vec::new();
     for head in 0..givers.len() {
@@ -232,7 +246,7 @@ fn accumulate_downstream(surface: &RoutedSurface<'_>, givers: &mut [u8], sums: &
             // The D8 receiver gets the part that the others leave, so that the parts sum to the amount.
             let mut rest = amount;
             if near[code] < here {
-                let shares = split_flow(here, &near, code, surface.exponent);
+                let shares = split_flow(here, &near, code, surface.exponent, &surface.nearness[(k / cols).min(last)]);
                 let scale = amount as f64;
                 for d in 0..8 {
                     if near[d] < here && d != code {
@@ -292,11 +306,11 @@ fn read_neighbours(surface: &RoutedSurface<'_>, k: usize, steps: &[isize; 8]) ->
 
 /// Returns the shares of the lower neighbours; neighbour `steepest` must be one of them.
 #[inline(always)]
-fn split_flow(here: i32, near: &[i32; 8], steepest: usize, exponent: f32) -> [f64; 8] {
+fn split_flow(here: i32, near: &[i32; 8], steepest: usize, exponent: f32, nearness: &[f32; 8]) -> [f64; 8] {
     let mut fall = [0.0f32; 8];
     for d in 0..8 {
         // Replacing a fall of 0 by 1 keeps the logarithms finite; the weight of such a neighbour is not used.
-        fall[d] = (here - near[d]).max(1) as f32 * D8::INVERSE_DISTANCES_F32[d % 2];
+        fall[d] = (here - near[d]).max(1) as f32 * nearness[d];
     }
     // Slopes are relative to the steepest, so powers are at most 1 and cannot overflow for any exponent.
     let top = log2(fall[steepest]);

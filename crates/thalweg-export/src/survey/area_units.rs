@@ -1,7 +1,7 @@
 //! [`AreaUnits`]: the areas of cells as whole numbers of one unit.
 
 use thalweg_core::terrain::CellAreas;
-use thalweg_core::{Field, Grid, Result};
+use thalweg_core::{Field, Grid, Result, Size};
 use thalweg_flow::{Directions, accumulate};
 
 /// The areas of a grid's cells as whole numbers of one unit: of one cell if all have the same area, or else of the unit
@@ -43,8 +43,13 @@ impl AreaUnits {
     /// # Errors
     /// Returns the errors of [`accumulate::accumulate_weights`].
     pub fn accumulate(&self, directions: &Directions) -> Result<Option<Field<i64>>> {
-        let Some(areas) = &self.areas else { return Ok(None) };
-        let weights = Field::from_fn(directions.size(), |i, _| areas.units(i));
-        accumulate::accumulate_weights(directions, &weights).map(Some)
+        let weights = self.weights(directions.size());
+        weights.map(|weights| accumulate::accumulate_weights(directions, &weights)).transpose()
+    }
+
+    /// Returns the area of each cell in units; `None` if all cells have the same area.
+    pub fn weights(&self, size: Size) -> Option<Field<i64>> {
+        let areas = self.areas.as_ref()?;
+        Some(Field::from_fn(size, |i, _| areas.units(i)))
     }
 }

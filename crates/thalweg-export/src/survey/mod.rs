@@ -81,7 +81,8 @@ pub struct Survey {
     /// The flow accumulation of each cell as a number of cells, including the cell itself; 0 where there is no data.
     pub cells: Field<u32>,
     /// The flow accumulation of each cell by the method of the options, as a number of cells; `None` for D8, whose
-    /// accumulation is `cells`. For example, a cell that receives half of the flow of its only donor has 1.5.
+    /// accumulation is `cells`. For example, a cell that receives half of the flow of its only donor has 1.5. If the
+    /// areas of cells differ, it is in the units of `area_units`.
     pub spread: Option<Field<f64>>,
     /// The drainage area of each cell by D8 in units of [`CellAreas`](thalweg_core::terrain::CellAreas); `None` if all
     /// cells have the same area, which is that of every cell of `cells`.
@@ -142,7 +143,7 @@ impl Survey {
         // The angles refer to the filled surface, and use the D8 directions where it is flat.
         let angles = infinity::route_d_infinity(&land, directions);
         begin(2)?;
-        let spread = accumulate_flow(&land, directions, &angles, options)?;
+        let spread = accumulate_flow(&land, directions, &angles, options, &areas)?;
         let cells = drainage.upstream_cells();
         let area_units = areas.accumulate(directions)?;
         begin(3)?;
@@ -202,10 +203,15 @@ fn accumulate_flow(
     directions: &Directions,
     angles: &Field<f32>,
     options: &DrainOptions,
+    areas: &AreaUnits,
 ) -> Result<Option<Field<f64>>> {
     // The flow is divided in integers, whose sums do not depend on the order of addition, and therefore not on the
     // number of threads.
-    let quantize = || quantize_weights(&Field::new(land.grid.size, 1.0));
+    let quantize = || match areas.weights(land.grid.size) {
+        // Units are so small that they need no further division.
+        Some(units) => Ok((units, 1.0)),
+        None => quantize_weights(&Field::new(land.grid.size, 1.0)),
+    };
     let (sums, part) = match options.method {
         FlowMethod::D8 => return Ok(None),
         FlowMethod::Multiple => {
@@ -214,7 +220,7 @@ fn accumulate_flow(
         }
         FlowMethod::DInfinity => {
             let (parts, part) = quantize()?;
-            (infinity::accumulate_d_infinity(directions, angles, &parts)?, part)
+            (infinity::accumulate_d_infinity_on(land.grid, directions, angles, &parts)?, part)
         }
     };
     Ok(Some(sums.map(|sum| *sum as f64 * part)))

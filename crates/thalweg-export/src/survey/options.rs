@@ -3,6 +3,7 @@
 use super::{AREAS, BYTES, MIN_STREAM_CELLS, NESTED, SPREAD, THRESHOLD};
 use thalweg_core::base::memory;
 use thalweg_core::declare::operation::Operation as _;
+use thalweg_core::terrain::CellShape;
 use thalweg_core::{Cell, Error, Grid, MapPoint, Result, Terrain, choice, operation};
 use thalweg_flow::Land;
 use thalweg_flow::breach::BreachLimits;
@@ -76,7 +77,7 @@ impl DrainOptions {
     /// Returns an error that names the option and its value if an outlet is outside the terrain or has no data, if a
     /// limit is below 0, if a number is out of range, or if an exponent is given without the method that uses it; an
     /// error if there is not enough memory; the error of [`Grid::check_square`] if the cells are not squares and an
-    /// option needs squares: breach, runoff, depressions, or a method other than D8.
+    /// option needs squares: breach, runoff, or depressions in degrees.
     pub fn check(&self, terrain: &Terrain) -> Result<()> {
         let grid = &terrain.grid;
         // The memory is an upper bound, because depressions and accumulation do not reach their peaks at the same time.
@@ -99,10 +100,9 @@ impl DrainOptions {
     fn check_shape(&self, grid: &Grid) -> Result<()> {
         let subjects = [
             (self.breach.is_some(), "the option breach"),
-            (self.method == FlowMethod::DInfinity, "the method dinf"),
-            (self.method == FlowMethod::Multiple, "the method mfd"),
             (self.runoff.is_some(), "the option runoff"),
-            (self.depressions, "the option depressions"),
+            // Rectangles all have the same area, which is enough.
+            (self.depressions && matches!(grid.shape, CellShape::Geographic(_)), "the option depressions"),
         ];
         let mut needed = subjects.into_iter().filter(|(is_set, _)| *is_set);
         needed.try_for_each(|(_, subject)| grid.check_square(subject))
