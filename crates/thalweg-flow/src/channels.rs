@@ -120,6 +120,7 @@ mod tests {
     use crate::streams::{self, compute_shreve_magnitudes, compute_strahler_orders};
     use crate::{OUT, VOID, accumulate, d8, fill, find_receiver};
     use thalweg_core::base::rng::RandomKey;
+    use thalweg_core::terrain::CellShape;
     use thalweg_core::terrain::grid::Grid;
     use thalweg_core::terrain::height::Height;
 
@@ -230,5 +231,23 @@ mod tests {
         let reaches = trace_channels(&land, &directions, &Field::new([2, 3], 1), &streams).unwrap().reaches;
         assert_eq!(reaches.len(), 2);
         assert_eq!(compute_strahler_orders(&directions, &streams).unwrap().as_slice(), [1, 0, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn lengths_are_those_of_the_cells_on_the_ground() {
+        // Steps to the east, the south-east and the south: 3, 5 and 4 m.
+        let codes = Field::from_vec([3, 3], vec![0, 1, VOID, VOID, VOID, 2, VOID, VOID, OUT]).unwrap();
+        let directions = Directions::from(codes);
+        let streams = directions.map(|code| *code != VOID);
+        let shape = CellShape::Rectangular { width: 3.0, height: 4.0 };
+        let grid = Grid::new([3, 3], 1.0).unwrap().with_shape(shape).unwrap();
+        let ground = Field::new([3, 3], Height::ZERO);
+        let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
+        let counts = accumulate::count_upstream_cells(&directions);
+        let reaches = trace_channels(&land, &directions, &counts, &streams).unwrap().reaches;
+        assert_eq!((reaches.len(), reaches[0].length), (1, 12.0));
+        let areas = |k: usize| 7.0 * k as f64;
+        let reaches = trace_channels_with_areas(&land, &directions, areas, &streams).unwrap().reaches;
+        assert_eq!(reaches[0].drainage_area, 56.0);
     }
 }

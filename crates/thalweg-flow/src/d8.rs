@@ -187,3 +187,88 @@ fn find_lowest_neighbours(near: &[Vec<i32>; 3], j: usize, here: &Block<i32>, odd
     }
     (low, bits)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::base::rng::RandomKey;
+    use thalweg_core::terrain::{CellShape, D8, Ellipsoid, GeographicCells};
+    use thalweg_core::{Cell, CellRect, Height};
+
+    fn random_ground(size: [usize; 2], seed: u64, levels: u64) -> Field<Height> {
+        let key = RandomKey::new(seed, "uneven cells");
+        Field::from_fn(size, |i, j| Height((key.for_cell([i as i64, j as i64]).random_bits() % levels) as i32))
+    }
+
+    fn shapes() -> [CellShape; 3] {
+        let ellipsoid = Ellipsoid::WGS_84;
+        [
+            CellShape::Rectangular { width: 20.0, height: 45.0 },
+            CellShape::Rectangular { width: 3.0, height: 1.0 },
+            CellShape::Geographic(GeographicCells { north_deg: 71.0, d_lat_deg: 0.05, d_lon_deg: 0.07, ellipsoid }),
+        ]
+    }
+
+    #[test]
+    fn each_cell_drains_down_the_greatest_true_slope() {
+        for (seed, shape) in (0..8).flat_map(|seed| shapes().map(|shape| (seed, shape))) {
+            let size = [37, 21 + seed as usize];
+            let grid = Grid::new(size, 1.0).unwrap().with_shape(shape).unwrap();
+            let ground = random_ground(size, seed, [3, 9, 1 << 30][seed as usize % 3]);
+            let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
+            let directions = route_steepest_descent(&land, &land.cell_roles());
+            let metrics = grid.cell_metrics();
+            for (i, j) in (0..size[0]).flat_map(|i| (0..size[1]).map(move |j| (i, j))) {
+                let slopes: Vec<(D8, f64)> = land
+                    .neighbours(i, j)
+                    .map(|(direction, Cell { row, col })| {
+                        let fall = f64::from(ground[(i, j)].0) - f64::from(ground[(row, col)].0);
+                        (direction, fall / metrics.row(i).distance(direction))
+                    })
+                    .collect();
+                let greatest = slopes.iter().fold(0.0, |greatest, (_, slope)| slope.max(greatest));
+                let equals = slopes.iter().filter(|(_, slope)| *slope == greatest && greatest > 0.0);
+                let mut equals: Vec<u8> = equals.map(|(direction, _)| direction.code()).collect();
+                equals.sort_unstable();
+                match D8::from_code(directions[(i, j)]) {
+                    None => assert!(equals.is_empty()),
+                    Some(found) => {
+                        let chosen = land.break_tie(i, j, equals.len() as u32) as usize;
+                        assert_eq!(found.code(), equals[chosen], "{shape:?}: {i}, {j}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rectangles_with_equal_sides_drain_like_squares() {
+        for seed in 0..12 {
+            let size = [40, 33];
+            let squares = Grid::new(size, 10.0).unwrap();
+            let shape = CellShape::Rectangular { width: 10.0, height: 10.0 };
+            let rectangles = squares.clone().with_shape(shape).unwrap();
+            let ground = random_ground(size, seed, [2, 7, 300, 1 << 30][seed as usize % 4]);
+            let route = |grid: &Grid| route_d8(&Land { grid, ground: &ground, nodata: None, outlets: &[] });
+            assert_eq!(route(&squares), route(&rectangles), "{seed}");
+        }
+    }
+
+    #[test]
+    fn a_window_in_degrees_has_the_directions_of_the_whole() {
+        let size = [60, 50];
+        let [_, _, shape] = shapes();
+        let grid = Grid::new(size, 1.0).unwrap().with_shape(shape).unwrap();
+        let ground = random_ground(size, 3, 1 << 30);
+        let window = CellRect::new([17, 9], [30, 25]);
+        let (part, part_ground) = (grid.window(window), ground.copy_window(window));
+        let route = |grid: &Grid, ground: &Field<Height>| {
+            let land = Land { grid, ground, nodata: None, outlets: &[] };
+            route_steepest_descent(&land, &land.cell_roles())
+        };
+        let (whole, tile) = (route(&grid, &ground), route(&part, &part_ground));
+        for (i, j) in (1..29).flat_map(|i| (1..24).map(move |j| (i, j))) {
+            assert_eq!(tile[(i, j)], whole[(17 + i, 9 + j)]);
+        }
+    }
+}

@@ -437,9 +437,10 @@ fn check_same_size(name: &str, size: [usize; 2], expected: [usize; 2]) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::d8;
+    use crate::{d8, fill};
+    use thalweg_core::Height;
     use thalweg_core::base::rng::RandomKey;
-    use thalweg_core::{Grid, Height};
+    use thalweg_core::terrain::{CellShape, Ellipsoid, GeographicCells};
 
     /// A reference implementation that compares the eight facets one by one.
     fn plain(land: &Land<'_>, directions: &Directions, [i, j]: [usize; 2]) -> Option<f32> {
@@ -489,6 +490,65 @@ mod tests {
                     );
                 }
             }
+        }
+    }
+
+    fn random_ground(size: [usize; 2], seed: u64) -> Field<Height> {
+        let key = RandomKey::new(seed, "uneven facets");
+        Field::from_fn(size, |i, j| Height((key.for_cell([i as i64, j as i64]).random_bits() >> 40) as i32))
+    }
+
+    #[test]
+    fn planes_of_rectangles_drain_along_their_gradient() {
+        let (width, height) = (20.0, 45.0);
+        let grid = Grid::new([3, 3], 1.0).unwrap();
+        let grid = grid.with_shape(CellShape::Rectangular { width, height }).unwrap();
+        for step in 0..73 {
+            let azimuth = 0.017 + f64::from(step) * PI / 36.5;
+            let fall = |i: usize, j: usize| {
+                10.0 * (libm::cos(azimuth) * j as f64 * width - libm::sin(azimuth) * i as f64 * height)
+            };
+            let ground = Field::from_fn([3, 3], |i, j| Height::from_metres_clamped(5000.0 - fall(i, j)));
+            let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
+            let angles = route_d_infinity(&land, &d8::route_d8(&land));
+            let apart = (f64::from(angles[(1, 1)]) - azimuth).abs() % (2.0 * PI);
+            assert!(apart.min(2.0 * PI - apart) < 1e-5, "{azimuth}: {}", angles[(1, 1)]);
+        }
+    }
+
+    #[test]
+    fn rectangles_with_equal_sides_have_the_angles_of_squares() {
+        let squares = Grid::new([50, 40], 10.0).unwrap();
+        let shape = CellShape::Rectangular { width: 10.0, height: 10.0 };
+        let rectangles = squares.clone().with_shape(shape).unwrap();
+        let ground = random_ground([50, 40], 7);
+        let [a, b] = [&squares, &rectangles].map(|grid| {
+            let land = Land { grid, ground: &ground, nodata: None, outlets: &[] };
+            route_d_infinity(&land, &d8::route_d8(&land))
+        });
+        assert!(a.as_slice().iter().zip(b.as_slice()).all(|(a, b)| (a - b).abs() < 1e-5));
+    }
+
+    #[test]
+    fn nothing_is_lost_on_cells_that_are_not_squares() {
+        let cells = GeographicCells { north_deg: 80.0, d_lat_deg: 0.5, d_lon_deg: 0.8, ellipsoid: Ellipsoid::WGS_84 };
+        for (seed, shape) in [
+            (1, CellShape::Rectangular { width: 3.0, height: 1.0 }),
+            (2, CellShape::Rectangular { width: 1.0, height: 7.0 }),
+            (3, CellShape::Geographic(cells)),
+        ] {
+            let size = [70, 60];
+            let grid = Grid::new(size, 1.0).unwrap().with_shape(shape).unwrap();
+            let ground = random_ground(size, seed);
+            let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
+            let filled = fill::fill_depressions(&land);
+            let land = land.with_ground(&filled);
+            let directions = d8::route_d8(&land);
+            let angles = route_d_infinity(&land, &directions);
+            let weights = Field::from_fn(size, |i, j| 1000 + (i * j) as i64);
+            let sums = accumulate_d_infinity_on(&grid, &directions, &angles, &weights).unwrap();
+            let ends = sums.as_slice().iter().zip(angles.as_slice()).filter(|(_, angle)| **angle == NONE);
+            assert_eq!(ends.map(|(sum, _)| *sum).sum::<i64>(), weights.as_slice().iter().sum::<i64>());
         }
     }
 }

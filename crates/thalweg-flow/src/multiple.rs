@@ -331,8 +331,9 @@ fn split_flow(here: i32, near: &[i32; 8], steepest: usize, exponent: f32, nearne
 mod tests {
     use super::*;
     use crate::{OUT, d8, fill, find_receiver};
+    use thalweg_core::Edge;
     use thalweg_core::base::rng::RandomKey;
-    use thalweg_core::{Edge, Grid};
+    use thalweg_core::terrain::CellShape;
 
     /// Returns a small land with ties, flats, missing data and closed edges.
     fn random(n: u64) -> (Grid, Field<Height>, Option<Field<bool>>) {
@@ -430,5 +431,22 @@ mod tests {
             assert!(refused.to_string().contains(named), "{refused}");
         }
         assert!(accumulate_multiple(&land, &directions, 1.1, Field::new([3, 4], i64::MAX / 12)).is_ok());
+    }
+
+    #[test]
+    fn rectangles_divide_flow_by_true_slopes() {
+        // Falls of 1 m to the east, over 20 m, and of 1 m to the south, over 40 m.
+        let metres = [9.0, 9.0, 9.0, 9.0, 5.0, 4.0, 9.0, 4.0, 9.0];
+        let ground = Field::from_vec([3, 3], metres.map(Height::from_metres_clamped).to_vec()).unwrap();
+        let squares = Grid::new([3, 3], 20.0).unwrap();
+        let sums = |grid: &Grid| {
+            let land = Land { grid, ground: &ground, nodata: None, outlets: &[] };
+            let weights = Field::from_fn([3, 3], |i, j| if (i, j) == (1, 1) { 3_000_000 } else { 0 });
+            accumulate_multiple(&land, &d8::route_d8(&land), 1.0, weights).unwrap().sums
+        };
+        let shaped = |width, height| squares.clone().with_shape(CellShape::Rectangular { width, height }).unwrap();
+        let found = sums(&shaped(20.0, 40.0));
+        assert!((found[(1, 2)] - 2_000_000).abs() < 5 && (found[(2, 1)] - 1_000_000).abs() < 5);
+        assert_eq!(sums(&shaped(20.0, 20.0)), sums(&squares));
     }
 }
