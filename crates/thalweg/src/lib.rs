@@ -155,12 +155,12 @@ pub mod flow {
     pub use thalweg_flow::accumulate::{accumulate_weights, count_upstream_cells, quantize_weights, upstream_order};
     pub use thalweg_flow::basins::{delineate_catchment, label_basins};
     pub use thalweg_flow::breach::{BreachLimits, Breached, breach_depressions};
-    pub use thalweg_flow::channels::trace_channels;
+    pub use thalweg_flow::channels::{trace_channels, trace_channels_with_areas};
     pub use thalweg_flow::d8::route_d8;
     pub use thalweg_flow::depressions::{Depression, Hierarchy};
     pub use thalweg_flow::fill::fill_depressions;
     pub use thalweg_flow::hydraulic::{channel_depth, channel_width};
-    pub use thalweg_flow::infinity::{accumulate_d_infinity, route_d_infinity};
+    pub use thalweg_flow::infinity::{accumulate_d_infinity, accumulate_d_infinity_on, route_d_infinity};
     pub use thalweg_flow::multiple::{MultipleFlowSums, accumulate_multiple};
     pub use thalweg_flow::outlets::{LakeLimits, Outlets, open_outlets};
     pub use thalweg_flow::spill::{StandingWater, fill_spill_merge};
