@@ -28,8 +28,8 @@ pub const EXPONENTS: std::ops::RangeInclusive<f64> = 0.5..=10.0;
 /// Accumulates the weights of all cells down a surface. At every cell, flow is divided among the lower neighbours in
 /// proportion to slopeᵖ, where p is the `exponent` (Freeman 1991, doi:10.1016/0098-3004(91)90048-I, with p = 1.1;
 /// Quinn et al. 1991, doi:10.1002/hyp.3360050106, with 1). For example, with an exponent of 1, two lower neighbours at
-/// slopes of 0.1 and 0.3 receive one quarter and three quarters. If cells are not squares, the distances are those of the
-/// cell's row ([`CellMetrics`](thalweg_core::terrain::CellMetrics)).
+/// slopes of 0.1 and 0.3 receive one quarter and three quarters. If cells are not squares, the distances are those of
+/// the cell's row ([`CellMetrics`](thalweg_core::terrain::CellMetrics)).
 ///
 /// `land` must have a filled surface, and `directions` must be its D8 directions: where they lead across a flat, all
 /// flow follows them; where they end, it stays. The division is exact, because rounding remainders go to the steepest
@@ -246,7 +246,9 @@ fn accumulate_downstream(surface: &RoutedSurface<'_>, givers: &mut [u8], sums: &
             // The D8 receiver gets the part that the others leave, so that the parts sum to the amount.
             let mut rest = amount;
             if near[code] < here {
-                let shares = split_flow(here, &near, code, surface.exponent, &surface.nearness[(k / cols).min(last)]);
+                // `read_neighbours` divides the same numbers of 32 bits, so the row costs nothing.
+                let row = (k as u32 / cols as u32) as usize;
+                let shares = split_flow(here, &near, code, surface.exponent, &surface.nearness[row.min(last)]);
                 let scale = amount as f64;
                 for d in 0..8 {
                     if near[d] < here && d != code {
