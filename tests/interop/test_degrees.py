@@ -74,7 +74,8 @@ class Rectangles:
         self.transform = Affine(width, 0, 500_000, 0, -height, 5_400_000)
 
     def distances(self):
-        return np.tile([np.hypot(across * self.width, down * self.height) for down, across in NEIGHBOURS], (self.shape[0], 1))
+        steps = np.array(NEIGHBOURS) * (self.height, self.width)
+        return np.tile(np.hypot(*steps.T), (self.shape[0], 1))
 
     def areas(self):
         return np.full(self.shape[0], float(self.width * self.height))
@@ -307,17 +308,19 @@ def test_divided_flow_uses_true_shapes(tmp_path, method, name):
         if codes[i, j] == 0:
             receivers.append([])
         elif method == "mfd":
-            slopes = np.maximum(fall[:, i, j], 0) / far[i]
-            powers = slopes**1.1
             steepest = number[codes[i, j]]
-            level = [(at[steepest], 1.0)]
-            receivers.append([(at[d], powers[d] / powers.sum()) for d in range(8) if powers[d] > 0] if fall[steepest, i, j] > 0 else level)
+            powers = (np.maximum(fall[:, i, j], 0) / far[i]) ** 1.1
+            if fall[steepest, i, j] <= 0:
+                # On level ground all water follows the D8 direction.
+                powers = np.arange(8) == steepest
+            receivers.append([(at[d], powers[d] / powers.sum()) for d in range(8) if powers[d] > 0])
         else:
             north, south, across = far[i, 6], far[i, 2], far[i, 0]
             upper, lower = np.arctan2(north, across), np.arctan2(south, across)
-            edges = [0, upper, np.pi / 2, np.pi - upper, np.pi, np.pi + lower, 1.5 * np.pi, 2 * np.pi - lower, 2 * np.pi]
+            edges = np.pi * np.array([0, 0, 0.5, 1, 1, 1, 1.5, 2, 2])
+            edges[[1, 3, 5, 7]] += [upper, -upper, lower, -lower]
             # The file has 32-bit floats.
-            edges = np.array(edges).astype(np.float32).astype(float)
+            edges = edges.astype(np.float32).astype(float)
             angle = float(angles[i, j])
             d = min(int(np.flatnonzero(edges <= angle + 1e-6)[-1]), 7)
             share = max(0.0, (angle - edges[d]) / (edges[d + 1] - edges[d]))

@@ -36,8 +36,8 @@ pub struct Summary {
     pub rows: usize,
     /// The number of columns of the grid.
     pub columns: usize,
-    /// The side of a cell in metres; if cells are not squares, that of a square with the area of a cell in the middle of
-    /// the map.
+    /// The side of a cell in metres; if cells are not squares, that of a square with the area of a cell in the middle
+    /// of the map.
     pub cell_size: f64,
     /// The coordinate reference system as `EPSG:code`; `None` if the grid has none.
     pub crs: Option<String>,
