@@ -38,25 +38,22 @@ export type Numbers =
   | Uint8ClampedArray
   | number[];
 
-/** An elevation model from which a `Terrain` is created. */
-export interface Land {
-  /** Elevations in metres, row by row from the north; NaN for a no-data cell. */
-  heights: Numbers;
-  /** Number of rows. */
-  rows: number;
-  /** Number of columns. */
-  cols: number;
-  /** Side of a cell in metres. */
-  cellSize: number;
-  /** A value of `heights` that marks a no-data cell, in addition to NaN. */
-  nodata?: number;
-  /** Sea level in metres. The default is no sea. */
-  seaLevel?: number;
-  /** Boundary condition for water and sediment at the four sides. The default is "open". */
-  edges?: "open" | "closed" | "looped";
-  /** Further layers by name, for example `hardness`; each has as many values as `heights`. */
+/** An elevation model from which a `Terrain` is created: its grid, its heights and its layers. */
+export type Land = TerrainOptions & {
+  /** Further layers by name, for example `hardness`. Each layer has as many values as `height`. */
   layers?: Record<string, Numbers>;
-}
+} & (
+    | {
+        /** Elevations in metres, row by row from the north; NaN marks a no-data cell. */
+        height: Numbers;
+        heights?: undefined;
+      }
+    | {
+        height?: undefined;
+        /** @deprecated Use `height`. */
+        heights: Numbers;
+      }
+  );
 
 /** A terrain: elevations, layers, and the recipe and report of the run that made it, if any. It is immutable. */
 export class Terrain {
@@ -83,8 +80,12 @@ export class Terrain {
   /** The report of the run that made the terrain (docs/report.schema.json). */
   readonly report: Record<string, unknown> | undefined;
   /** Returns the exact elevations in metres; NaN in no-data cells. */
-  heights(): Float64Array;
+  height(): Float64Array;
   /** Returns the elevations in metres, rounded to 24 bits, for example for a GPU; NaN in no-data cells. */
+  heightF32(): Float32Array;
+  /** @deprecated Use `height`. */
+  heights(): Float64Array;
+  /** @deprecated Use `heightF32`. */
   heightsF32(): Float32Array;
   /**
    * Returns the values of a layer: heights and depths as Float64Array, real numbers as Float32Array, counts as
@@ -98,33 +99,36 @@ export class Terrain {
   [Symbol.dispose](): void;
 }
 
-/** The progress of a run after a step. */
+/** The progress of a long call. */
 export interface Progress {
-  /** Label of the current stage. */
-  stage: string;
-  /** The current level, where 0 is the coarsest, and the number of levels. */
-  level: number;
-  levels: number;
-  /** Steps of the stage on this level: those that are done, and their total number. */
-  step: number;
-  steps: number;
-  /** Steps of the run: those that are done, and their total number. */
+  /** Name of the current task; in a run, the label of the current stage. */
+  label: string;
+  /** Number of finished steps. */
   done: number;
+  /** Total number of steps. */
+  total: number;
+  /** @deprecated Use `label`. */
+  stage: string;
+  /** @deprecated Use `total`. */
   of: number;
 }
 
-/** Options of `build`. */
-export interface BuildOptions {
-  /** Number of cells on the longer side. The default is that of the recipe. */
-  cells?: number;
-  /** Seed of the world; a BigInt beyond 2^53. The default is that of the recipe. */
-  seed?: number | bigint;
-  /** Label of the last stage that runs. The default is the last stage of the recipe. */
-  until?: string;
-  /** Parameters of stages, by the label of the stage and the name of the parameter. */
-  set?: Record<string, Record<string, number | boolean | string>>;
-  /** Receives the progress after every step; if it returns false, the run ends with an error. */
-  progress?: (progress: Progress) => boolean | void;
+/** The progress of a run after a step. */
+export interface Step extends Progress {
+  /** The current level; 0 is the coarsest. */
+  level: number;
+  /** Number of levels. */
+  levels: number;
+  /** Number of finished steps of the stage on this level. */
+  step: number;
+  /** Total number of steps of the stage on this level. */
+  steps: number;
+}
+
+/** An option of calls that execute a run. */
+export interface RunProgress {
+  /** Receives the progress after each step. If it returns false, the run ends with an error. */
+  progress?: (progress: Step) => boolean | void;
 }
 
 /**
@@ -132,21 +136,26 @@ export interface BuildOptions {
  *
  * @throws Error with the library's message.
  */
-export function build(recipe: PresetName | (string & {}), options?: BuildOptions): Terrain;
+export function build(
+  recipe: PresetName | (string & {}),
+  options?: BuildOptions &
+    RunProgress & {
+      /** @deprecated Use `parameters`, whose names are the label of the stage, a dot, and the name of the parameter. */
+      set?: Record<string, Record<string, number | boolean | string>>;
+    },
+): Terrain;
 
 /**
  * Runs one model on a terrain and returns the result.
  *
  * @param parameters Parameters of the model. A parameter that is left out has its default.
- * @param options `seed` is the seed of the random numbers, 1 by default; `progress` receives the progress after every
- * step, and if it returns false, the call ends with an error.
  * @throws Error with the library's message.
  */
 export function apply<M extends ModelName>(
   model: M,
   terrain: Terrain,
   parameters?: Parameters[M],
-  options?: { seed?: number | bigint; progress?: (progress: Progress) => boolean | void },
+  options?: ApplyOptions & RunProgress,
 ): Terrain;
 
 /** A channel reach: the part of a stream between two junctions. */
@@ -185,33 +194,43 @@ export interface Drainage {
    */
   flowDirection: Uint8Array;
   /** D∞ direction of steepest descent in radians counter-clockwise from the east; below 0 where there is none. */
+  flowAngle: Float32Array;
+  /** @deprecated Use `flowAngle`. */
   angles: Float32Array;
   /** Number of cells upstream of each cell by D8, the cell included. */
   cells: Uint32Array;
   /** Drainage area in m², by the method of the options. */
   drainageArea: Float64Array;
   /** Number of the basin, from 1; 0 without data. */
+  basin: Uint32Array;
+  /** @deprecated Use `basin`. */
   basins: Uint32Array;
   /** Strahler's order of the stream; 0 where there is none. */
+  streamOrder: Uint32Array;
+  /** @deprecated Use `streamOrder`. */
   orders: Uint32Array;
   /** The channel reaches. */
   reaches: Reach[];
   /** Summary figures, as in the command's drain.json. */
   summary: Record<string, unknown>;
+  /** Side of a cell in metres. */
+  cellSize: number;
 }
 
 /** Computes the drainage of a terrain. */
 export function drain(
   terrain: Terrain,
   options?: DrainOptions & {
-    /** Receives the name of each task when it begins; false ends the call with an error. */
+    /** Receives the name of each task when it begins. If it returns false, the call ends with an error. */
     progress?: (task: string) => boolean | void;
   },
 ): Drainage;
 
 /** The textures of a terrain, as arrays with one entry or more per sample, row by row from the north. */
 export interface Textures {
+  /** Number of rows of samples. */
   rows: number;
+  /** Number of columns of samples. */
   cols: number;
   /** Distance between two samples in metres. */
   cellSize: number;
@@ -243,16 +262,13 @@ export class World {
   /** Opens the world of a preset or of a recipe (TOML). */
   constructor(
     recipe: PresetName | (string & {}),
-    options?: {
-      /** Seed of the world; a BigInt beyond 2^53. The default is that of the recipe. */
-      seed?: number | bigint;
-      /** Side of a tile in cells, 16 to 4096. The default is 512. */
-      tile?: number;
-    },
+    options?: WorldOptions,
   );
   /** The first and the last zoom of a web map of the world. */
   readonly zooms: Uint32Array;
-  /** Returns the width of a level's cells in metres. */
+  /** Returns the side of a level's cells in metres. */
+  cellSize(level: number): number;
+  /** @deprecated Use `cellSize`. */
   width(level: number): number;
   /** Returns four numbers: the first row and column of a level, and the row and column after its last. */
   bounds(level: number): Float64Array;
@@ -264,7 +280,7 @@ export class World {
     level: number,
     x: number,
     y: number,
-    progress?: (progress: { stage: string; done: number; of: number }) => boolean | void,
+    progress?: (progress: Progress) => boolean | void,
   ): Terrain;
   /** Returns the elevation in metres at a position; `x` and `y` as for `tile`. */
   heightAt(level: number, x: number, y: number): number;
@@ -291,6 +307,7 @@ export class World {
 
 /** A recipe that comes with the library. */
 export interface Preset {
+  /** The name, which `build` and `World` accept. */
   name: PresetName;
   /** A paragraph that describes the landform. */
   about: string;
@@ -305,29 +322,48 @@ export function presets(): Preset[];
 
 /** A layer that a model needs, uses or writes. */
 export interface LayerSpec {
+  /** The name of the layer. */
   name: string;
+  /** The unit of its values; "1" for pure numbers. */
   unit: string;
+  /** A sentence about its values. */
   meaning: string;
+}
+
+/** The declaration of a model's parameter. */
+export interface ParameterSpec {
+  /** The name of the parameter. */
+  name: string;
+  /** A sentence about its effect. */
+  meaning: string;
+  /** The unit of its values; "1" for pure numbers. */
+  unit: string;
+  /** The allowed values. */
+  allowed: string;
+  /** The type of its values. */
+  type: "number" | "boolean" | "string";
+  /** The value that it has if it is left out. */
+  default: number | boolean | string;
+  /** The allowed words, if its values are words. */
+  words: string[];
+  /** The publication from which the parameter or its default is taken. */
+  source: string;
 }
 
 /** The declaration of a model. */
 export interface ModelPage {
+  /** The name of the model. */
   name: ModelName;
+  /** A sentence about the model. */
   summary: string;
   /** The text of the model's page: the process, its formula, its source and its limits. */
   page: string;
+  /** The publication that describes the process. */
   source: string;
+  /** Whether the model generates terrain, changes it, or computes layers from it. */
   family: "base" | "erosion" | "analysis";
-  parameters: {
-    name: string;
-    meaning: string;
-    unit: string;
-    allowed: string;
-    type: "number" | "boolean" | "string";
-    default: number | boolean | string;
-    words: string[];
-    source: string;
-  }[];
+  /** The parameters of the model. */
+  parameters: ParameterSpec[];
   /** Layers that the model needs. */
   needs: LayerSpec[];
   /** Layers that the model uses if they are present. */

@@ -44,9 +44,10 @@ operation! {
         preview: bool = false, within .., unit "1", excludes level rect;
         /// Projected coordinate system in metres, such as EPSG:32632, that georeferences the world for GIS; it does not
         /// affect the terrain.
-        crs: Option<String> = None, within .., unit "1", placeholder "EPSG:CODE", needs origin;
+        crs: Option<String> = None, within .., unit "1", placeholder "EPSG:CODE", only Arrays Folder Store,
+            needs origin;
         /// Easting and northing in metres of the world's north-western corner in the coordinate system of `crs`.
-        origin: Option<MapPoint> = None, within .., unit "1", needs crs;
+        origin: Option<MapPoint> = None, within .., unit "1", only Arrays Folder Store, needs crs;
         /// Number format of the heights and the layers. By default, it is f32.
         sample: Option<SampleType> = None, within .., unit "1", flag "type", placeholder "TYPE", only Folder;
         /// The level to build. Level 0 has the widest cells, and the cells of each further level are half as wide. By

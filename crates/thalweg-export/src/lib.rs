@@ -55,6 +55,19 @@ pub fn export_operations() -> Vec<Box<dyn Operation>> {
     ]
 }
 
+/// Returns the operations of the npm package, each with its default options: its functions, and the constructors of its
+/// classes `World` and `Terrain`.
+pub fn browser_operations() -> Vec<Box<dyn Operation>> {
+    vec![
+        Box::new(build::BuildOptions::default()),
+        Box::new(thalweg_sim::single_model::ApplyOptions::default()),
+        Box::new(survey::DrainOptions::default()),
+        Box::new(thalweg_render::products::textures::TextureOptions::default()),
+        Box::new(world_files::WorldOptions::default()),
+        Box::new(thalweg_core::terrain::TerrainOptions::default()),
+    ]
+}
+
 /// Returns the operation with this name, with its default options.
 ///
 /// # Errors
@@ -93,10 +106,11 @@ mod tests {
 
     #[test]
     fn every_operation_declares_its_options_once_and_consistently() {
-        let operations = export_operations();
-        let names: BTreeSet<&str> = operations.iter().map(|operation| operation.name()).collect();
-        assert_eq!(names.len(), operations.len());
-        for operation in &operations {
+        for operations in [export_operations(), browser_operations()] {
+            let names: BTreeSet<&str> = operations.iter().map(|operation| operation.name()).collect();
+            assert_eq!(names.len(), operations.len());
+        }
+        for operation in export_operations().iter().chain(&browser_operations()) {
             let (name, declared) = (operation.name(), operation.declared());
             let options: BTreeSet<&str> = declared.iter().map(|option| option.name).collect();
             let flags: BTreeSet<String> = declared.iter().map(OptionSpec::command_flag).collect();

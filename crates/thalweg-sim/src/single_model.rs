@@ -29,8 +29,9 @@ operation! {
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub struct ApplyOptions, "apply", with(boundary: BoundaryOptions) {
+        // In a browser the parameters are an argument of their own, whose type is that of the model.
         /// Sets a parameter of the model.
-        set: Vec<Setting> = Vec::new(), within .., unit "1";
+        set: Vec<Setting> = Vec::new(), within .., unit "1", only Arrays Folder Store;
         /// Seed of the model's random numbers.
         seed: u64 = 1, within 0..=u64::MAX, unit "1";
         /// An input layer of the model, such as a mask.

@@ -1,17 +1,17 @@
 //! [`Terrain`]: the library's terrain as a class of JavaScript.
 
 use js_sys::{Float32Array, Float64Array, Object, Reflect};
-use thalweg_core::terrain::{CellType, Cells, GROUND, SEDIMENT};
-use thalweg_core::{Error, Field, Grid, Height};
+use thalweg_core::terrain::{CellType, Cells, GROUND, SEDIMENT, TerrainOptions};
+use thalweg_core::{Error, Field, Height};
 use thalweg_models::models::Models;
 use wasm_bindgen::prelude::*;
 
 use crate::array::{heights_to_array, heights_to_f32_array, layer_to_array, read_reals};
 use crate::error::Result;
-use crate::options::{JsOptions, json_to_js};
+use crate::options::{json_to_js, read_operation};
 
-/// The keys of the argument of [`Terrain::new`].
-const TERRAIN_KEYS: &[&str] = &["heights", "rows", "cols", "cellSize", "nodata", "seaLevel", "edges", "layers"];
+/// The arrays of the argument of [`Terrain::new`]: the heights, also under their name of earlier versions, and layers.
+const ARRAY_KEYS: &[&str] = &["height", "heights", "layers"];
 
 /// A terrain: elevations, layers, and the recipe and report of the run that made it, if any. It is immutable.
 #[wasm_bindgen(skip_typescript)]
@@ -28,37 +28,21 @@ impl From<thalweg_core::terrain::Terrain> for Terrain {
     }
 }
 
-/// Parses the name of a boundary condition, as in a recipe.
-fn parse_edges(word: &str) -> thalweg_core::base::error::Result<thalweg_core::terrain::grid::Edges> {
-    // The recipe's own parser reads the word, so that the words and the messages are the same.
-    let text = format!("extent = [1.0, 1.0]\nedges = {}", toml::Value::String(word.to_string()));
-    Ok(thalweg_sim::recipe::Recipe::parse(&text)?.edges)
-}
-
 #[wasm_bindgen]
 impl Terrain {
     /// Creates a terrain from elevations in metres.
     #[wasm_bindgen(constructor)]
     pub fn new(land: JsValue) -> Result<Terrain> {
-        let land = JsOptions::with_known_keys("Land key", land, TERRAIN_KEYS)?;
-        let missing = |key: &str, what: &str| Error::missing_input(key, format!("give {what}"));
-        let [rows, cols] = [land.read_cell_count("rows")?, land.read_cell_count("cols")?];
-        let rows = rows.ok_or_else(|| missing("rows", "the number of rows"))?;
-        let cols = cols.ok_or_else(|| missing("cols", "the number of columns"))?;
-        let cell = land.read_number("cellSize")?.ok_or_else(|| missing("cellSize", "the side of a cell in metres"))?;
-        let mut grid = Grid::new([rows, cols], cell)?;
-        if let Some(word) = land.read_string("edges")? {
-            grid.edges = parse_edges(&word)?;
-        }
-        grid.sea_level = land.read_number("seaLevel")?.map(Height::from_metres).transpose()?;
-        grid.check()?;
-        let given = land.value("heights").ok_or_else(|| missing("heights", "a typed array of elevations in metres"))?;
-        let metres = read_reals("heights", &given, grid.size)?;
-        let nodata = land.read_number("nodata")?;
+        let (options, land) = read_operation::<TerrainOptions>("Terrain option", land, ARRAY_KEYS)?;
+        let grid = options.create_grid()?;
+        let given = ["height", "heights"].into_iter().find_map(|key| Some((key, land.value(key)?)));
+        let (key, given) =
+            given.ok_or_else(|| Error::missing_input("height", "give a typed array of elevations in metres"))?;
+        let (metres, cols) = (read_reals(key, &given, grid.size)?, grid.cols());
         let mut terrain = thalweg_core::terrain::Terrain::from_rows(grid, |i, row| {
             // The iterator ends with the row, not with the slice, which reaches to the end of the array.
             for (to, from) in row.iter_mut().zip(&metres[i * cols..]) {
-                *to = if Some(*from) == nodata { f64::NAN } else { *from };
+                *to = if Some(*from) == options.nodata { f64::NAN } else { *from };
             }
         })?;
         for (name, values) in land.inner_object("layers").entries()? {
@@ -110,14 +94,25 @@ impl Terrain {
     }
 
     /// Returns the exact elevations in metres; NaN in no-data cells.
-    pub fn heights(&self) -> Float64Array {
+    pub fn height(&self) -> Float64Array {
         heights_to_array(&self.land.ground, self.land.nodata.as_ref())
     }
 
     /// Returns the elevations in metres, rounded to 24 bits, for example for a GPU; NaN in no-data cells.
+    #[wasm_bindgen(js_name = heightF32)]
+    pub fn height_f32(&self) -> Float32Array {
+        heights_to_f32_array(&self.land.ground, self.land.nodata.as_ref())
+    }
+
+    /// The name of [`Terrain::height`] in earlier versions.
+    pub fn heights(&self) -> Float64Array {
+        self.height()
+    }
+
+    /// The name of [`Terrain::height_f32`] in earlier versions.
     #[wasm_bindgen(js_name = heightsF32)]
     pub fn heights_f32(&self) -> Float32Array {
-        heights_to_f32_array(&self.land.ground, self.land.nodata.as_ref())
+        self.height_f32()
     }
 
     /// Returns the names of the layers.

@@ -3,7 +3,8 @@
 use js_sys::{Array, BigInt, Function, JSON, Object, Reflect};
 use serde_json::Value as Json;
 use thalweg_core::Error;
-use thalweg_core::declare::operation::{Operation, OptionSpec, OptionType, WorkForm, options_for};
+use thalweg_core::declare::browser;
+use thalweg_core::declare::operation::{Operation, OptionType};
 use thalweg_core::declare::params::Written;
 use wasm_bindgen::{JsCast as _, JsValue};
 
@@ -19,20 +20,6 @@ pub struct JsOptions {
 }
 
 impl JsOptions {
-    /// Reads an object, null or undefined.
-    ///
-    /// # Errors
-    /// Returns an error for any other value, and for an object with an unknown key.
-    pub fn with_known_keys(what: &'static str, object: JsValue, known: &[&str]) -> Result<Self> {
-        let options = Self { what, object };
-        for (key, _) in options.entries()? {
-            if !known.contains(&key.as_str()) {
-                return Err(Error::unknown_name(what, &key, known.iter().copied()).into());
-            }
-        }
-        Ok(options)
-    }
-
     /// Reads an object whose keys the caller checks.
     pub fn with_any_keys(what: &'static str, object: JsValue) -> Self {
         Self { what, object }
@@ -65,37 +52,11 @@ impl JsOptions {
         (!value.is_undefined() && !value.is_null()).then_some(value)
     }
 
-    fn read_value<T>(&self, key: &str, allowed: &str, of: impl FnOnce(&JsValue) -> Option<T>) -> Result<Option<T>> {
-        let Some(value) = self.value(key) else { return Ok(None) };
-        let read = of(&value).ok_or_else(|| Error::invalid_value(key, format_value(&value), allowed))?;
-        Ok(Some(read))
-    }
-
-    /// Returns a real number.
-    pub fn read_number(&self, key: &str) -> Result<Option<f64>> {
-        self.read_value(key, "a finite number", |value| value.as_f64().filter(|x| x.is_finite()))
-    }
-
-    /// Returns an integer of 0 or more.
-    pub fn read_count(&self, key: &str) -> Result<Option<u64>> {
-        self.read_value(key, "a whole number of 0 or more (a BigInt beyond 2^53)", to_whole_number)
-    }
-
-    /// Returns a number of cells: an integer of 1 or more.
-    pub fn read_cell_count(&self, key: &str) -> Result<Option<usize>> {
-        let most = f64::from(u32::MAX);
-        let cells = |value: &JsValue| value.as_f64().filter(|x| x.fract() == 0.0 && (1.0..=most).contains(x));
-        Ok(self.read_value(key, "a whole number of 1 or more", cells)?.map(|x| x as usize))
-    }
-
-    /// Returns a string.
-    pub fn read_string(&self, key: &str) -> Result<Option<String>> {
-        self.read_value(key, "a string", JsValue::as_string)
-    }
-
     /// Returns a function.
     pub fn read_function(&self, key: &str) -> Result<Option<Function>> {
-        self.read_value(key, "a function", |value| value.dyn_ref::<Function>().cloned())
+        let Some(value) = self.value(key) else { return Ok(None) };
+        let function = value.dyn_ref::<Function>().cloned();
+        Ok(Some(function.ok_or_else(|| Error::invalid_value(key, format_value(&value), "a function"))?))
     }
 
     /// Returns the object under a key; its keys are not checked.
@@ -104,31 +65,28 @@ impl JsOptions {
     }
 }
 
-/// Reads the options of an operation as they are declared; a key is the name of an option in `camelCase`. Keys of
-/// `others` are accepted too, for the caller to read from the returned object.
+/// Reads the options of an operation as they are declared ([`browser::read_operation`]). Keys of `others` are accepted
+/// too, for the caller to read from the returned object.
+///
+/// # Errors
+/// Returns an error for a value that is no object, null or undefined, and for a key or a value that is not accepted.
 pub fn read_operation<T: Operation + Default>(
     what: &'static str,
     object: JsValue,
     others: &[&str],
 ) -> Result<(T, JsOptions)> {
-    let declared = options_for(&T::default(), WorkForm::Arrays);
-    let keys: Vec<String> = declared.iter().map(OptionSpec::camel_name).collect();
-    let known: Vec<&str> = keys.iter().map(String::as_str).chain(others.iter().copied()).collect();
-    let given = JsOptions::with_known_keys(what, object, &known)?;
-    let mut options = T::default();
-    // The order of the declaration is kept, so the first error is the same for any order of the keys.
-    for (option, key) in declared.iter().zip(&keys) {
-        if let Some(value) = given.value(key) {
-            options.set(option.name, &to_json_value(&value, 0))?;
-        }
-    }
+    let given = JsOptions::with_any_keys(what, object);
+    let entries = given.entries()?;
+    let keys: Vec<&str> = entries.iter().map(|(key, _)| key.as_str()).collect();
+    let read_value = |key: &str| given.value(key).map_or(Json::Null, |value| to_json_value(&value, 0));
+    let options = browser::read_operation(what, &keys, others, read_value)?;
     Ok((options, given))
 }
 
 /// The greatest number of lists in one another in the value of an option.
 const MAX_DEPTH: usize = 4;
 
-/// Converts a value of an option to JSON; an infinite number becomes the text `inf`.
+/// Converts a value of an option to JSON; a number that is not finite becomes a text, such as `inf`.
 fn to_json_value(value: &JsValue, depth: usize) -> Json {
     if value.is_null() || value.is_undefined() {
         return Json::Null;

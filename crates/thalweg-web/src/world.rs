@@ -5,14 +5,13 @@ use serde_json::json;
 use thalweg_core::terrain::d8::to_esri_code;
 use thalweg_core::terrain::{Cells, DRAINAGE_AREA, FLOW_DIRECTION};
 use thalweg_core::{CellRect, Error, Point};
-use thalweg_export::world_files::{WebTiles, terrain_of_window, tile_rect};
+use thalweg_export::world_files::{WebTiles, WorldOptions, terrain_of_window, tile_rect};
 use thalweg_render::web::{Encoding, MapTile};
-use thalweg_sim::world::TILE;
 use wasm_bindgen::prelude::*;
 
 use crate::error::{JsException, Result};
 use crate::land::Terrain;
-use crate::options::{JsOptions, json_to_js};
+use crate::options::{json_to_js, read_operation};
 use crate::progress::Watcher;
 use crate::run::find_or_parse_recipe;
 
@@ -29,18 +28,21 @@ impl World {
     /// Opens the world of a preset or of a recipe.
     #[wasm_bindgen(constructor)]
     pub fn new(recipe: &str, options: JsValue) -> Result<World> {
-        let options = JsOptions::with_known_keys("World option", options, &["seed", "tile"])?;
-        let mut recipe = find_or_parse_recipe(recipe)?;
-        recipe.seed = options.read_count("seed")?.unwrap_or(recipe.seed);
-        let world =
-            thalweg_sim::world::World::open(&recipe)?.with_tiles(options.read_cell_count("tile")?.unwrap_or(TILE))?;
+        let (options, _) = read_operation::<WorldOptions>("World option", options, &[])?;
+        let (world, recipe) = options.open_world(find_or_parse_recipe(recipe)?)?;
         Ok(Self { tiles: WebTiles::new(world.clone(), &recipe.name), world, recipe })
     }
 
-    /// Returns the width of a level's cells in metres.
-    pub fn width(&self, level: u32) -> Result<f64> {
+    /// Returns the side of a level's cells in metres.
+    #[wasm_bindgen(js_name = cellSize)]
+    pub fn cell_size(&self, level: u32) -> Result<f64> {
         self.world.frame().check(level)?;
         Ok(self.world.frame().cell_width(level))
+    }
+
+    /// The name of [`World::cell_size`] in earlier versions.
+    pub fn width(&self, level: u32) -> Result<f64> {
+        self.cell_size(level)
     }
 
     /// Returns the first row and column of a level, and the row and column after the last.
@@ -92,7 +94,11 @@ impl World {
 impl World {
     fn compute_window(&self, level: u32, rect: CellRect<i64>, progress: Option<&Function>) -> Result<Terrain> {
         let mut watcher = Watcher::new(progress, |report| {
-            json_to_js(&json!({ "stage": report.task, "done": report.done, "of": report.total }))
+            json_to_js(&json!({
+                "label": report.task, "done": report.done, "total": report.total,
+                // These are the names of earlier versions.
+                "stage": report.task, "of": report.total,
+            }))
         });
         // Level 0 is solved first, because this step reports progress and can be stopped.
         let solved = self.world.solve(level, rect, &mut watcher);

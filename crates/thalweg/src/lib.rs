@@ -392,7 +392,7 @@ pub mod operations {
     pub use thalweg_core::declare::option_types::{Line, Lists, NamedFile, Setting, SettingValues, ValueForm};
     pub use thalweg_core::declare::schema::operation_schema;
     pub use thalweg_core::operation;
-    pub use thalweg_export::{export_operations, find_operation};
+    pub use thalweg_export::{browser_operations, export_operations, find_operation};
 }
 
 /// Folders of files: finished worlds, tiles of unbounded worlds, and terrains for game engines and GIS.

@@ -16,7 +16,7 @@ function refused(call, ...words) {
   });
 }
 
-const flat = (more = {}) => new Terrain({ heights: new Float32Array(64 * 64).fill(7), rows: 64, cols: 64, cellSize: 10, ...more });
+const flat = (more = {}) => new Terrain({ height: new Float32Array(64 * 64).fill(7), rows: 64, cols: 64, cellSize: 10, ...more });
 
 test("names, values and what is allowed are said", () => {
   refused(() => build("alpin"), /preset `alpin`/, /did you mean `alpine`/);
@@ -27,13 +27,21 @@ test("names, values and what is allowed are said", () => {
   refused(() => build("hills", { progress: 3 }), /progress = 3/, /function/);
   refused(() => build("hills", 7), /an object/);
   refused(() => build("hills", { cells: 64, until: "nothing" }), /nothing/);
+  refused(() => build("hills", { cells: 64, parameters: { "nowhere.x": 1 } }), /nowhere/);
   refused(() => build("hills", { cells: 64, set: { nowhere: { x: 1 } } }), /nowhere/);
+  refused(() => build("hills", { parameters: 3 }), /parameters = 3/, /an object of names and values/);
+  refused(() => build("hills", { age: 20 }), /age = 20/, /0\.1 to 10/);
+  refused(() => build("hills", { rock: "chees" }), /rock = chees/, /granite/);
+  refused(() => build("hills", { fromFile: "a.tif" }), /^fromFile only applies when a program that has files/);
   refused(() => apply("thermel", flat()), /model `thermel`/, /`thermal`/);
   refused(() => apply("thermal", flat(), { talus: "steep" }), /thermal\.talus/, /0 to 89/);
   refused(() => apply("thermal", flat(), { tallus: 3 }), /tallus/, /talus/);
   refused(() => drain(flat(), { breach: { depth: 3 } }), /length/);
   refused(() => drain(flat(), { outlets: [[1, 2, 3]] }), /outlets/, /\[row, column\]/);
   refused(() => drain(flat(), { outlets: [[64, 0]] }), /64/);
+  refused(() => drain(flat(), { outletsAt: [[1, 2]] }), /^outletsAt only applies when/);
+  refused(() => drain(flat(), { methd: "d8" }), /drain option `methd`/, /`method`/);
+  refused(() => drain(flat(), { method: "d9" }), /method = d9/, /d8, dinf, mfd/);
   refused(() => textures(flat(), { bits: 9 }), /bits = 9/, /8, 16/);
   refused(() => textures(flat(), { progress: () => true }), /progress/);
   refused(() => drain(flat(), { threshold: -5n }), /threshold = -5/);
@@ -53,32 +61,35 @@ test("recipes that are broken, and such as need files", () => {
 });
 
 test("land that is no land", () => {
-  const of = (heights, more = {}) => () => new Terrain({ heights, rows: 2, cols: 2, cellSize: 1, ...more });
-  refused(of(new Float32Array(3)), /heights = 3 numbers/, /2 × 2/);
+  const of = (height, more = {}) => () => new Terrain({ height, rows: 2, cols: 2, cellSize: 1, ...more });
+  refused(of(new Float32Array(3)), /height = 3 numbers/, /2 × 2/);
   refused(of([NaN, NaN, NaN, NaN]), /NaN/);
   refused(of([Infinity, 0, 0, 0]), /height at row 0, column 0 = inf/);
   refused(of([1e9, 0, 0, 0]), /1000000000|1e9/);
   refused(of("heights"), /typed array/);
   refused(of(new DataView(new ArrayBuffer(4))), /typed array/);
   refused(of(new BigInt64Array(4)), /typed array/);
-  refused(of([1, 2, 3, 4], { cellSize: 0 }), /0/);
+  refused(of([1, 2, 3, 4], { cellSize: 0 }), /cellSize = 0/, /0\.001 to 100000 m/);
+  refused(of([1, 2, 3, 4], { cellSise: 1 }), /Terrain option `cellSise`/, /`cellSize`/);
   refused(of([1, 2, 3, 4], { cellSize: "5" }), /cellSize = 5/);
-  refused(of([1, 2, 3, 4], { edges: "wall" }), /wall/, /open/);
+  refused(of([1, 2, 3, 4], { edges: "wall" }), /edges = wall/, /open, closed or looped/);
+  refused(of([1, 2, 3, 4], { edges: { north: "looped" } }), /looped/);
   refused(of([1, 2, 3, 4], { layers: { hardnes: [1, 2, 3, 4] } }), /hardnes/);
   refused(of([1, 2, 3, 4], { layers: { hardness: [1, 2] } }), /hardness = 2 numbers/);
   refused(() => new Terrain(), /rows/);
-  refused(() => new Terrain({ rows: 2, cols: 2, cellSize: 1 }), /heights/);
-  refused(() => new Terrain({ rows: 4294967295, cols: 4294967295, cellSize: 1, heights: [] }), /4294967295/);
+  refused(() => new Terrain({ rows: 2, cols: 2, cellSize: 1 }), /height/);
+  refused(() => new Terrain({ rows: 2, cellSize: 1, height: [1, 2] }), /cols/);
+  refused(() => new Terrain({ rows: 4294967295, cols: 4294967295, cellSize: 1, height: [] }), /4294967295/);
 });
 
 test("holes stay holes", () => {
-  const heights = Float64Array.from({ length: 64 * 64 }, (_, k) => (k % 64) * 3 + Math.floor(k / 64));
-  heights[70] = NaN;
-  heights[99] = -9999;
-  const land = flat({ heights, nodata: -9999 });
+  const height = Float64Array.from({ length: 64 * 64 }, (_, k) => (k % 64) * 3 + Math.floor(k / 64));
+  height[70] = NaN;
+  height[99] = -9999;
+  const land = flat({ height, nodata: -9999 });
   assert.equal(land.nodataCount, 2);
   const eroded = apply("thermal", land, { steps: 3 });
-  const after = eroded.heights();
+  const after = eroded.height();
   assert.ok(Number.isNaN(after[70]) && Number.isNaN(after[99]) && after.filter(Number.isNaN).length === 2);
   assert.ok(Number.isNaN(drain(land).filled[70]));
 });
@@ -91,6 +102,24 @@ test("a run is ended by false, and by what its page throws", () => {
   assert.throws(() => build("hills", { cells: 64, progress: () => { throw new Mine("mine"); } }), Mine);
   assert.throws(() => drain(flat(), { progress: () => { throw new Mine("mine"); } }), Mine);
   refused(() => drain(flat(), { progress: () => false }), /stopped/);
+});
+
+test("the names of earlier versions work", () => {
+  const { height, ...grid } = { height: new Float32Array(64 * 64).map((_, k) => k % 64), rows: 64, cols: 64, cellSize: 10 };
+  const [now, before] = [new Terrain({ height, ...grid }), new Terrain({ heights: height, ...grid })];
+  assert.deepEqual(before.fingerprints(), now.fingerprints());
+  assert.deepEqual(now.heights(), now.height());
+  assert.deepEqual(now.heightsF32(), now.heightF32());
+  const found = drain(now);
+  assert.deepEqual([found.angles, found.basins, found.orders], [found.flowAngle, found.basin, found.streamOrder]);
+  const world = new World("hills", { cells: 64 });
+  assert.equal(world.width(0), world.cellSize(0));
+  const heard = [];
+  const set = build("hills", { cells: 64, set: { uplift: { years: 2e6 } }, progress: (step) => void heard.push(step) });
+  const plain = build("hills", { cells: 64, parameters: { "uplift.years": 2e6 } });
+  assert.deepEqual(set.fingerprints(), plain.fingerprints());
+  assert.notDeepEqual(plain.fingerprints(), build("hills", { cells: 64 }).fingerprints());
+  assert.ok(heard.length > 0 && heard.every(({ stage, label, of, total }) => stage === label && of === total));
 });
 
 test("more than a GiB is refused before it is taken", () => {

@@ -1,5 +1,5 @@
 //! `cargo xtask book`: generates the types of the npm package. The fixed part comes from `head.d.ts`, the rest from
-//! the models' declarations.
+//! the declarations of operations and models.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ pub const FILE: &str = "crates/thalweg-web/npm/thalweg.d.ts";
 /// Returns the types.
 pub fn build_types() -> String {
     let mut text = format!("// Generated from the declarations by `cargo xtask book`.\n\n{HEAD}");
-    text.push_str(&operations::build_interfaces(HEAD));
+    text.push_str(&operations::build_interfaces());
     let union = |name: &str, about: &str, words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| format!("  | {word:?}")).collect();
         format!("\n/** {about} */\nexport type {name} =\n{};\n", words.join("\n"))
@@ -29,9 +29,13 @@ pub fn build_types() -> String {
         "A recipe that comes with the library.",
         &PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>(),
     ));
-    text.push_str(&union("Material", "What covers ground.", &MATERIALS.iter().map(|of| of.name).collect::<Vec<_>>()));
+    text.push_str(&union(
+        "Material",
+        "A material of the ground cover.",
+        &MATERIALS.iter().map(|of| of.name).collect::<Vec<_>>(),
+    ));
     let names: Vec<&str> = models::all_models().map(|model| model.about().name).collect();
-    text.push_str("\n/** Parameters by model; what is left out has its default. */\nexport interface Parameters {\n");
+    text.push_str("\n/** The parameters of each model. A parameter that is left out has its default. */\nexport interface Parameters {\n");
     for name in names {
         let _ = writeln!(text, "  {name}: {};", type_name(name));
     }

@@ -1,6 +1,7 @@
 //! Declarations: parameters of models, options of operations, keys of recipes, items kept in tables. Each is declared
 //! once, and all code that needs it (parser, writer, schema, help) reads that declaration.
 
+pub mod browser;
 pub mod codec;
 mod defaults;
 pub mod keys;

@@ -89,8 +89,10 @@ pub enum Arity {
 /// A form in which an operation runs. An option may have an effect in some forms only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkForm {
-    /// From arrays to arrays, as in the Python and npm packages.
+    /// From arrays to arrays, as in the Python package.
     Arrays,
+    /// From arrays to arrays on a web page, which has no files, as in the npm package.
+    Browser,
     /// From a file that fits in memory to a file or a folder of files.
     Folder,
     /// Tile by tile into a Zarr store, for input of any size.
@@ -99,12 +101,13 @@ pub enum WorkForm {
 
 impl WorkForm {
     /// All forms.
-    pub const ALL: [Self; 3] = [Self::Arrays, Self::Folder, Self::Store];
+    pub const ALL: [Self; 4] = [Self::Arrays, Self::Browser, Self::Folder, Self::Store];
 
     /// Completes the sentence "only applies when".
     fn applies_when(self) -> &'static str {
         match self {
-            Self::Arrays => "a program calls the library",
+            Self::Arrays => "a program that has files calls the library",
+            Self::Browser => "a web page calls the library",
             Self::Folder => "the output is a file or a folder, not a Zarr store, and the input fits in memory",
             Self::Store => "the output is a Zarr store (-o DIR.zarr)",
         }
@@ -163,9 +166,14 @@ impl OptionSpec {
         self.flag.map_or_else(|| self.name.replace('_', "-"), String::from)
     }
 
-    /// Returns the name in TypeScript: `waterDepth` for `water_depth`.
+    /// Returns the name in JavaScript, which is that in Python in camel case: `waterDepth` for `water_depth`.
     pub fn camel_name(&self) -> String {
-        let mut words = self.name.split('_');
+        Self::to_camel_case(self.python_name())
+    }
+
+    /// Converts a name of an option to camel case.
+    pub(super) fn to_camel_case(name: &str) -> String {
+        let mut words = name.split('_');
         let first = words.next().unwrap_or_default().to_string();
         // Names of options are ASCII, so the first byte is the first letter.
         words.fold(first, |name, word| name + &word[..1].to_uppercase() + &word[1..])
@@ -214,6 +222,7 @@ impl OptionSpec {
     pub fn describe_allowed(&self) -> String {
         match self.kind {
             OptionKind::Switch => "true or false".to_string(),
+            OptionKind::Number { min, max } if min <= f64::MIN && max >= f64::MAX => "a finite number".to_string(),
             OptionKind::Number { min, max } => {
                 format!("{} to {}{}", ReadableNumber(min), ReadableNumber(max), self.unit_suffix())
             }
@@ -767,9 +776,13 @@ pub trait Operation {
         let Some((option, _)) = changed.iter().find(|(option, _)| !option.forms.contains(&form)) else {
             return Ok(());
         };
-        // A user who writes files cannot choose arrays instead.
-        let elsewhere = option.forms.iter().filter(|other| form == WorkForm::Arrays || **other != WorkForm::Arrays);
-        let when: Vec<&str> = elsewhere.map(|form| form.applies_when()).collect();
+        let can_choose = |other: &&WorkForm| match other {
+            // A user who writes files cannot choose arrays instead, and nobody is told to move to a web page.
+            WorkForm::Arrays => form == WorkForm::Browser,
+            WorkForm::Browser => false,
+            WorkForm::Folder | WorkForm::Store => true,
+        };
+        let when: Vec<&str> = option.forms.iter().filter(can_choose).map(|form| form.applies_when()).collect();
         Err(Error::conflict(name_option(option), format!("only applies when {}", when.join(", or "))))
     }
 

@@ -55,42 +55,72 @@ impl PartialEq for ValueForm {
 const EDGE_WORDS: &[(&str, &str)] =
     &[("open", "Water and sediment leave through the sides."), ("closed", "Nothing leaves through the sides.")];
 
+/// The words for the boundary condition of a side that may be joined to the opposite one.
+const LOOPED_EDGE_WORDS: &[(&str, &str)] = &[
+    EDGE_WORDS[0],
+    EDGE_WORDS[1],
+    ("looped", "The terrain continues at the opposite side, so that it repeats without a seam."),
+];
+
 /// The boundary conditions of a map that does not repeat: [`Edges`] without [`Edge::Looped`].
 static EDGES: ValueForm = ValueForm {
     placeholder: "EDGES",
     words: EDGE_WORDS,
     allowed: "open or closed, or an object that contains one of these words for each side: north, east, south, west",
     allowed_text: "open or closed",
-    parse: |text: &str| Some(json!(text)).filter(|word| read_edge(word).is_some()),
-    is_accepted: |value: &Json| read_edges(value).is_some(),
-    schema: || {
-        let edge = json!({"enum": EDGE_WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>()});
-        let sides: serde_json::Map<String, Json> = SIDES.iter().map(|side| (side.to_string(), edge.clone())).collect();
-        json!({"anyOf": [edge, {"type": "object", "additionalProperties": false, "properties": sides}]})
-    },
+    parse: |text: &str| Some(json!(text)).filter(|word| read_edge(word, EDGE_WORDS).is_some()),
+    is_accepted: |value: &Json| read_edges(value, EDGE_WORDS).is_some(),
+    schema: || edges_schema(EDGE_WORDS),
     python: r#"Literal["open", "closed"] | Mapping[str, str]"#,
     typescript: r#""open" | "closed" | Partial<Record<"north" | "east" | "south" | "west", "open" | "closed">>"#,
     is_named: false,
 };
 
-fn read_edge(word: &Json) -> Option<Edge> {
-    match word.as_str()? {
+/// The boundary conditions of a terrain in memory: [`LoopedEdges`].
+static LOOPED_EDGES: ValueForm = ValueForm {
+    placeholder: "EDGES-OR-LOOPED",
+    words: LOOPED_EDGE_WORDS,
+    allowed: "open, closed or looped, or an object that contains one of these words for each side: north, east, south, \
+              west",
+    allowed_text: "open, closed or looped",
+    parse: |text: &str| Some(json!(text)).filter(|word| read_edge(word, LOOPED_EDGE_WORDS).is_some()),
+    is_accepted: |value: &Json| read_edges(value, LOOPED_EDGE_WORDS).is_some(),
+    schema: || edges_schema(LOOPED_EDGE_WORDS),
+    python: r#"Literal["open", "closed", "looped"] | Mapping[str, str]"#,
+    typescript: concat!(
+        r#""open" | "closed" | "looped" | "#,
+        r#"Partial<Record<"north" | "east" | "south" | "west", "open" | "closed" | "looped">>"#
+    ),
+    is_named: false,
+};
+
+fn edges_schema(words: &[(&str, &str)]) -> Json {
+    let edge = json!({"enum": words.iter().map(|(word, _)| *word).collect::<Vec<_>>()});
+    let sides: serde_json::Map<String, Json> = SIDES.iter().map(|side| (side.to_string(), edge.clone())).collect();
+    json!({"anyOf": [edge, {"type": "object", "additionalProperties": false, "properties": sides}]})
+}
+
+/// Reads the boundary condition of a side, which must be one of these words.
+fn read_edge(word: &Json, words: &[(&str, &str)]) -> Option<Edge> {
+    let word = word.as_str().filter(|given| words.iter().any(|(word, _)| word == given))?;
+    match word {
         "open" => Some(Edge::Open),
         "closed" => Some(Edge::Closed),
+        "looped" => Some(Edge::Looped),
         _ => None,
     }
 }
 
 /// Reads one word for all sides, or an object of sides; a side that the object does not contain is open.
-fn read_edges(value: &Json) -> Option<Edges> {
-    let Some(sides) = value.as_object() else { return Some([read_edge(value)?; 4]) };
+fn read_edges(value: &Json, words: &[(&str, &str)]) -> Option<Edges> {
+    let Some(sides) = value.as_object() else { return Some([read_edge(value, words)?; 4]) };
     if sides.keys().any(|name| !SIDES.contains(&name.as_str())) {
         return None;
     }
     let mut edges = Edges::default();
     for (name, edge) in SIDES.iter().zip(&mut edges) {
         if let Some(word) = sides.get(*name) {
-            *edge = read_edge(word)?;
+            *edge = read_edge(word, words)?;
         }
     }
     Some(edges)
@@ -104,7 +134,7 @@ impl OptionType for Edges {
     }
 
     fn from_json(value: &Json) -> Option<Self> {
-        read_edges(value)
+        read_edges(value, EDGE_WORDS)
     }
 
     fn to_json(&self) -> Json {
@@ -117,6 +147,26 @@ impl OptionType for Edges {
             true => json!(word(&self[0])),
             false => SIDES.iter().zip(self).map(|(side, edge)| (side.to_string(), json!(word(edge)))).collect(),
         }
+    }
+}
+
+/// The boundary conditions of a terrain in memory. In contrast to those of a file, they may be [`Edge::Looped`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LoopedEdges(pub Edges);
+
+impl OptionType for LoopedEdges {
+    type Within = RangeFull;
+
+    fn kind(_: RangeFull) -> OptionKind {
+        OptionKind::Form(&LOOPED_EDGES)
+    }
+
+    fn from_json(value: &Json) -> Option<Self> {
+        read_edges(value, LOOPED_EDGE_WORDS).map(Self)
+    }
+
+    fn to_json(&self) -> Json {
+        self.0.to_json()
     }
 }
 

@@ -1,6 +1,8 @@
 //! [`BoundaryOptions`] and [`SeaLevelOptions`]: options that several operations share and that belong to the grid of a
-//! terrain.
+//! terrain. [`TerrainOptions`] declare the whole grid of a terrain in memory.
 
+use crate::declare::operation::Operation as _;
+use crate::declare::option_types::LoopedEdges;
 use crate::terrain::grid::Edges;
 use crate::{Grid, Height, Result, operation};
 
@@ -73,11 +75,58 @@ impl SeaLevelOptions {
     }
 }
 
+operation! {
+    /// Describes the grid of a terrain whose heights are in memory.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_core::Edge;
+    /// use thalweg_core::declare::option_types::LoopedEdges;
+    /// use thalweg_core::terrain::TerrainOptions;
+    ///
+    /// let edges = LoopedEdges([Edge::Looped; 4]);
+    /// let options = TerrainOptions { rows: Some(2), cols: Some(3), cell_size: Some(5.0), edges, ..Default::default() };
+    /// let grid = options.create_grid()?;
+    /// assert_eq!((grid.size, grid.cell, grid.edges), ([2, 3], 5.0, [Edge::Looped; 4]));
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
+    pub struct TerrainOptions, "terrain", derive(Copy) {
+        /// Number of rows.
+        rows: Option<u32> = None, within 1..=u32::MAX, unit "1", required true;
+        /// Number of columns.
+        cols: Option<u32> = None, within 1..=u32::MAX, unit "1", required true;
+        /// Side of a cell.
+        cell_size: Option<f64> = None, within 0.001..=100_000.0, unit "m", required true;
+        /// A height that marks a no-data cell, in addition to NaN.
+        nodata: Option<f64> = None, within f64::MIN..=f64::MAX, unit "1";
+        /// Sea level; ground at or below it is sea. By default, there is no sea.
+        sea_level: Option<f64> = None, within -16_000.0..=16_000.0, unit "m";
+        /// Boundary condition for water and sediment at the four sides.
+        edges: LoopedEdges = LoopedEdges::default(), within .., unit "1";
+    }
+}
+
+impl TerrainOptions {
+    /// Creates the grid.
+    ///
+    /// # Errors
+    /// Returns an error if a required option is missing, if there are too many cells, or if only one of two opposite
+    /// sides is looped.
+    pub fn create_grid(&self) -> Result<Grid> {
+        let [rows, cols] = [self.require("rows", self.rows)?, self.require("cols", self.cols)?];
+        let mut grid = Grid::new([rows as usize, cols as usize], self.require("cell_size", self.cell_size)?)?;
+        grid.edges = self.edges.0;
+        grid.sea_level = self.sea_level.map(Height::from_metres).transpose()?;
+        grid.check()?;
+        Ok(grid)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Edge;
-    use crate::declare::operation::{Operation as _, WorkForm};
+    use crate::declare::operation::WorkForm;
     use serde_json::json;
 
     #[test]

@@ -15,7 +15,7 @@ mod point;
 mod table;
 mod tile_grid;
 
-pub use boundary::{BoundaryOptions, SeaLevelOptions};
+pub use boundary::{BoundaryOptions, SeaLevelOptions, TerrainOptions};
 pub use cell::{Cell, CellIndex, CellRect};
 pub use channels::{ChannelNetwork, ChannelReach, Hydraulics, ReachId, path_length, shreve_magnitude, strahler_order};
 pub use lake::{Lake, LakeRaster};

@@ -75,6 +75,35 @@ operation! {
     }
 }
 
+operation! {
+    /// Opens a world whose tiles are computed on request.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_export::world_files::WorldOptions;
+    /// use thalweg_sim::recipe::Recipe;
+    ///
+    /// let text = "extent = [320.0, 320.0]\ncells = 32\nedges = \"open\"\n[[stage]]\nmodel = \"gradient_noise\"\n";
+    /// let (world, _) = WorldOptions { tile: 16, ..WorldOptions::default() }.open_world(Recipe::parse(text)?)?;
+    /// assert_eq!(world.tile_side(), 16);
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
+    pub struct WorldOptions, "world", with(recipe: RecipeOptions) {
+        /// Side of a tile in cells.
+        tile: usize = TILE, within 16..=4096, unit "1";
+    }
+}
+
+impl WorldOptions {
+    /// Opens the world of a recipe that these options change; returns it with its recipe.
+    ///
+    /// # Errors
+    /// Returns the errors of [`TileOptions::open_world`].
+    pub fn open_world(self, recipe: Recipe) -> Result<(World, Recipe)> {
+        TileOptions { recipe: self.recipe, side: self.tile, ..TileOptions::default() }.open_world(recipe)
+    }
+}
+
 impl TileOptions {
     /// Opens the world of a recipe that these options change; returns it with its recipe.
     ///
