@@ -84,8 +84,8 @@ operation! {
     /// use thalweg_core::declare::option_types::LoopedEdges;
     /// use thalweg_core::terrain::TerrainOptions;
     ///
-    /// let edges = LoopedEdges([Edge::Looped; 4]);
-    /// let options = TerrainOptions { rows: Some(2), cols: Some(3), cell_size: Some(5.0), edges, ..Default::default() };
+    /// let (rows, cols, edges) = (Some(2), Some(3), LoopedEdges([Edge::Looped; 4]));
+    /// let options = TerrainOptions { rows, cols, cell_size: Some(5.0), edges, ..TerrainOptions::default() };
     /// let grid = options.create_grid()?;
     /// assert_eq!((grid.size, grid.cell, grid.edges), ([2, 3], 5.0, [Edge::Looped; 4]));
     /// # Ok::<(), thalweg_core::Error>(())
