@@ -176,6 +176,17 @@ def test_the_schema_of_an_operation_takes_its_options_and_no_others():
         assert all(about["description"].endswith(".") for about in schema["properties"].values()), name
 
 
+def test_the_schema_of_an_operation_names_its_command():
+    commands = {"shade": "render map", "view": "render perspective", "sheet": "render sheet", "pair": "render pair"}
+    for name, words in commands.items():
+        schema = json.loads(thalweg("schema", name))
+        assert schema["command"] == words and schema == json.loads(thalweg("schema", *words.split())), name
+        jsonschema.Draft202012Validator.check_schema(schema)
+    assert "command" not in json.loads(thalweg("schema", "drain"))
+    assert json.loads(thalweg("schema", "resample"))["properties"]["cells"]["description"].count("[rows, columns]") == 1
+    assert "did you mean `render map`" in refused("schema", "render", "mpa")
+
+
 def test_the_schema_of_recipes_refuses_what_the_command_refuses(tmp_path):
     validator = jsonschema.Draft202012Validator(json.loads(thalweg("schema")))
     (tmp_path / "r.toml").write_text(WHOLE, encoding="utf-8")

@@ -206,21 +206,82 @@ def test_pillows_pngs_and_numpys_arrays_are_read(tmp_path, mode, values):
             assert json.loads(run_example("INTEROP", "interop", "read", tmp_path / "a.npy"))["values"] == stored.ravel().tolist()
 
 
-@pytest.mark.parametrize("compression", ["ZIP_COMPRESSION", "ZIPS_COMPRESSION", "NO_COMPRESSION", "PIZ_COMPRESSION"])
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_exr_of_its_makers_and_ours(tmp_path, compression, dtype):
-    i, j = np.mgrid[0:37, 0:23]
-    heights = (100 + 7.25 * i - 3.5 * j).astype(dtype)
-    header = {"compression": getattr(OpenEXR, compression), "type": OpenEXR.scanlineimage}
-    with OpenEXR.File(header, {"Y": heights}) as file:
+EXR_TILES = OpenEXR.TileDescription()
+EXR_TILES.xSize, EXR_TILES.ySize = 16, 8
+EXR_SIZE = 37, 53
+
+
+def exr_heights(dtype):
+    """Heights that every compression keeps: multiples of 4, which have no more than 8 bits that differ."""
+    i, j = np.mgrid[0:37, 0:53]
+    return (100 + 8 * i + 4 * j).astype(dtype)
+
+
+def read_by_us(path):
+    found = json.loads(run_example("INTEROP", "interop", "read", path))
+    return np.array(found["values"]).reshape(found["rows"], found["columns"])
+
+
+@pytest.mark.parametrize("tiles", [None, EXR_TILES], ids=["lines", "tiles"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "uint32"])
+@pytest.mark.parametrize("compression", ["NO", "RLE", "ZIPS", "ZIP", "PIZ", "PXR24", "B44", "B44A"])
+def test_exr_of_its_makers(tmp_path, compression, dtype, tiles):
+    heights = exr_heights(dtype)
+    header = {"compression": getattr(OpenEXR, f"{compression}_COMPRESSION")}
+    header |= {"type": OpenEXR.tiledimage, "tiles": tiles} if tiles else {"type": OpenEXR.scanlineimage}
+    # Channels before and after the heights, of other types.
+    others = {"A": np.ones(EXR_SIZE, "float16"), "depth": np.zeros(EXR_SIZE, "float32")}
+    with OpenEXR.File(header, {"Y": heights} | others) as file:
         file.write(str(tmp_path / "theirs.exr"))
-    done = run_thalweg("resample", "theirs.exr", "-o", "ours.exr", "--cells", "23x37", "--cell-size", "5", cwd=tmp_path)
-    if compression == "PIZ_COMPRESSION":
-        assert done.returncode == 1 and "is compressed by PIZ" in done.stderr
-        return
+    with OpenEXR.File(str(tmp_path / "theirs.exr")) as file:
+        expected = file.channels()["Y"].pixels.astype(float)
+    if not (compression.startswith("B44") and dtype == "float16"):  # B44 keeps six bits of each difference
+        np.testing.assert_array_equal(expected, heights)
+    np.testing.assert_array_equal(read_by_us(tmp_path / "theirs.exr"), expected)
+
+
+@pytest.mark.parametrize("compression", ["DWAA", "DWAB", "HTJ2K256", "HTJ2K32"])
+def test_exr_of_compressions_that_are_not_read(tmp_path, compression):
+    header = {"compression": getattr(OpenEXR, f"{compression}_COMPRESSION"), "type": OpenEXR.scanlineimage}
+    with OpenEXR.File(header, {"Y": exr_heights("float32")}) as file:
+        file.write(str(tmp_path / "theirs.exr"))
+    done = run_thalweg("measure", "theirs.exr", cwd=tmp_path)
+    name = "HTJ2K" if compression.startswith("HTJ2K") else compression
+    assert done.returncode == 1 and f"is compressed by {name}, which is not supported" in done.stderr
+    assert "oiiotool in.exr --compression zip -o out.exr" in done.stderr
+
+
+def test_exr_of_several_parts_and_of_a_window(tmp_path):
+    heights = exr_heights("float32")
+    colours = {"R": heights * 0, "G": heights * 0, "B": heights * 0}
+    picture = OpenEXR.Part({"type": OpenEXR.scanlineimage, "compression": OpenEXR.ZIP_COMPRESSION}, colours, "picture")
+    tiled = {"type": OpenEXR.tiledimage, "tiles": EXR_TILES, "compression": OpenEXR.PIZ_COMPRESSION}
+    with OpenEXR.File([picture, OpenEXR.Part(tiled, {"height": heights}, "ground")]) as file:
+        file.write(str(tmp_path / "parts.exr"))
+    np.testing.assert_array_equal(read_by_us(tmp_path / "parts.exr"), heights)
+    # A picture whose window does not begin at 0, with its rows stored from the south.
+    corners = [np.array([-7, 5], "int32"), np.array([-7 + 52, 5 + 36], "int32")]
+    header = {"type": OpenEXR.scanlineimage, "compression": OpenEXR.ZIP_COMPRESSION, "dataWindow": tuple(corners),
+              "lineOrder": OpenEXR.DECREASING_Y}
+    with OpenEXR.File(header, {"Y": heights}) as file:
+        file.write(str(tmp_path / "window.exr"))
+    np.testing.assert_array_equal(read_by_us(tmp_path / "window.exr"), heights)
+    # Colours alone: red is read, with a warning.
+    with OpenEXR.File(header, {"R": heights, "G": heights * 0, "B": heights * 0}) as file:
+        file.write(str(tmp_path / "red.exr"))
+    np.testing.assert_array_equal(read_by_us(tmp_path / "red.exr"), heights)
+    said = run_thalweg("info", "red.exr", "--json", cwd=tmp_path)
+    assert any("R is read" in warning for warning in json.loads(said.stdout)["warnings"])
+
+
+def test_exr_of_ours_in_that_of_its_makers(tmp_path):
+    heights = exr_heights("float32")
+    np.save(tmp_path / "a.npy", heights)
+    done = run_thalweg("resample", "a.npy", "-o", "ours.exr", "--cells", "53x37", "--cell-size", "5", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     with OpenEXR.File(str(tmp_path / "ours.exr")) as file:
         back = file.channels()["Y"].pixels
         assert back.dtype == np.float32 and file.header()["compression"] == OpenEXR.ZIP_COMPRESSION
-        np.testing.assert_array_equal(back, heights.astype("float32"))
+        np.testing.assert_array_equal(back, heights)
     assert sidecar(tmp_path / "ours.exr")["cell_size"] == 5
+    np.testing.assert_array_equal(read_by_us(tmp_path / "ours.exr"), heights)

@@ -127,7 +127,7 @@ def test_keywords_that_are_misspelt_name_the_nearest():
 
 def test_values_out_of_range_are_refused_in_the_commands_words():
     for call, words in [
-        (lambda: tw.droplets(LAND, cell_size=5.0, density=-1), "droplets.density = -1: must be 0 to 1000000000"),
+        (lambda: tw.droplets(LAND, cell_size=5.0, density=-1), "droplets.density = -1: must be 0 to 1e9 1/km²"),
         (lambda: tw.droplets(LAND, cell_size=5.0, density="much"), 'droplets.density = "much": must be'),
         (lambda: tw.stream_power(LAND, cell_size=5.0, area="d9"), "must be one of multiple, d8"),
         (lambda: tw.thermal(LAND, cell_size=5.0, edges="opne"), 'edges = "opne": must be "open", "closed"'),
@@ -364,6 +364,61 @@ def test_accumulation_of_weights_is_exact():
         tw.flow.accumulate_flow(np.full((3, 3), 3, np.uint8))
     with pytest.raises(ValueError, match="weight at row 1, column 2"):
         tw.flow.accumulate_flow(np.zeros((3, 3), np.uint8), np.where(np.arange(9).reshape(3, 3) == 5, np.nan, 1.0))
+
+
+def test_circles_of_directions_are_refused_by_a_cell():
+    two = np.array([[1, 1, 16], [4, 0, 1]], np.uint8)
+    ring = np.zeros((5, 6), np.uint8)
+    ring[1, 1:3], ring[1:3, 3], ring[3, 2:4], ring[2:4, 1] = 1, 4, 16, 64
+    # A tributary comes before the circle that it flows into.
+    ring[0, 0] = 2
+    diagonal = np.array([[0, 8], [128, 0]], np.uint8)
+    for codes, (row, column), steps in [(two, (0, 1), 2), (ring, (1, 1), 8), (diagonal, (0, 1), 2)]:
+        words = rf"direction at row {row}, column {column} = \d+: must be on a flow path that ends; .* in {steps} steps"
+        for function in (
+            tw.flow.accumulate_flow,
+            lambda codes: tw.flow.accumulate_flow(codes, np.ones(codes.shape)),
+            lambda codes: tw.flow.stream_order(codes, codes != 0),
+            lambda codes: tw.flow.stream_order(codes, codes != 0, shreve=True),
+            lambda codes: tw.flow.upstream_length(codes, cell_size=5.0),
+            lambda codes: tw.flow.outlet_distance(codes, cell_size=5.0),
+            lambda codes: tw.flow.chi(codes, cell_size=5.0),
+            lambda codes: tw.flow.chi(codes, np.ones(codes.shape), cell_size=5.0),
+            lambda codes: tw.flow.label_basins(np.zeros(codes.shape), codes),
+        ):
+            with pytest.raises(ValueError, match=words):
+                function(codes)
+    # Over looped edges, water may run round the map.
+    east = np.ones((3, 4), np.uint8)
+    assert tw.flow.accumulate_flow(east)[:, -1].tolist() == [4, 4, 4]
+    with pytest.raises(ValueError, match="row 0, column 0 = 1: .* in 4 steps"):
+        tw.flow.accumulate_flow(east, edges={"north": "open", "south": "open", "east": "looped", "west": "looped"})
+
+
+def test_directions_of_random_codes_are_refused_if_and_only_if_they_have_a_circle():
+    steps = {1: (0, 1), 2: (1, 1), 4: (1, 0), 8: (1, -1), 16: (0, -1), 32: (-1, -1), 64: (-1, 0), 128: (-1, 1)}
+    refused = 0
+    for seed in range(60):
+        codes = np.random.default_rng(seed).choice([0, 255, *steps], size=(6, 7), p=[0.3, 0.1, *[0.075] * 8]).astype(np.uint8)
+        on_circle = set()
+        for start in np.ndindex(codes.shape):
+            at, path = start, []
+            while codes[at] in steps and at not in path:
+                path.append(at)
+                after = tuple(np.add(at, steps[codes[at]]))
+                if not (0 <= after[0] < 6 and 0 <= after[1] < 7):
+                    break
+                at = after
+            else:
+                on_circle |= set(path[path.index(at) :]) if at in path else set()
+        if not on_circle:
+            assert tw.flow.accumulate_flow(codes)[codes == 255].sum() == 0
+            continue
+        refused += 1
+        row, column = min(on_circle)
+        with pytest.raises(ValueError, match=f"direction at row {row}, column {column} = {codes[row, column]}: "):
+            tw.flow.accumulate_flow(codes)
+    assert 10 < refused < 55
 
 
 def test_chi_of_a_channel():

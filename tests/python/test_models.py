@@ -1,12 +1,14 @@
 """Every model is a function, made of its declaration."""
 
 import inspect
+import re
 
 import numpy as np
 import pytest
 
 import thalweg as tw
 from thalweg import _core, models
+from thalweg._operations import cite
 
 PAGES = {page["name"]: page for page in _core.models()}
 
@@ -15,15 +17,23 @@ PAGES = {page["name"]: page for page in _core.models()}
 def test_a_function_says_all_that_is_declared(name):
     page, function = PAGES[name], getattr(models, name)
     signature = inspect.signature(function)
-    text = inspect.getdoc(function)
-    assert text.startswith(page["summary"]) and page["source"].rstrip(".") in text
+    # Lines are wrapped.
+    text = " ".join(inspect.getdoc(function).split())
+    assert text.startswith(page["summary"]) and cite(page["source"]) in text
     for one in page["parameters"]:
         assert signature.parameters[one["name"]].default == one["default"] and signature.parameters[one["name"]].annotation.__name__ == one["kind"]
-        for words in (one["name"], one["meaning"], one["allowed"], one["source"].rstrip("."), *(word for word, _ in one["words"])):
+        for words in (one["meaning"], cite(one["source"]), *(f"``{word}``: {about}" for word, about in one["words"])):
             assert words in text, words
-        assert one["unit"] == "1" or one["unit"] in text
+        head = text.split(f" {one['name']} : ")[1].split(one["meaning"])[0]
+        assert head.startswith("{" if one["words"] else one["kind"]) and head.endswith(f", default {one['default']!r} ")
+        if one["kind"] in ("float", "int"):
+            bounds = re.findall(r"[-\d.]+", one["allowed"])
+            assert bounds and all(bound in head for bound in bounds), head
+            assert one["unit"] == "1" or one["unit"] in head
     for spec in page["needs"] + page["uses"] + page["writes"]:
-        assert spec[0] in text and spec[2] in text
+        assert f"``{spec[0]}`` [{spec[1]}]: {spec[2]}" in text
+    for section in ("Parameters", "Returns", "Raises", "Notes", "Examples"):
+        assert text.count(f" {section} {'-' * len(section)} ") == 1
     own = {one["name"] for one in page["parameters"]}
     # Where a parameter has the name of what all functions take, that is the world's.
     common = {name: f"world_{name}" if name in own else name for name in models.COMMON}

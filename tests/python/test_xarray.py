@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -73,7 +74,7 @@ def test_rows_and_columns_may_run_either_way(dem, turn):
     codes = tw.flow.d8(dem.isel(turn))
     assert np.array_equal(tw.flow.accumulate_flow(codes).isel(turn), tw.flow.accumulate_flow(tw.flow.d8(dem)))
     if pytest.importorskip("geopandas"):
-        assert turned.reaches.geometry.geom_equals_exact(wanted.reaches.geometry, 1e-6).all()
+        assert tw.reaches(turned).geometry.geom_equals_exact(tw.reaches(wanted).geometry, 1e-6).all()
 
 
 def test_fill_values_are_missing_data(dem):
@@ -128,6 +129,131 @@ def test_a_reference_system_in_degrees_or_feet_is_refused():
         tw.slopes.slope(da, cell_size=10.0)
 
 
+def placed(code, step=10.0, **attrs):
+    """A map with a reference system, as rioxarray makes it, and coordinates without units."""
+    rioxarray = pytest.importorskip("rioxarray")
+    assert rioxarray
+    heights = np.random.default_rng(3).normal(0.0, 50.0, (30, 40))
+    y, x = 5e6 - step * np.arange(30), 4e5 + step * np.arange(40)
+    return xr.DataArray(heights, coords={"y": y, "x": x}, dims=("y", "x"), name="dem", attrs=attrs).rio.write_crs(code)
+
+
+def reopened(dem, path, **options):
+    """The map as xarray writes it and opens it again."""
+    pytest.importorskip("netCDF4")
+    dem.to_netcdf(path)
+    with xr.open_dataset(path, **options) as file:
+        found = file.load()
+    for name in ("y", "x"):
+        found[name].attrs.clear()
+    return found
+
+
+LOST = r"dem has lost its coordinate reference system: .*`spatial_ref` \(grid_mapping\).*decode_coords=\"all\".*\.rio\.write_crs"
+
+
+@pytest.mark.parametrize("code", ["EPSG:32633", "EPSG:2227", "EPSG:4326"])
+def test_a_map_that_has_lost_its_system_is_refused(code, tmp_path):
+    dem = placed(code)
+    lost = reopened(dem, tmp_path / "dem.nc").dem
+    assert "spatial_ref" not in lost.coords
+    for function in (tw.flow.fill_depressions, tw.drain, tw.slopes.slope, tw.thermal, tw.measure):
+        with pytest.raises(ValueError, match=LOST):
+            function(lost)
+    with pytest.raises(ValueError, match=LOST):
+        tw.drain(dem.drop_vars("spatial_ref"))
+    with pytest.raises(ValueError, match="flow_direction has lost its coordinate reference system"):
+        tw.flow.outlet_distance(xr.zeros_like(lost).astype("u1").assign_attrs(grid_mapping="spatial_ref"))
+    with pytest.warns(UserWarning, match=LOST):
+        found = tw.drain(lost, unit="metre")
+    with pytest.warns(UserWarning, match=LOST):
+        assert np.array_equal(tw.drain(lost, cell_size=10.0).drainage_area, found.drainage_area)
+
+
+def test_a_system_that_is_kept_or_restored_is_that_of_the_results(tmp_path):
+    dem = placed("EPSG:32633")
+    wanted = tw.drain(dem)
+    back = reopened(dem, tmp_path / "dem.nc")
+    whole = reopened(dem, tmp_path / "whole.nc", decode_coords="all").dem
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for given in (back.dem.rio.write_crs("EPSG:32633"), whole, back.rename(dem="height"), (whole * 1.0).rename(None)):
+            found = tw.drain(given)
+            assert np.array_equal(found.flow_direction, wanted.flow_direction)
+            for name in ("filled", "basin"):
+                assert found[name].rio.crs == dem.rio.crs, name
+            # A map is written with its system.
+            assert found.basin.encoding["grid_mapping"] == "spatial_ref"
+            found.to_netcdf(tmp_path / "found.nc")
+    with pytest.raises(ValueError, match="feet|US survey foot"):
+        tw.drain(back.dem.rio.write_crs("EPSG:2227"))
+
+
+def test_a_map_without_a_system_is_read_as_metres_with_a_warning():
+    dem = grid(UP, UP)
+    words = r"dem has no coordinate reference system, so its coordinates are read as metres; .*\.rio\.write_crs"
+    with pytest.warns(UserWarning, match=words) as said:
+        wanted = tw.flow.fill_depressions(dem)
+    assert len(said) == 1 and said[0].filename == __file__
+    with pytest.warns(UserWarning, match=words):
+        tw.drain(placed("EPSG:32633").drop_vars("spatial_ref").drop_encoding())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for given, options in [(grid(UP, UP, units="m"), {}), (grid(UP, UP, units="metre"), {}), (dem, {"cell_size": 10.0})]:
+            assert np.array_equal(tw.flow.fill_depressions(given, **options), wanted)
+        tw.drain(dem, unit="metre")
+        # The package's own results state their unit.
+        tw.drain(tw.crop(grid(UP, UP, units="m"), window=(0, 0, 3, 3)))
+
+
+@pytest.mark.parametrize("unit", ["ft", "feet", "foot", "US survey foot", "km", "kilometre", "mile"])
+def test_coordinates_in_other_units_are_refused(unit):
+    with pytest.raises(ValueError, match=f"feet|coordinates in `{unit}`; convert them to metres"):
+        tw.flow.fill_depressions(grid(UP, UP, units=unit))
+    assert tw.drain(grid(UP, UP, units=unit), unit="metre").filled.shape == (4, 4)
+
+
+@pytest.mark.parametrize(
+    ("system", "epsg", "geographic", "units"),
+    [
+        ("EPSG:32633", 32633, False, ["metre"]),
+        ("EPSG:2227", 2227, False, ["US survey foot"]),
+        ("EPSG:4326", 4326, True, []),
+        # A compound system, and one without a code: the codes of its parts are not its own.
+        ("EPSG:32633+5703", None, False, ["metre"]),
+        ("+proj=lcc +lat_1=40 +lat_2=50 +lon_0=10 +units=km", None, False, ["kilometre"]),
+        ("+proj=lcc +lat_1=40 +lat_2=50 +lon_0=10 +datum=WGS84", None, False, ["metre"]),
+    ],
+)
+@pytest.mark.parametrize("version", ["WKT1_GDAL", "WKT1_ESRI", "WKT2_2019"])
+def test_systems_are_read_from_any_text(system, epsg, geographic, units, version):
+    CRS = pytest.importorskip("pyproj").CRS
+    from thalweg.xarray import _system
+
+    try:
+        text = CRS.from_user_input(system).to_wkt(version)
+    except Exception:
+        pytest.skip(f"{version} does not express {system}")
+    da = grid(UP, UP).assign_coords(crs=xr.DataArray(0, attrs={"crs_wkt": text})).assign_attrs(grid_mapping="crs")
+    found = _system(da, ("y", "x"))
+    assert found.geographic == geographic and found.has_crs and found.lost is None
+    if version != "WKT1_ESRI":  # which has no codes, and its own names of units
+        assert found.epsg == epsg and found.units == units
+    plain = grid(UP, UP).assign_attrs(crs=system)
+    assert _system(plain, ("y", "x")).geographic == geographic
+
+
+def test_dimensions_are_found_by_their_names_and_attributes(dem):
+    wanted = tw.flow.fill_depressions(dem)
+    for names in ({"y": "northing", "x": "easting"}, {"y": "row", "x": "col"}, {"y": "Y", "x": "X"}, {"y": "latitude_index", "x": "x"}):
+        named = dem.rename(names)
+        for given in (named, named.transpose(names["x"], names["y"])):
+            assert np.array_equal(tw.flow.fill_depressions(given).transpose(*names.values()), wanted), names
+    odd = dem.rename(y="j", x="i")
+    odd.j.attrs["axis"], odd.i.attrs["standard_name"] = "Y", "projection_x_coordinate"
+    assert np.array_equal(tw.flow.fill_depressions(odd.transpose("i", "j")).transpose("j", "i"), wanted)
+
+
 def test_a_map_without_coordinates_takes_a_cell_size():
     da = xr.DataArray(np.random.default_rng(1).normal(0, 50, (30, 40)), dims=("y", "x"))
     found = tw.drain(da, cell_size=10.0)
@@ -142,15 +268,23 @@ def test_dask_is_computed_with_a_warning(dem):
     assert said[0].filename == __file__, "the warning points at who called"
 
 
-def test_drain_gives_a_dataset_with_reaches_as_lines(dem):
+def test_the_reaches_of_a_drainage_are_lines(dem):
     geopandas = pytest.importorskip("geopandas")
     found = tw.drain(dem, method="dinf")
-    assert isinstance(found.reaches, geopandas.GeoDataFrame) and str(found.reaches.crs) == "EPSG:32616"
-    reach = found.reaches.iloc[found.reaches["length"].argmax()]
+    reaches = tw.reaches(found)
+    assert isinstance(reaches, geopandas.GeoDataFrame) and str(reaches.crs) == "EPSG:32616"
+    reach = reaches.iloc[reaches["length"].argmax()]
     x, y = reach.geometry.coords[0]
     assert found.stream_order.sel(x=x, y=y, method="nearest") == reach.order
     assert reach.geometry.length == pytest.approx(reach["length"], rel=1e-9)
     assert found.drainage_area.attrs["units"] == "m2" and found.filled.attrs["units"] == "m"
+    # The former access, for one version.
+    with pytest.warns(DeprecationWarning, match=r"call thalweg.reaches\(dataset\)") as said:
+        former = found.reaches
+    assert former.equals(reaches) and found.tw.reaches().equals(reaches) and said[0].filename == __file__
+    # Other Datasets have no such attribute, or their own.
+    assert not hasattr(xr.Dataset(), "reaches") and xr.Dataset({"reaches": 3}).reaches == 3
+    assert xr.Dataset(attrs={"reaches": 4}).reaches == 4
 
 
 def test_build_gives_a_dataset_that_is_kept_and_read_again(tmp_path):

@@ -56,8 +56,11 @@ fn exit_with_error(error: &clap::Error, typed: &[OsString]) -> ! {
 /// Returns the whole command. `typed` is the command line, on which the help of some verbs depends.
 pub fn build_command(typed: &[OsString]) -> Command {
     // clap lists commands without groups, so the list is part of the template.
-    let template =
-        format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}", list_by_group());
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}\n\n\
+         `thalweg help COMMAND` describes a command with its arguments and options.",
+        list_by_group()
+    );
     CommonArgs::augment_args(Command::new("thalweg"))
         .about("Makes terrain, erodes it, and writes it for game engines and GIS")
         .long_about(None::<&'static str>)
@@ -99,6 +102,39 @@ fn wrap_text(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Returns the commands of all verbs, with the words that are typed before their arguments.
+    fn list_commands(command: &Command, before: &str) -> Vec<(String, Command)> {
+        let listed = |sub: &Command| match (sub.has_subcommands(), format!("{before}{}", sub.get_name())) {
+            (true, words) => list_commands(sub, &format!("{words} ")),
+            (false, words) => vec![(words, sub.clone())],
+        };
+        command.get_subcommands().flat_map(listed).collect()
+    }
+
+    #[test]
+    fn the_help_of_an_argument_states_the_values_that_are_allowed() {
+        let (mut checked, shows) = (0, ["[allowed: ", "[unit: ", "such as "]);
+        for (words, command) in list_commands(&build_command(&[]), "") {
+            for arg in command.get_arguments() {
+                let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+                let name = format!("{words} {}", arg.get_id());
+                assert!(!help.is_empty() && !help.ends_with('.') && !help.contains("Code "), "{name}: {help}");
+                let Some(flag) = arg.get_long().filter(|_| arg.get_action().takes_values()) else { continue };
+                let typed = ["verb".to_string(), format!("--{flag}=?")];
+                let kind = command.clone().try_get_matches_from(typed).map_err(|error| error.kind());
+                // Any text is allowed, or only the words that the help lists.
+                if kind.err() != Some(ErrorKind::ValueValidation) {
+                    continue;
+                }
+                let placeholder = arg.get_value_names().and_then(|names| names.first()).map(|name| name.to_string());
+                let is_shown = placeholder.is_some_and(|name| name.contains([',', 'x', '=']));
+                assert!(is_shown || shows.iter().any(|part| help.contains(part)), "{name}: {help}");
+                checked += 1;
+            }
+        }
+        assert!(checked > 100, "{checked}");
+    }
 
     #[test]
     fn the_help_lists_every_verb_in_one_group() {

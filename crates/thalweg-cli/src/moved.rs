@@ -6,8 +6,13 @@ use std::path::Path;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use thalweg_core::Error;
 use thalweg_core::base::names::{format_short, quote_for_shell};
+use thalweg_io::Format;
+use thalweg_models::model::Family;
+use thalweg_models::models::find_model;
 
 use crate::commands::VERBS;
+use crate::recipes::preset_names;
+use crate::stores::is_store_name;
 use crate::verb::{Entry, EntryKind};
 
 /// A verb that has moved, or an option that another verb has now.
@@ -75,8 +80,7 @@ fn value_of_option<'a>(word: &'a OsStr, option: &str) -> Option<&'a str> {
     (value.is_empty() || value.starts_with('=')).then_some(value)
 }
 
-/// Returns the message with the line to type instead of one that clap has refused, if its verb has moved or is similar
-/// to a known one.
+/// Returns the message with the line to type instead of one that clap has refused, if its verb has moved or is unknown.
 pub fn suggest_line(error: &clap::Error, typed: &[OsString]) -> Option<String> {
     let at = find_verb_word(error, typed)?;
     let (before, verb, rest) = (&typed[1..at], &typed[at], &typed[at + 1..]);
@@ -90,10 +94,62 @@ pub fn suggest_line(error: &clap::Error, typed: &[OsString]) -> Option<String> {
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;
     }
-    let verb = verb.to_string_lossy();
-    let near = find_nearest_name(&verb, family.unwrap_or(VERBS))?;
-    let line = quote_line([before.to_vec(), vec![OsString::from(near)], rest.to_vec()].concat());
-    Some(format!("unknown command `{}`; type: {line}", format_short(&verb)))
+    let words = match family {
+        Some(family) => find_nearest_name(&verb.to_string_lossy(), family).map(|near| vec![near.into()]),
+        None => find_nearest_words(verb, before.iter().any(|word| word == "help")),
+    };
+    // `render a.tif` would be refused, because a view must follow `render`.
+    let is_complete = |words: &Vec<OsString>| match words.last().and_then(|word| find_family(word)) {
+        Some(family) => rest.first().is_some_and(|next| family.iter().any(|verb| *next == *verb.name)),
+        None => true,
+    };
+    let words = words.filter(is_complete);
+    let line = match words {
+        Some(words) => quote_line([before.to_vec(), words, rest.to_vec()].concat()),
+        // Nothing is similar, so the line prints the commands to choose from.
+        None => {
+            let family = before.iter().find(|word| find_family(word).is_some()).cloned();
+            quote_line(["help".into()].into_iter().chain(family).collect())
+        }
+    };
+    Some(format!("unknown command `{}`; type: {line}", format_short(&verb.to_string_lossy())))
+}
+
+/// Returns the words to type instead of an unknown verb: a view or a task with the word before it, the verb to which a
+/// preset, a model or a file belongs, or the most similar verb.
+fn find_nearest_words(word: &OsString, is_help: bool) -> Option<Vec<OsString>> {
+    let name = word.to_string_lossy();
+    let families = || {
+        VERBS.iter().filter_map(|entry| match entry.kind {
+            EntryKind::Family(verbs) => Some((entry.name, verbs)),
+            EntryKind::Verb(_) => None,
+        })
+    };
+    let with_family = |family: &str, verb: &str| Some(vec![OsString::from(family), OsString::from(verb)]);
+    if let Some((family, _)) = families().find(|(_, verbs)| verbs.iter().any(|verb| name == verb.name)) {
+        return with_family(family, &name);
+    }
+    // There is no help about a preset, a model or a file.
+    if let Some(verb) = find_verb_for(word).filter(|_| !is_help) {
+        return Some(vec![verb.into(), word.clone()]);
+    }
+    if let Some(near) = find_nearest_name(&name, VERBS) {
+        return Some(vec![near.into()]);
+    }
+    families().find_map(|(family, verbs)| with_family(family, &find_nearest_name(&name, verbs)?))
+}
+
+/// Returns the verb that takes a word as its first argument, if the word is the name of a preset or of a model, a
+/// recipe file or an elevation file.
+fn find_verb_for(word: &OsStr) -> Option<&'static str> {
+    let (name, path) = (word.to_str()?, Path::new(word));
+    if preset_names().any(|preset| preset == name) || path.extension().is_some_and(|ending| ending == "toml") {
+        return Some("build");
+    }
+    if let Ok(model) = find_model(name) {
+        return Some(if model.about().family == Family::Base { "generate" } else { "apply" });
+    }
+    (Format::from_path(path).is_ok() || is_store_name(path)).then_some("info")
 }
 
 /// Returns the place of the verb among the typed words, or of the word that clap takes for one.
@@ -173,11 +229,24 @@ mod tests {
             ("thalweg rendr map x", "thalweg render map x"),
             ("thalweg render mpa x*y.tif -o x.png", "thalweg render map 'x*y.tif' -o x.png"),
             ("thalweg job vreify s.zarr", "thalweg job verify s.zarr"),
+            ("thalweg map a.tif -o a.png", "thalweg render map a.tif -o a.png"),
+            ("thalweg persepctive a.tif", "thalweg render perspective a.tif"),
+            ("thalweg alpine -o w", "thalweg build alpine -o w"),
+            ("thalweg -q r.toml", "thalweg -q build r.toml"),
+            ("thalweg thermal a.tif -o b.tif", "thalweg apply thermal a.tif -o b.tif"),
+            ("thalweg volcano -o b.tif", "thalweg generate volcano -o b.tif"),
+            ("thalweg a.tif", "thalweg info a.tif"),
+            ("thalweg a.zarr", "thalweg info a.zarr"),
+            ("thalweg zzzz a", "thalweg help"),
+            ("thalweg erode a.tif", "thalweg help"),
+            ("thalweg help alpine", "thalweg help"),
+            ("thalweg render zzzz", "thalweg help render"),
+            ("thalweg help render zzzz", "thalweg help render"),
         ] {
             let message = answer(line).unwrap_or_else(|| panic!("{line}: no answer"));
             assert_eq!(message.split_once("; type: ").map(|(_, line)| line), Some(said), "{message}");
         }
-        for line in ["thalweg", "thalweg build --no-such", "thalweg zzzz", "thalweg render zzzz", "thalweg tile x"] {
+        for line in ["thalweg", "thalweg build --no-such", "thalweg render", "thalweg tile x"] {
             assert_eq!(answer(line), None, "{line}");
         }
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde_json::json;
 use thalweg_core::Result;
 use thalweg_core::base::memory;
-use thalweg_core::base::names::format_path;
+use thalweg_core::base::names::{format_count, format_path};
 use thalweg_core::declare::operation::WorkForm;
 use thalweg_store::{Access, Job, Plan, PlannedWork, WorkerPool};
 
@@ -47,8 +47,10 @@ pub fn execute_job(job: Job, store: &Path, memory: Option<u64>, voice: Reporter)
         _ => format!(", and an estimated {more:.1} GiB for the files of lakes"),
     };
     voice.print_line(&format!(
-        "{} tiles of {} × {} cells, {threads} at once: at most {mib} MiB of memory and {gib:.1} GiB of disk{more}",
-        plan.tiles, plan.side, plan.side,
+        "{} of {} × {} cells, {threads} at once: at most {mib} MiB of memory and {gib:.1} GiB of disk{more}",
+        format_count(plan.tiles, "tile"),
+        plan.side,
+        plan.side,
     ));
     // This process does all of the work, so the store is locked against every other one.
     let work = PlannedWork::open(plan, Access::Alone)?;

@@ -24,7 +24,9 @@ use crate::memory::Need;
 /// Returns an error if a file cannot be read or does not belong to this terrain.
 pub fn read_terrain(path: &Path, args: &LoadOptions, sea: Option<f64>, voice: Reporter) -> Result<Terrain> {
     if is_zarr(path) {
-        let (terrain, _, warnings) = ElevationFile::open(path, args)?.read_terrain()?;
+        let file = ElevationFile::open(path, args)?;
+        file.check_square(SUBJECT)?;
+        let (terrain, _, warnings) = file.read_terrain()?;
         return apply_sea_level((terrain, warnings), sea, voice);
     }
     apply_sea_level(read_world(path, args)?, sea, voice)
@@ -39,6 +41,9 @@ pub fn read_displayed_terrain(path: &Path, args: &LoadOptions, sea: Option<f64>,
     apply_sea_level(thalweg_export::world_folder::read_displayed_terrain(path, args)?, sea, voice)
 }
 
+/// What needs square cells, in messages.
+const SUBJECT: &str = "this operation";
+
 /// An elevation model that a command works on.
 pub struct OpenedTerrain {
     /// The terrain.
@@ -49,7 +54,8 @@ pub struct OpenedTerrain {
     pub overridden: Vec<String>,
 }
 
-/// Reads a file or a Zarr array for commands on elevation models, with the given edges and sea level.
+/// Reads a file or a Zarr array for commands on elevation models, with the given edges and sea level. Its cells need
+/// not be squares.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or if the sea level is outside the accepted heights.
@@ -72,6 +78,22 @@ pub fn open_terrain(
     voice.warn_all(&warnings);
     boundary.apply_to(&mut opened.terrain.grid)?;
     Ok(opened)
+}
+
+/// Opens the source like [`open_by_windows`], for commands that need square cells.
+///
+/// # Errors
+/// Returns the errors of [`open_by_windows`]; an error if windows were requested and the cells are not squares.
+pub fn open_squares_by_windows(
+    path: &Path,
+    args: &LoadOptions,
+    asked: bool,
+    need: impl FnOnce([usize; 2]) -> u64,
+) -> Result<Option<ElevationFile>> {
+    let file = open_by_windows(path, args, asked, need)?;
+    // A file that is not used by windows is read as a whole by the caller, who checks it.
+    file.as_ref().map_or(Ok(()), |file| file.check_square(SUBJECT))?;
+    Ok(file)
 }
 
 /// Opens the source if the work is done by windows: for a Zarr array or a TIFF, if that was requested with `asked`, or
@@ -126,7 +148,7 @@ pub fn read_fitting_terrain(
     need: Need,
     voice: Reporter,
 ) -> Result<Terrain> {
-    if let Some(file) = open_by_windows(path, args, is_zarr(path), |size| need.required_bytes(size))? {
+    if let Some(file) = open_squares_by_windows(path, args, is_zarr(path), |size| need.required_bytes(size))? {
         let size = file.grid().size;
         let have = available_bytes().unwrap_or(u64::MAX);
         if let Err(error) = check_memory(&shown_path(path), need.required_bytes(size)) {

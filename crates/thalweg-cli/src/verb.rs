@@ -58,8 +58,8 @@ impl Group {
         match self {
             Self::Make => "Make a world",
             Self::Analyse => "Analyse a terrain",
-            Self::Draw => "Draw it",
-            Self::Export => "Export it",
+            Self::Draw => "Draw a terrain",
+            Self::Export => "Export a terrain",
             Self::Large => "Work on large data",
             Self::LookUp => "Look up models, presets and commands",
         }

@@ -35,8 +35,8 @@ operation! {
         /// Reads the elevation model in this unit, even if the file specifies another. A file in degrees is refused in
         /// any case; project it first.
         unit: Option<Unit> = None, within .., unit "1", only Arrays Folder;
-        /// Builds the world at the size accepted by this program that is nearest to its number of cells, so that the
-        /// export for the program need not resample it.
+        /// The program for which the world is to be exported: the world gets the size accepted by this program that is
+        /// nearest to its number of cells, so that the export need not resample it.
         target: Option<&'static ExportTarget> = None, within .., unit "1", flag "for",
             excludes preview level rect;
         /// Builds only the coarse levels, up to the first with more than 256 cells on the long side: the same world in

@@ -51,6 +51,7 @@ pub fn export_operations() -> Vec<Box<dyn Operation>> {
         Box::new(thalweg_render::products::normals::NormalOptions::default()),
         Box::new(thalweg_render::pictures::shade::ShadeOptions::default()),
         Box::new(thalweg_render::pictures::perspective::ViewOptions::default()),
+        Box::new(thalweg_render::pictures::perspective::PairOptions::default()),
         Box::new(thalweg_render::pictures::sheet::SheetOptions::default()),
     ]
 }
@@ -68,7 +69,7 @@ pub fn browser_operations() -> Vec<Box<dyn Operation>> {
     ]
 }
 
-/// Returns the operation with this name, with its default options.
+/// Returns the operation with this name or with this command, such as `render map`, with its default options.
 ///
 /// # Errors
 /// Returns an error with the nearest name if there is none.
@@ -78,6 +79,7 @@ pub fn browser_operations() -> Vec<Box<dyn Operation>> {
 /// use thalweg_export::find_operation;
 ///
 /// assert_eq!(find_operation("drain")?.name(), "drain");
+/// assert_eq!(find_operation("render map")?.name(), "shade");
 /// assert!(find_operation("drian").is_err_and(|error| error.to_string().contains("did you mean `drain`")));
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
@@ -85,14 +87,14 @@ pub fn find_operation(name: &str) -> Result<Box<dyn Operation>> {
     find_operation_in(export_operations(), name)
 }
 
-/// Returns the operation with this name from a list: a crate that declares operations of its own appends them to
-/// [`export_operations`].
+/// Returns the operation with this name, or with this command, from a list: a crate that declares operations of its own
+/// appends them to [`export_operations`].
 ///
 /// # Errors
 /// Returns an error with the nearest name if there is none.
 pub fn find_operation_in(mut operations: Vec<Box<dyn Operation>>, name: &str) -> Result<Box<dyn Operation>> {
-    let position = operations.iter().position(|operation| operation.name() == name);
-    let names = operations.iter().map(|operation| operation.name());
+    let position = operations.iter().position(|operation| operation.name() == name || operation.command() == name);
+    let names = operations.iter().map(|operation| operation.command());
     let position = position.ok_or_else(|| Error::unknown_name("operation", name, names))?;
     Ok(operations.swap_remove(position))
 }
@@ -125,6 +127,7 @@ mod tests {
                 assert!(others.all(|other| options.contains(other)), "{of}");
                 assert!(option.meaning.ends_with('.') && !option.value_name().contains(' '), "{of}");
             }
+            assert_eq!(find_operation(operation.command()).unwrap().name(), name);
             let schema = operation_schema(&**operation);
             assert!(declared.iter().all(|option| schema["properties"][option.name].is_object()), "{name}");
         }

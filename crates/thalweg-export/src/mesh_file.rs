@@ -35,9 +35,9 @@ operation! {
     /// The extension of the file determines the format: .glb and .obj, in which y points up, or .ply and .stl, in which
     /// z points up.
     pub struct MeshFileOptions, "mesh" {
-        /// Scales heights so that the highest ground is at this elevation.
+        /// Scales heights so that the highest ground is at this elevation. By default, heights are not scaled.
         max_height: Option<f64> = None, within 1e-6..=1e6, unit "m";
-        /// Applies a texture to the ground (.glb, .obj, .ply).
+        /// Applies a texture to the ground (.glb, .obj, .ply). By default, the ground has no texture.
         texture: Option<MeshTexture> = None, within .., unit "1";
         /// Maximum number of trees in the file; if there are more, they are thinned evenly.
         max_trees: usize = 20_000, within 1..=200_000, unit "1";
@@ -46,17 +46,18 @@ operation! {
         tree_nodes: bool = false, within .., unit "1";
         /// Leaves out the water and the trees.
         bare: bool = false, within .., unit "1";
-        /// Numbers of chunks in each direction, into which the ground is divided and which meet without gaps (.glb,
-        /// .obj, .ply). Code gives the rows first, a command line the columns.
+        /// Divides the ground into this number of chunks in each direction, which meet without gaps (.glb, .obj, .ply).
+        /// By default, it is one mesh.
         chunks: Option<Size> = None, within .., unit "1";
-        /// Number of levels of detail of each chunk, including the finest (.glb).
+        /// Number of levels of detail of each chunk, including the finest; more than one need a .glb file.
         lods: usize = 1, within 1..=MAX_LEVELS, unit "1";
-        /// Leaves out points as long as the ground moves up or down by no more than this.
+        /// Tolerance of the simplification of the mesh: points are left out as long as the ground moves up or down by
+        /// no more than this. By default, no points are left out.
         error: Option<f64> = None, within 0.0..=1e6, unit "m";
-        /// Leaves out points of the second level of detail as `error` does for the first; it doubles from each level to
-        /// the next. By default, it is 1/32 of a cell.
+        /// Tolerance, like `error`, of the second level of detail; it doubles from each level to the next. By default,
+        /// it is 1/32 of a cell.
         lod_error: Option<f64> = None, within 0.0..=1e6, unit "m", needs lods;
-        /// Adds skirts where chunks meet, so that their sides need not keep all points.
+        /// Adds skirts along the sides of chunks, so that the sides need not keep all points to meet without gaps.
         skirts: bool = false, within .., unit "1";
         /// Maximum error of positions that are stored in 16 bits, or `float` for 32 bits. By default, it is 0.005 m,
         /// and positions have 32 bits if 16 bits are not enough.

@@ -46,20 +46,21 @@ operation! {
         /// Smallest drainage area of a river. By default, it is 1 km²; for small terrains, 1/250 of their area, but at
         /// least 200 cells.
         catchment: Option<f64> = None, within 0.0..=1e15, unit "m²";
-        /// Sets a parameter of the model `river_network`. `thalweg models river_network` lists all parameters.
+        /// Sets parameters of the model `river_network`, by name; the page of the model lists them.
         set: Vec<Setting> = Vec::new(), within .., unit "1";
-        /// A cell where water leaves the map, counted from 0 in the north-west.
+        /// Cells at which water leaves the map. Rows and columns are counted from 0 in the north-west.
         mouths: Vec<Cell> = Vec::new(), within .., unit "1", flag "mouth";
-        /// A point where water leaves the map, in the coordinates of the file.
+        /// Points at which water leaves the map, in the coordinates of the file.
         mouths_at: Vec<MapPoint> = Vec::new(), within .., unit "1", flag "mouth-at", only Folder;
-        /// A spring: its cell, and its discharge in m³/s.
+        /// Springs: the row and the column of each, and its discharge in m³/s.
         springs: Vec<(Cell, f64)> = Vec::new(), within .., unit "1", flag "spring", placeholder "ROW,COL,RATE";
-        /// A cell that a river is made to pass through, and the distance in metres from which water is diverted to it.
+        /// Cells through which a river is made to flow: the row and the column of each, and the distance in metres from
+        /// which water is diverted to it.
         passes: Vec<(Cell, f64)> = Vec::new(), within .., unit "1", flag "pass", placeholder "ROW,COL,REACH";
-        /// A file with an input layer: `rain` (a factor on the runoff), `hardness` (of the rock) or `protect` (1 for
-        /// ground that rivers avoid).
+        /// Files with input layers, by name: `rain` (a factor on the runoff), `hardness` (of the rock) or `protect` (1
+        /// for ground that rivers avoid).
         layers: Vec<NamedFile> = Vec::new(), within .., unit "1", flag "layer", only Folder;
-        /// Seed of the random meanders of rivers.
+        /// Seed of the random numbers for the meanders of rivers.
         seed: u64 = 1, within 0..=u64::MAX, unit "1";
     }
 }

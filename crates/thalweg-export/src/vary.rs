@@ -41,8 +41,8 @@ operation! {
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub struct VaryOptions, "vary", with(knobs: Lists<Knobs>, look: LookOptions) {
-        /// Seeds: a number of seeds, or a list of seeds such as 3,5,8. By default, there are 9 seeds if nothing else
-        /// varies.
+        /// Seeds: a number of seeds, 1 to 100, or a list of 2 to 100 seeds, such as 3,5,8. By default, there are 9
+        /// seeds if nothing else varies.
         seeds: Option<Seeds> = None, within .., unit "1";
         /// Seed of the worlds; if `seeds` is a number, the first seed. By default, it is that of the recipe.
         seed: Option<u64> = None, within 0..=u64::MAX, unit "1";
@@ -52,7 +52,7 @@ operation! {
         /// Number of cells on the long side. By default, it is about 256; for a recipe with levels, that of its nearest
         /// level.
         cells: Option<usize> = None, within 1..=1 << 20, unit "1";
-        /// Label of the last stage to run; the stages after it are omitted. `thalweg presets NAME` lists the labels.
+        /// Label of the last stage to run; the stages after it are omitted. The recipe lists the labels of its stages.
         until: Option<String> = None, within .., unit "1", placeholder "LABEL";
         /// Draws perspective views instead of shaded maps.
         view: bool = false, within .., unit "1";

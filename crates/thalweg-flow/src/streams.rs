@@ -263,6 +263,36 @@ pub fn from_esri_codes(codes: &Field<u8>, looped: [bool; 2]) -> Result<Direction
     Ok(Directions::from(numbers).with_looped_axes(looped))
 }
 
+/// Checks that the flow path of every cell ends. The functions of this module, and accumulation, leave out the cells of
+/// a path that does not, as the flow directions of other programs may have on flats.
+///
+/// # Errors
+/// Returns an error that names a cell if the flow path from it leads back to it.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::Field;
+/// use thalweg_flow::streams::{check_paths_end, from_esri_codes};
+///
+/// // The two cells on the right drain to each other.
+/// let codes = Field::from_vec([1, 3], vec![1_u8, 1, 16])?;
+/// let message = check_paths_end(&from_esri_codes(&codes, [false; 2])?).unwrap_err().to_string();
+/// assert!(message.contains("direction at row 0, column 1 = 1"));
+/// # Ok::<(), thalweg_core::Error>(())
+/// ```
+pub fn check_paths_end(directions: &Directions) -> Result<()> {
+    let order = accumulate::upstream_order(directions);
+    let mut is_left: Vec<bool> = directions.as_slice().iter().map(|code| *code != VOID).collect();
+    order.into_iter().for_each(|k| is_left[k as usize] = false);
+    // The order has every cell whose donors all come before it, so exactly the cells of circles are left.
+    let Some(first) = is_left.iter().position(|left| *left) else { return Ok(()) };
+    let path = std::iter::successors(directions.next(first), |k| directions.next(*k));
+    let steps = 1 + path.take_while(|k| *k != first).count();
+    let name = format!("direction at row {}, column {}", first / directions.cols(), first % directions.cols());
+    let allowed = format!("on a flow path that ends; this one is a circle, which returns to the cell in {steps} steps");
+    Err(Error::invalid_value(name, to_esri_code(directions[first]), allowed))
+}
+
 /// Computes χ of each cell in metres: the integral of (A₀/A)^θ along the flow path from the outlet up to the cell, by
 /// the trapezoidal rule between cell centres; 0 at outlets and where there is no data (Perron & Royden 2013,
 /// doi:10.1002/esp.3302). For steady-state channels with uniform uplift and rock, elevation is linear in χ. `areas` are
@@ -389,6 +419,39 @@ mod tests {
         };
         let codes = rows.iter().flat_map(|row| row.chars().map(code)).collect();
         Field::from_vec([rows.len(), rows[0].chars().count()], codes).unwrap().into()
+    }
+
+    #[test]
+    fn circles_are_refused_by_the_first_of_their_cells() {
+        let mut refused = 0;
+        for seed in 0..200 {
+            let (size, key) = ([3 + seed % 5, 4 + seed % 3], RandomKey::new(seed as u64, "circles"));
+            let code = |i: usize, j: usize| match key.for_cell([i as i64, j as i64]).random_bits() % 12 {
+                n if n < 8 => 1 << n,
+                11 => VOID,
+                _ => 0,
+            };
+            let looped = [seed % 2 == 0, seed % 3 == 0];
+            let directions = from_esri_codes(&Field::from_fn(size, code), looped).unwrap();
+            // A path that is not at its end after as many steps as there are cells never ends.
+            let ends_at = |k: usize| (0..directions.len()).try_fold(k, |k, _| directions.next(k));
+            let returns = |k: usize| {
+                let mut path = std::iter::successors(directions.next(k), |k| directions.next(*k));
+                path.by_ref().take(directions.len()).any(|n| n == k)
+            };
+            let first = (0..directions.len()).find(|k| returns(*k));
+            assert_eq!(first.is_some(), (0..directions.len()).any(|k| ends_at(k).is_some()), "seed {seed}");
+            match (first, check_paths_end(&directions)) {
+                (None, Ok(())) => {}
+                (Some(k), Err(error)) => {
+                    let place = format!("direction at row {}, column {} = ", k / size[1], k % size[1]);
+                    assert!(error.to_string().starts_with(&place), "seed {seed}: {error}");
+                    refused += 1;
+                }
+                (first, checked) => panic!("seed {seed}: {first:?}, {checked:?}"),
+            }
+        }
+        assert!((20..180).contains(&refused), "{refused} of 200 have circles");
     }
 
     fn all(directions: &Directions) -> Field<bool> {

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use super::raster::each_alike;
-use super::{Format, LoadOptions, Raster, SampleType, Samples, Sidecar, TiffWindows, WindowedMap as _, read_raster};
+use super::{
+    Format, LoadOptions, Raster, SampleType, Samples, Sidecar, TiffWindows, WindowedMap as _, read_raster,
+    read_raster_with,
+};
 use thalweg_core::terrain::filter::{AxisFilter, Kernel};
 use thalweg_core::terrain::{CellType, LayerSpec};
 use thalweg_core::{CellRect, Error, Grid, Result, Size};
@@ -19,7 +22,7 @@ use thalweg_render::products::resample::resample_grid;
 pub fn load_classes(path: impl AsRef<Path>, options: &LoadOptions, asked: bool) -> Result<Option<Raster>> {
     let path = path.as_ref();
     if asked || is_count(path) {
-        return read_raster(path).map(Some);
+        return read_raster_with(path, options).map(Some);
     }
     if Format::from_path(path)? != Format::Tiff || options.height.is_some() || options.unit.is_some() {
         return Ok(None);

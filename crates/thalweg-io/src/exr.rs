@@ -1,245 +1,327 @@
-//! OpenEXR (Academy Software Foundation, *The OpenEXR File Layout*): reads one channel of a single-part scan-line
-//! image, of 32-bit or 16-bit floats or whole numbers. Writes one channel of floats, `Y`, which other programs read as
+//! OpenEXR (Academy Software Foundation, *The OpenEXR File Layout*): reads one channel of one part, of 32-bit or 16-bit
+//! floats or whole numbers, in scan lines or tiles. Writes one channel of floats, `Y`, which other programs read as
 //! grey.
+//!
+//! The crate `exr` parses the headers and decompresses the blocks. This module finds the blocks, because every position
+//! and size in a file must be checked before it is used.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use flate2::read::ZlibDecoder;
+use exr::compression::Compression;
+use exr::math::Vec2;
+use exr::meta::attribute::{self, ChannelDescription, IntegerBounds};
+use exr::meta::header::Header;
+use exr::meta::{BlockDescription, MetaData};
+use exr::prelude::f16;
 use rayon::prelude::*;
 
-use super::{Raster, SampleType, Samples, check_size};
+use super::facts::{FactSource, Facts};
+use super::{Raster, SampleType, Samples, check_size, plain};
+use thalweg_core::Size;
 use thalweg_core::base::deflate::compress_zlib;
 
 const MAGIC: [u8; 4] = [0x76, 0x2f, 0x31, 0x01];
 
-/// Version 2, and the flag for long names. The other flags (tiles, deep data, several parts) are not supported.
+/// Version 2, in files that this module writes.
 const VERSION: u32 = 2;
-const LONG_NAMES: u32 = 0x400;
-
-/// The compressions by number: name, and rows per block for those that are read.
-// The numbers of rows per block are fixed by the format.
-const COMPRESSIONS: [(&str, Option<usize>); 10] = [
-    ("none", Some(1)),
-    ("RLE", None),
-    ("ZIPS", Some(1)),
-    ("ZIP", Some(16)),
-    ("PIZ", None),
-    ("PXR24", None),
-    ("B44", None),
-    ("B44A", None),
-    ("DWAA", None),
-    ("DWAB", None),
-];
+/// The number of the compression ZIP, and its rows per block, in files that this module writes.
 const ZIP: u8 = 3;
 const BLOCK: usize = 16;
 
-/// The names of channels that may contain heights, the most likely first; without any of them the first channel is
-/// read.
-const CHANNELS: [&str; 4] = ["Y", "Z", "R", "height"];
+/// The names of channels that contain heights, in lower case. In a file with layers, the name follows the layer's:
+/// `terrain.height`.
+const HEIGHT_CHANNELS: [&str; 4] = ["y", "z", "height", "elevation"];
 
-/// The bytes of a file, and the position of the next byte to read.
-struct Bytes<'a> {
-    all: &'a [u8],
-    at: usize,
+/// The advice for a file that is valid but not read.
+const CONVERT: &str = "convert it: oiiotool in.exr --compression zip -o out.exr";
+
+/// The most by which a compression shortens samples: deflate by 1032, and 32-bit floats of which PXR24 stores 24 bits
+/// by 4/3 more.
+const MAX_RATIO: u64 = 1400;
+
+/// A block of pixels in the file: its first row and column, its rows and columns, and its bytes.
+struct Block<'a> {
+    start: Size,
+    size: Size,
+    bytes: &'a [u8],
 }
 
-impl<'a> Bytes<'a> {
-    fn read_bytes(&mut self, count: usize) -> Result<&'a [u8], String> {
-        let end = self.at.checked_add(count).filter(|end| *end <= self.all.len());
-        let end = end.ok_or("ends within its header: it may be truncated")?;
-        let taken = &self.all[self.at..end];
-        self.at = end;
-        Ok(taken)
-    }
-
-    fn read_u32(&mut self) -> Result<u32, String> {
-        let bytes = self.read_bytes(4)?;
-        Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
-    }
-
-    /// Reads a zero-terminated text.
-    fn read_text(&mut self) -> Result<&'a str, String> {
-        let rest = &self.all[self.at..];
-        let length = rest
-            .iter()
-            .take(256)
-            .position(|byte| *byte == 0)
-            .ok_or("has a channel or attribute name without an end; it may be damaged")?;
-        let text = std::str::from_utf8(&rest[..length])
-            .map_err(|_| "has a channel or attribute name that is not UTF-8 text")?;
-        self.at += length + 1;
-        Ok(text)
-    }
-}
-
-/// A channel: its name, its bytes per sample, and whether the samples are whole numbers.
-struct Channel {
-    name: String,
-    bytes: usize,
-    whole: bool,
-}
-
-/// The attributes of a header that are used.
-#[derive(Default)]
-struct ExrHeader {
-    channels: Vec<Channel>,
-    compression: Option<u8>,
-    /// First column, first row, last column, last row.
-    window: Option<[i32; 4]>,
-}
-
-fn parse_header(bytes: &mut Bytes<'_>) -> Result<ExrHeader, String> {
-    bytes.read_bytes(MAGIC.len())?;
-    let version = bytes.read_u32()?;
-    if version & !LONG_NAMES != VERSION {
-        let what = match version {
-            v if v & 0x200 != 0 => "tiles",
-            v if v & 0x800 != 0 => "deep data",
-            v if v & 0x1000 != 0 => "several parts",
-            _ => "an unknown version",
-        };
-        return Err(format!("is an EXR file with {what}; only scan lines of one part are supported"));
-    }
-    let mut header = ExrHeader::default();
-    loop {
-        let name = bytes.read_text()?;
-        if name.is_empty() {
-            return Ok(header);
-        }
-        let (name, _kind) = (name.to_string(), bytes.read_text()?);
-        let length = bytes.read_u32()? as usize;
-        let mut value = Bytes { all: bytes.read_bytes(length)?, at: 0 };
-        match name.as_str() {
-            "channels" => header.channels = parse_channels(&mut value)?,
-            "compression" => header.compression = Some(value.read_bytes(1)?[0]),
-            "dataWindow" => {
-                let mut corner = || Ok::<_, String>(value.read_u32()? as i32);
-                header.window = Some([corner()?, corner()?, corner()?, corner()?]);
-            }
-            _ => {}
-        }
-    }
-}
-
-fn parse_channels(value: &mut Bytes<'_>) -> Result<Vec<Channel>, String> {
-    let mut channels = Vec::new();
-    loop {
-        let name = value.read_text()?;
-        if name.is_empty() {
-            return Ok(channels);
-        }
-        let kind = value.read_u32()?;
-        value.read_bytes(4)?; // the flag `pLinear` and three reserved bytes
-        if [value.read_u32()?, value.read_u32()?] != [1, 1] {
-            return Err(format!("has fewer samples than pixels in the channel {name}, which is not supported"));
-        }
-        let (bytes, whole) = match kind {
-            0 => (4, true),
-            1 => (2, false),
-            2 => (4, false),
-            _ => return Err(format!("has samples of type {kind} in the channel {name}; the type must be 0, 1 or 2")),
-        };
-        channels.push(Channel { name: name.to_string(), bytes, whole });
-    }
+/// Takes the next `N` bytes.
+fn take_bytes<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], String> {
+    let (taken, after) = rest.split_first_chunk::<N>().ok_or("is truncated: a block of pixels is not complete")?;
+    *rest = after;
+    Ok(*taken)
 }
 
 /// Reads the channel with the heights.
 pub(super) fn read_heights(bytes: &[u8]) -> Result<Raster, String> {
-    let mut all = Bytes { all: bytes, at: 0 };
-    let ExrHeader { channels, compression, window } = parse_header(&mut all)?;
-    let [first_col, first_row, last_col, last_row] = window.ok_or("does not state its size")?;
-    let side = |first: i32, last: i32| u64::try_from(i64::from(last) - i64::from(first) + 1).unwrap_or(0);
-    let [rows, cols] = [side(first_row, last_row), side(first_col, last_col)];
-    // The compression determines how many rows a block has.
-    let number = compression.ok_or("does not state its compression")?;
-    let (name, block) = COMPRESSIONS.get(usize::from(number)).copied().unwrap_or(("", None));
-    let Some(block) = block else {
-        let known = "none, ZIPS or ZIP";
-        return Err(format!("is compressed by {name} (number {number}), which is not supported; save it with {known}"));
-    };
-    let of = CHANNELS.iter().find_map(|name| channels.iter().position(|channel| channel.name == *name)).unwrap_or(0);
-    let channel = channels.get(of).ok_or("has no channels")?;
-    let pixel: usize = channels.iter().map(|channel| channel.bytes).sum();
-    // Deflate compresses by a factor of 1032 at most.
-    check_size([rows, cols], pixel as u64, bytes.len(), if number == 0 { 1 } else { 1100 })?;
-    let (rows, cols) = (rows as usize, cols as usize);
-    // In each row the samples of a channel follow those of all channels that come before it in the header.
-    let before: usize = channels[..of].iter().map(|channel| channel.bytes).sum();
-    let mut values = vec![0.0f32; rows * cols];
-    // A table of the positions of all blocks follows the header.
-    let mut starts = Vec::new();
-    for _ in 0..rows.div_ceil(block) {
-        let at = all.read_bytes(8)?;
-        starts.push(u64::from_le_bytes([at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7]]));
+    let mut tables = bytes;
+    let meta = MetaData::read_from_buffered(&mut tables, false).map_err(describe_error)?;
+    let headers = &meta.headers[..];
+    let (part, channel) = choose_channel(headers)?;
+    let header = &headers[part];
+    check_part(header)?;
+    let size = [header.layer_size.height(), header.layer_size.width()];
+    let ratio = if header.compression == Compression::Uncompressed { 1 } else { MAX_RATIO };
+    check_size(size.map(|side| side as u64), header.channels.bytes_per_pixel as u64, bytes.len(), ratio)?;
+
+    // The positions of all blocks follow the headers, part by part.
+    let mut offsets: &[[u8; 8]] = &[];
+    for header in &headers[..=part] {
+        let (all, _) = tables.as_chunks::<8>();
+        offsets = all.get(..header.chunk_count).ok_or("is truncated: its table of blocks is not complete")?;
+        tables = &tables[8 * header.chunk_count..];
     }
-    let mut seen = vec![false; starts.len()];
-    for start in starts {
-        let at = usize::try_from(start)
-            .ok()
-            .filter(|at| *at < bytes.len())
-            .ok_or("is truncated: a block of rows is outside the file")?;
-        let mut part = Bytes { all: bytes, at };
-        let row = i64::from(part.read_u32()? as i32) - i64::from(first_row);
-        let length = part.read_u32()? as usize;
-        let row = usize::try_from(row).ok().filter(|row| *row < rows && row.is_multiple_of(block));
-        let row = row.ok_or("has a block of rows outside its size")?;
-        // There are as many positions as blocks. If no block occurs twice, every row is therefore read.
-        if std::mem::replace(&mut seen[row / block], true) {
-            return Err("contains the same block of rows twice; it may be damaged".to_string());
-        }
-        let count = block.min(rows - row);
-        let plain = decompress_block(part.read_bytes(length)?, count * cols * pixel, number)?;
-        for i in 0..count {
-            let line = &plain[(i * pixel + before) * cols..][..channel.bytes * cols];
-            let out = &mut values[(row + i) * cols..][..cols];
-            match (channel.bytes, channel.whole) {
-                (2, _) => out
-                    .iter_mut()
-                    .zip(line.as_chunks::<2>().0)
-                    .for_each(|(v, b)| *v = half_to_f32(u16::from_le_bytes(*b))),
-                // Whole numbers beyond 2²⁴ are rounded to the nearest 32-bit float.
-                (_, true) => {
-                    out.iter_mut().zip(line.as_chunks::<4>().0).for_each(|(v, b)| *v = u32::from_le_bytes(*b) as f32)
-                }
-                _ => out.iter_mut().zip(line.as_chunks::<4>().0).for_each(|(v, b)| *v = f32::from_le_bytes(*b)),
-            }
+    let blocks = find_blocks(bytes, offsets, header, meta.requirements.has_multiple_layers.then_some(part))?;
+    let decoded: Vec<_> = blocks.par_iter().map(|block| decode_block(header, channel, block)).collect();
+    let mut values = vec![0.0f32; size[0] * size[1]];
+    for (block, samples) in blocks.iter().zip(decoded) {
+        for (i, row) in samples?.chunks_exact(block.size[1]).enumerate() {
+            values[(block.start[0] + i) * size[1] + block.start[1]..][..block.size[1]].copy_from_slice(row);
         }
     }
-    let mut raster = Raster::new([rows, cols], Samples::F32(values));
-    if channels.len() > 1 {
-        let others = channels.len() - 1;
-        raster.warnings.push(format!("has {} channels: {} is read, {others} are not", channels.len(), channel.name));
-    }
+
+    let mut raster = Raster::new(size, Samples::F32(values));
+    raster.warnings = describe_choice(headers, part, channel);
+    record_facts(&mut raster.facts, headers, part, channel);
     Ok(raster)
 }
 
-/// Decompresses a block to `count` bytes.
-fn decompress_block(bytes: &[u8], count: usize, compression: u8) -> Result<Vec<u8>, String> {
-    // A block that compression does not shorten is stored uncompressed.
-    if bytes.len() == count {
-        return Ok(bytes.to_vec());
+/// Describes an error of the crate.
+fn describe_error(error: exr::error::Error) -> String {
+    match error {
+        exr::error::Error::NotSupported(what) => {
+            format!("is an EXR file with a feature that is not supported ({}); {CONVERT}", plain::clip_text(&what))
+        }
+        // The crate skips attributes that it cannot parse, so a newer compression appears to be missing.
+        error if error.to_string().contains("invalid compression attribute") => {
+            format!("does not state its compression, or one that is not supported; {CONVERT}")
+        }
+        error => format!("is a broken or truncated EXR file: {}", plain::clip_text(&error.to_string())),
     }
-    if compression == 0 || bytes.len() > count {
-        return Err(format!("has a block of {} bytes; its rows need {count}", bytes.len()));
-    }
-    let mut coded = Vec::new();
-    // The limit prevents a small block from being unpacked to an arbitrary size.
-    let decoder = ZlibDecoder::new(bytes).take(count as u64);
-    let broken = |error: io::Error| format!("has a block that cannot be unpacked: {error}");
-    { decoder }.read_to_end(&mut coded).map_err(broken)?;
-    if coded.len() != count {
-        return Err(format!("has a block of {} bytes; its rows need {count}", coded.len()));
-    }
-    // Undoes the predictor: each byte was stored as the difference to the previous one, plus 128.
-    for k in 1..count {
-        coded[k] = coded[k - 1].wrapping_add(coded[k]).wrapping_sub(128);
-    }
-    // The second half of the block has every other byte.
-    let (even, odd) = coded.split_at(count.div_ceil(2));
-    Ok((0..count).map(|k| if k % 2 == 0 { even[k / 2] } else { odd[k / 2] }).collect())
 }
 
-/// Compresses a block; the inverse of [`decompress_block`].
+/// Returns the part and the channel that contain the heights: the first that is named after them, else the only channel
+/// of the first part that has a single one, else the first that is named `R`.
+fn choose_channel(headers: &[Header]) -> Result<(usize, usize), String> {
+    let flat = || headers.iter().enumerate().filter(|(_, header)| !header.deep);
+    let find =
+        |header: &Header, name: &str| header.channels.list.iter().position(|channel| short_name(channel) == name);
+    // The names are in the order of their likelihood, but an earlier part takes precedence over a later one.
+    let named =
+        flat().find_map(|(part, header)| Some((part, HEIGHT_CHANNELS.iter().find_map(|name| find(header, name))?)));
+    let single = || flat().find(|(_, header)| header.channels.list.len() == 1).map(|(part, _)| (part, 0));
+    let red = || flat().find_map(|(part, header)| Some((part, find(header, "r")?)));
+    if let Some(chosen) = named.or_else(single).or_else(red) {
+        return Ok(chosen);
+    }
+    if !headers.is_empty() && headers.iter().all(|header| header.deep) {
+        return Err("has deep pixels, which are not heights; flatten it: oiiotool in.exr --flatten -o out.exr".into());
+    }
+    let names: Vec<String> = flat().flat_map(|(_, header)| channel_names(header)).collect();
+    Err(format!(
+        "has no channel of heights among {}; a file with several channels must have one named Y, Z, height or \
+         elevation",
+        plain::clip_text(&names.join(", "))
+    ))
+}
+
+/// Returns a channel's name without that of its layer, in lower case.
+fn short_name(channel: &ChannelDescription) -> String {
+    let name = channel.name.to_string().to_ascii_lowercase();
+    name.rsplit('.').next().unwrap_or_default().to_string()
+}
+
+fn channel_names(header: &Header) -> impl Iterator<Item = String> {
+    header.channels.list.iter().map(|channel| channel.name.to_string())
+}
+
+/// Returns warnings about the channels and parts that are not read.
+fn describe_choice(headers: &[Header], part: usize, channel: usize) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let header = &headers[part];
+    let name = channel_names(header).nth(channel).unwrap_or_default();
+    let name = plain::clip_text(&name);
+    let count = header.channels.list.len();
+    if count > 1 {
+        let is_guess = !HEIGHT_CHANNELS.contains(&short_name(&header.channels.list[channel]).as_str());
+        let why = if is_guess { "; none is named Y, Z, height or elevation" } else { "" };
+        warnings.push(format!("has {count} channels: {name} is read, {} are not{why}", count - 1));
+    }
+    if headers.len() > 1 {
+        warnings.push(format!("has {} parts: part {} is read, with the channel {name}", headers.len(), part + 1));
+    }
+    warnings
+}
+
+/// Records the coding of the samples and the choice of the channel.
+fn record_facts(facts: &mut Facts, headers: &[Header], part: usize, channel: usize) {
+    use Compression::{B44, B44A, PIZ, PXR24, RLE, Uncompressed, ZIP1, ZIP16};
+    let header = &headers[part];
+    let by = |attribute: &str| FactSource::File(format!("attribute {attribute}"));
+    let compression = match header.compression {
+        Uncompressed => "none",
+        RLE => "RLE",
+        ZIP1 => "ZIPS",
+        ZIP16 => "ZIP",
+        PIZ => "PIZ",
+        PXR24 => "PXR24",
+        B44 => "B44",
+        B44A => "B44A",
+        _ => "unknown",
+    };
+    facts.record("compression", compression, by("compression"));
+    let layout = match header.blocks {
+        BlockDescription::ScanLines => format!("blocks of {} rows", header.compression.scan_lines_per_block()),
+        BlockDescription::Tiles(tiles) => {
+            format!("tiles of {} × {} samples (columns × rows)", tiles.tile_size.width(), tiles.tile_size.height())
+        }
+    };
+    facts.record("layout", layout, by(if header.blocks.has_tiles() { "tiles" } else { "compression" }));
+    let channel = &header.channels.list[channel];
+    let stored = match channel.sample_type {
+        attribute::SampleType::F16 => "floats of 16 bits",
+        attribute::SampleType::F32 => "floats of 32 bits",
+        attribute::SampleType::U32 => "unsigned integers of 32 bits",
+    };
+    facts.record("stored_samples", stored, by("channels"));
+    let name = plain::clip_text(&channel.name.to_string());
+    let choice = format!("{name} of {} channels", header.channels.list.len());
+    let choice = if headers.len() > 1 { format!("{choice} of part {} of {}", part + 1, headers.len()) } else { choice };
+    let evidence = match HEIGHT_CHANNELS.contains(&short_name(channel).as_str()) {
+        true => "its name",
+        false if header.channels.list.len() == 1 => "it is the only one",
+        false => "none is named Y, Z, height or elevation",
+    };
+    facts.record("channel", choice, FactSource::Guess(evidence.to_string()));
+}
+
+/// Refuses a part that is valid but cannot be read.
+fn check_part(header: &Header) -> Result<(), String> {
+    use Compression::{DWAA, DWAB, HTJ2K32, HTJ2K256};
+    let unread = match header.compression {
+        DWAA(_) => Some("DWAA"),
+        DWAB(_) => Some("DWAB"),
+        HTJ2K32 | HTJ2K256 => Some("HTJ2K"),
+        _ => None,
+    };
+    if let Some(name) = unread {
+        return Err(format!("is compressed by {name}, which is not supported; {CONVERT}"));
+    }
+    match header.channels.list.iter().find(|channel| channel.sampling != Vec2(1, 1)) {
+        None => Ok(()),
+        Some(channel) => Err(format!(
+            "has fewer samples than pixels in the channel {}, which is not supported; save it without subsampling",
+            plain::clip_text(&channel.name.to_string())
+        )),
+    }
+}
+
+/// Finds the blocks of a part in the file, those of full resolution only. `part` is its number, which blocks of files
+/// with several parts repeat.
+fn find_blocks<'a>(
+    bytes: &'a [u8],
+    offsets: &[[u8; 8]],
+    header: &Header,
+    part: Option<usize>,
+) -> Result<Vec<Block<'a>>, String> {
+    let size = [header.layer_size.height(), header.layer_size.width()];
+    let side = match header.blocks {
+        BlockDescription::ScanLines => [header.compression.scan_lines_per_block(), size[1]],
+        BlockDescription::Tiles(tiles) => [tiles.tile_size.height(), tiles.tile_size.width()],
+    };
+    let counts = [size[0].div_ceil(side[0]), size[1].div_ceil(side[1])];
+    // There are no more blocks than positions, so this does not exceed the file's own size by much.
+    if counts[0].checked_mul(counts[1]).is_none_or(|count| count > offsets.len()) {
+        return Err("is broken: it has fewer blocks of pixels than its size needs".to_string());
+    }
+    let mut seen = vec![false; counts[0] * counts[1]];
+    let mut blocks = Vec::with_capacity(seen.len());
+    for offset in offsets {
+        let at = usize::try_from(u64::from_le_bytes(*offset)).ok().filter(|at| *at > 0);
+        let mut rest = at
+            .and_then(|at| bytes.get(at..))
+            .ok_or("is truncated: a block of pixels is missing or outside the file")?;
+        if let Some(part) = part
+            && i64::from(i32::from_le_bytes(take_bytes(&mut rest)?)) != part as i64
+        {
+            return Err("is broken: a block of pixels belongs to another part".to_string());
+        }
+        let mut take_number = || take_bytes(&mut rest).map(i32::from_le_bytes);
+        let tile = match header.blocks {
+            BlockDescription::ScanLines => {
+                let row = i64::from(take_number()?) - i64::from(header.own_attributes.layer_position.y());
+                let row = usize::try_from(row).ok().filter(|row| row.is_multiple_of(side[0]));
+                row.map(|row| [row / side[0], 0])
+            }
+            BlockDescription::Tiles(_) => {
+                let [col, row, level_x, level_y] = [take_number()?, take_number()?, take_number()?, take_number()?];
+                if [level_x, level_y] != [0, 0] {
+                    continue; // a copy of lower resolution
+                }
+                usize::try_from(row).ok().zip(usize::try_from(col).ok()).map(<[usize; 2]>::from)
+            }
+        };
+        let length = take_number()?;
+        let tile = tile.filter(|tile| tile[0] < counts[0] && tile[1] < counts[1]);
+        let tile = tile.ok_or("is broken: a block of pixels is outside its size")?;
+        if std::mem::replace(&mut seen[tile[0] * counts[1] + tile[1]], true) {
+            return Err("contains the same block of pixels twice; it may be damaged".to_string());
+        }
+        let start = [tile[0] * side[0], tile[1] * side[1]];
+        let length = usize::try_from(length).ok().and_then(|length| rest.get(..length));
+        blocks.push(Block {
+            start,
+            size: [side[0].min(size[0] - start[0]), side[1].min(size[1] - start[1])],
+            bytes: length.ok_or("is truncated: a block of pixels is not complete")?,
+        });
+    }
+    // No block occurs twice, so all cells are covered if there are as many blocks as the size needs.
+    if blocks.len() == seen.len() { Ok(blocks) } else { Err("lacks blocks of pixels; it may be damaged".to_string()) }
+}
+
+/// Decompresses a block and returns the samples of a channel, row by row.
+fn decode_block(header: &Header, channel: usize, block: &Block<'_>) -> Result<Vec<f32>, String> {
+    let place = |[row, col]: Size| Some(Vec2(i32::try_from(col).ok()?, i32::try_from(row).ok()?));
+    let position = place(block.start).ok_or("is too large for an EXR file")?;
+    let bounds = IntegerBounds::new(position, Vec2(block.size[1], block.size[0]));
+    // The decoders of the crate index by what they read from a block. A panic in one of them is the block's fault, and
+    // must not end the program.
+    let decompress =
+        || header.compression.decompress_image_section_from_le(header, block.bytes.to_vec(), bounds, false);
+    let plain = catch_unwind(AssertUnwindSafe(decompress))
+        .map_err(|_| "has a block of pixels that cannot be unpacked".to_string())?
+        .map_err(describe_error)?;
+    // In each row, the samples of a channel follow those of all channels that come before it in the header.
+    let channels = &header.channels;
+    let before: usize = channels.list[..channel].iter().map(|channel| channel.sample_type.bytes_per_sample()).sum();
+    let channel = &channels.list[channel];
+    let cols = block.size[1];
+    if plain.len() != block.size[0] * cols * channels.bytes_per_pixel {
+        return Err("has a block of pixels of the wrong length; it may be damaged".to_string());
+    }
+    let mut samples = Vec::with_capacity(block.size[0] * cols);
+    for row in plain.chunks_exact(cols * channels.bytes_per_pixel) {
+        let line = &row[before * cols..][..channel.sample_type.bytes_per_sample() * cols];
+        // The crate returns the bytes in the machine's order.
+        match channel.sample_type {
+            attribute::SampleType::F16 => {
+                samples.extend(line.as_chunks::<2>().0.iter().map(|b| f16::from_ne_bytes(*b).to_f32()));
+            }
+            attribute::SampleType::F32 => {
+                samples.extend(line.as_chunks::<4>().0.iter().map(|b| f32::from_ne_bytes(*b)));
+            }
+            // Whole numbers beyond 2²⁴, which no height reaches, are rounded to the nearest 32-bit float.
+            attribute::SampleType::U32 => {
+                samples.extend(line.as_chunks::<4>().0.iter().map(|b| u32::from_ne_bytes(*b) as f32));
+            }
+        }
+    }
+    Ok(samples)
+}
+
+/// Compresses a block by ZIP.
 fn compress_block(plain: &[u8]) -> io::Result<Vec<u8>> {
     // The bytes at even positions come first, then those at odd positions. Bytes of equal significance are then closer
     // to one another, and compress better.
@@ -251,19 +333,6 @@ fn compress_block(plain: &[u8]) -> io::Result<Vec<u8>> {
     }
     let packed = compress_zlib(&coded)?;
     Ok(if packed.len() < plain.len() { packed } else { plain.to_vec() })
-}
-
-/// Converts a 16-bit float of IEEE 754.
-fn half_to_f32(bits: u16) -> f32 {
-    let (sign, fraction) = (u32::from(bits & 0x8000) << 16, u32::from(bits & 0x3ff));
-    match u32::from(bits >> 10 & 0x1f) {
-        // Zero and subnormal numbers: multiples of 2⁻²⁴.
-        0 => f32::from_bits(sign | 0x3f80_0000) * fraction as f32 / 16_777_216.0,
-        // These are infinities and NaN.
-        31 => f32::from_bits(sign | 0x7f80_0000 | fraction << 13),
-        // The bias of the exponent is 15 in 16 bits and 127 in 32 bits, a difference of 112.
-        exponent => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
-    }
 }
 
 /// Writes one channel of 32-bit floats, the northern row first, 16 rows per block.
@@ -323,6 +392,14 @@ pub(super) const WRITES: &[SampleType] = &[SampleType::F32];
 
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
+    use exr::prelude::Layer;
+    use exr::prelude::{
+        AnyChannel, AnyChannels, Blocks, Encoding, FlatSamples, Image, ImageAttributes, LayerAttributes, LineOrder,
+        SmallVec, WritableImage,
+    };
+
     use super::*;
 
     fn written(raster: &Raster) -> Vec<u8> {
@@ -344,14 +421,80 @@ mod tests {
         }
     }
 
+    /// Writes parts with the crate's own writer: the names of each part's channels, which have the samples `values`.
+    fn write_parts(
+        parts: &[&[&str]],
+        [rows, cols]: Size,
+        values: &FlatSamples,
+        compression: Compression,
+        blocks: Blocks,
+    ) -> Vec<u8> {
+        let layer = |(k, names): (usize, &&[&str])| {
+            let channels = names.iter().map(|name| AnyChannel::new(*name, values.clone())).collect();
+            let encoding = Encoding { compression, blocks, line_order: LineOrder::Increasing };
+            let attributes = LayerAttributes::named(format!("part {k}").as_str());
+            Layer::new((cols, rows), attributes, encoding, AnyChannels::sort(channels))
+        };
+        let layers: SmallVec<[_; 2]> = parts.iter().enumerate().map(layer).collect();
+        let window = IntegerBounds::from_dimensions((cols, rows));
+        let mut bytes = Cursor::new(Vec::new());
+        let image = Image::from_layers(ImageAttributes::new(window), layers);
+        image.write().non_parallel().to_buffered(&mut bytes).unwrap();
+        bytes.into_inner()
+    }
+
     #[test]
-    fn halves_are_what_they_stand_for() {
-        for (bits, value) in
-            [(0x0000, 0.0), (0x3c00, 1.0), (0xc000, -2.0), (0x7bff, 65_504.0), (0x0001, 5.960_464_5e-8)]
-        {
-            assert_eq!(half_to_f32(bits), value);
+    fn every_compression_is_read_from_scan_lines_and_tiles() {
+        use Compression::{B44, B44A, PIZ, PXR24, RLE, Uncompressed, ZIP1, ZIP16};
+        let size = [37, 53];
+        // Multiples of 1/4 below 512 are exact in 16 bits, and in the 15 bits of fraction that PXR24 keeps.
+        let heights: Vec<f32> = (0..37 * 53).map(|k| (k / 53 * 3 + k % 53 * 2) as f32 / 4.0).collect();
+        let halves = FlatSamples::F16(heights.iter().map(|v| f16::from_f32(*v)).collect());
+        let whole = FlatSamples::U32(heights.iter().map(|v| *v as u32).collect());
+        let floats = FlatSamples::F32(heights.clone());
+        for compression in [Uncompressed, RLE, ZIP1, ZIP16, PIZ, PXR24, B44, B44A] {
+            for blocks in [Blocks::ScanLines, Blocks::Tiles(Vec2(16, 8)), Blocks::Tiles(Vec2(64, 64))] {
+                for samples in [&floats, &halves, &whole] {
+                    // A second channel before and after the heights shifts their bytes within a row.
+                    let bytes = write_parts(&[&["A", "Y", "a"]], size, samples, compression, blocks);
+                    let raster = read_heights(&bytes).unwrap();
+                    let Samples::F32(back) = &raster.samples else { panic!() };
+                    assert_eq!(raster.size, size);
+                    // B44 stores halves with six bits for each difference within a block of 4 × 4.
+                    let is_lossy = matches!(compression, B44 | B44A) && matches!(samples, FlatSamples::F16(_));
+                    for (k, (back, height)) in back.iter().zip(&heights).enumerate() {
+                        let height = if matches!(samples, FlatSamples::U32(_)) { height.trunc() } else { *height };
+                        let is_right = if is_lossy { (back - height).abs() <= 0.5 } else { *back == height };
+                        assert!(is_right, "{compression:?}, {blocks:?}, cell {k}: {back} instead of {height}");
+                    }
+                }
+            }
         }
-        assert!(half_to_f32(0x7c00).is_infinite() && half_to_f32(0x7e00).is_nan());
+    }
+
+    #[test]
+    fn the_channel_of_heights_is_found() {
+        let size = [3, 4];
+        let values = FlatSamples::F32((0..12).map(|k| k as f32).collect());
+        let read =
+            |parts: &[&[&str]]| read_heights(&write_parts(parts, size, &values, Compression::ZIP16, Blocks::ScanLines));
+        for (parts, warning) in [
+            (&[&["Y"][..]][..], ""),
+            (&[&["elevation"]], ""),
+            (&[&["anything"]], ""),
+            (&[&["A", "Z"]], "has 2 channels: Z is read, 1 are not"),
+            (&[&["B", "G", "R"]], "R is read, 2 are not; none is named Y, Z, height or elevation"),
+            (&[&["rock.Height", "rock.slope"]], "rock.Height is read"),
+            (&[&["B", "G", "R"], &["A", "Y"]], "has 2 parts: part 2 is read, with the channel Y"),
+            (&[&["B", "G", "R"], &["mud"]], "has 2 parts: part 2 is read, with the channel mud"),
+        ] {
+            let raster = read(parts).unwrap();
+            assert_eq!(raster.samples, Samples::F32((0..12).map(|k| k as f32).collect()), "{parts:?}");
+            let warnings = raster.warnings.join("\n");
+            assert!(warnings.contains(warning) && warnings.is_empty() == warning.is_empty(), "{parts:?}: {warnings}");
+        }
+        let problem = read(&[&["B", "G"]]).unwrap_err();
+        assert!(problem.contains("no channel of heights among B, G"), "{problem}");
     }
 
     #[test]
@@ -362,16 +505,24 @@ mod tests {
         }
         let find = |text: &[u8]| good.windows(text.len()).position(|of| of == text).unwrap();
         let at = find(b"compression\0compression\0") + 28;
-        let piz = [&good[..at], &[4], &good[at + 1..]].concat();
-        assert!(read_heights(&piz).unwrap_err().contains("compressed by PIZ"));
-        let tiles = [&good[..5], &[2], &good[6..]].concat();
-        assert!(read_heights(&tiles).unwrap_err().contains("with tiles"));
+        let dwaa = [&good[..at], &[8], &good[at + 1..]].concat();
+        let problem = read_heights(&dwaa).unwrap_err();
+        assert!(problem.contains("compressed by DWAA") && problem.contains("oiiotool in.exr"), "{problem}");
         // Any corrupted byte must lead to an error or a raster, never to a panic.
-        for k in 0..good.len() {
-            for flip in [1, 0x80, 0xff] {
-                let mut bytes = good.clone();
-                bytes[k] ^= flip;
-                let _ = read_heights(&bytes);
+        let halves = FlatSamples::F16((0..180).map(|k| f16::from_f32(k as f32)).collect());
+        let mut files = vec![good];
+        for compression in [Compression::RLE, Compression::PIZ, Compression::PXR24, Compression::B44A] {
+            for blocks in [Blocks::ScanLines, Blocks::Tiles(Vec2(8, 8))] {
+                files.push(write_parts(&[&["Y"], &["A"]], [20, 9], &halves, compression, blocks));
+            }
+        }
+        for good in files {
+            for k in 0..good.len() {
+                for flip in [1, 0x80, 0xff] {
+                    let mut bytes = good.clone();
+                    bytes[k] ^= flip;
+                    let _ = read_heights(&bytes);
+                }
             }
         }
     }

@@ -451,7 +451,12 @@ impl FgbRows {
         if !WRITES_FLATGEOBUF {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        let crs = FgbCrs { org: place.epsg.map(|_| "EPSG"), code: place.epsg.unwrap_or(0).into(), ..FgbCrs::default() };
+        let crs = FgbCrs {
+            org: place.epsg.map(|_| "EPSG"),
+            code: place.epsg.unwrap_or(0).into(),
+            wkt: place.wkt.as_deref(),
+            ..FgbCrs::default()
+        };
         // A file has one kind of shape: the most general that its features need.
         let all = |holds: fn(&Geometry) -> bool| kinds.iter().all(|feature| holds(&feature.shape));
         let profiles = all(|shape| matches!(shape, Geometry::Profile(_)));

@@ -1,8 +1,8 @@
 //! GeoTIFF tags: conversion from and to a [`Georeference`], and access to the values of their keys (OGC GeoTIFF 1.1,
 //! 2019).
 
-use thalweg_core::Georeference;
 use thalweg_core::terrain::grid::PixelIs;
+use thalweg_core::{Georeference, Size};
 
 /// The georeferencing tags of a file; empty where a tag is missing.
 #[derive(Debug, Default)]
@@ -27,18 +27,40 @@ pub mod key {
     pub const MODEL_TYPE: u16 = 1024;
     /// GTRasterTypeGeoKey: a pixel is an area or a point.
     pub const RASTER_TYPE: u16 = 1025;
+    /// GTCitationGeoKey: the name of the system.
+    pub const CITATION: u16 = 1026;
     /// GeodeticCRSGeoKey: EPSG code of the geographic system.
     pub const GEOGRAPHIC: u16 = 2048;
+    /// GeogAngularUnitsGeoKey: EPSG code of the unit of angles.
+    pub const ANGULAR_UNITS: u16 = 2054;
+    /// EllipsoidGeoKey: EPSG code of the ellipsoid.
+    pub const ELLIPSOID: u16 = 2056;
+    /// EllipsoidSemiMajorAxisGeoKey: the semi-major axis in metres.
+    pub const SEMI_MAJOR_AXIS: u16 = 2057;
+    /// EllipsoidSemiMinorAxisGeoKey: the semi-minor axis in metres.
+    pub const SEMI_MINOR_AXIS: u16 = 2058;
+    /// EllipsoidInvFlatteningGeoKey: the inverse of the flattening.
+    pub const INVERSE_FLATTENING: u16 = 2059;
     /// ProjectedCRSGeoKey: EPSG code of the projected system.
     pub const PROJECTED: u16 = 3072;
+    /// ProjectedCitationGeoKey: the name of the projected system, or its definition.
+    pub const PROJECTED_CITATION: u16 = 3073;
+    /// ProjMethodGeoKey: the code of the projection's method.
+    pub const METHOD: u16 = 3075;
     /// ProjLinearUnitsGeoKey: EPSG code of the unit of length.
     pub const LINEAR_UNITS: u16 = 3076;
     /// ProjLinearUnitSizeGeoKey: metres in a user-defined unit of length.
     pub const LINEAR_SIZE: u16 = 3077;
     /// VerticalGeoKey: EPSG code of the vertical system.
     pub const VERTICAL: u16 = 4096;
+    /// VerticalCitationGeoKey: the name of the vertical system.
+    pub const VERTICAL_CITATION: u16 = 4097;
     /// VerticalUnitsGeoKey: EPSG code of the unit of heights.
     pub const VERTICAL_UNITS: u16 = 4099;
+    /// GeodeticCitationGeoKey: the names of the parts of the geographic system.
+    pub const GEOGRAPHIC_CITATION: u16 = 2049;
+    /// GeodeticDatumGeoKey: EPSG code of the datum.
+    pub const DATUM: u16 = 2050;
     /// The keys about heights.
     pub const HEIGHT_KEYS: std::ops::RangeInclusive<u16> = VERTICAL..=VERTICAL_UNITS;
 }
@@ -152,14 +174,16 @@ fn iter_keys(georeference: &Georeference) -> impl Iterator<Item = &[u16; 4]> {
 }
 
 /// Rejects rows that do not run from north to south, or columns that do not run from west to east, with advice how to
-/// convert the file.
+/// convert the file. A skew that shifts the cells of a raster of 100 000 rows and columns by less than a hundredth of a
+/// cell is accepted.
 ///
 /// # Errors
 /// Returns an error if the cells are rotated or mirrored.
 pub fn check_north_up(georeference: &Georeference) -> Result<(), String> {
     let advice = "north-up cells are required: make them with `gdalwarp -tr CELL CELL`";
+    let is_skewed = |skew: f64, side: f64| skew.is_nan() || skew.abs() > 1e-5 * MAX_SKEW_CELLS * side.abs();
     match georeference.transform {
-        Some([_, _, b, _, d, _]) if b != 0.0 || d != 0.0 => {
+        Some([_, a, b, _, d, e]) if is_skewed(b, a) || is_skewed(d, e) => {
             Err(format!("has rotated cells (transform terms {b} and {d}); {advice}"))
         }
         Some([_, a, _, _, _, e]) if a <= 0.0 || e >= 0.0 => {
@@ -193,9 +217,14 @@ pub fn has_crs(georeference: &Georeference) -> bool {
 
 /// Makes a georeference of WGS 84 in degrees with pixels as points, as for an SRTM tile.
 pub fn wgs84_points(transform: Option<[f64; 6]>) -> Georeference {
+    geographic_points(4326, transform)
+}
+
+/// Makes a georeference of a geographic CRS from its EPSG code, in degrees and with pixels as points.
+pub fn geographic_points(epsg: u16, transform: Option<[f64; 6]>) -> Georeference {
     // The header (version 1, revision 1.0, three keys) is followed by four numbers for each key: its code, its
     // location, its count, its value.
-    let keys = vec![1, 1, 0, 3, key::MODEL_TYPE, 0, 1, 2, key::RASTER_TYPE, 0, 1, 2, 2048, 0, 1, 4326];
+    let keys = vec![1, 1, 0, 3, key::MODEL_TYPE, 0, 1, 2, key::RASTER_TYPE, 0, 1, 2, key::GEOGRAPHIC, 0, 1, epsg];
     Georeference { transform, pixel: PixelIs::Point, keys, doubles: Vec::new(), ascii: String::new() }
 }
 
@@ -227,6 +256,92 @@ pub fn georeference_from_epsg(epsg: u16, is_geographic: bool) -> Georeference {
     let (model, name) = if is_geographic { (2, key::GEOGRAPHIC) } else { (1, key::PROJECTED) };
     let keys = vec![1, 1, 0, 3, key::MODEL_TYPE, 0, 1, model, key::RASTER_TYPE, 0, 1, 1, name, 0, 1, epsg];
     Georeference { keys, ..Georeference::default() }
+}
+
+/// The keys of a coordinate system, collected in any order.
+#[derive(Debug, Default)]
+pub(super) struct KeyWriter {
+    /// The entries of the directory, without its header.
+    entries: Vec<[u16; 4]>,
+    doubles: Vec<f64>,
+    ascii: String,
+    /// True if the code of the projected system is that of a compound system.
+    is_compound: bool,
+}
+
+impl KeyWriter {
+    /// Sets a key to a number that is stored in the directory itself.
+    pub(super) fn set_short(&mut self, key: u16, value: u16) {
+        self.entries.push([key, 0, 1, value]);
+    }
+
+    /// States that the code of the projected system is that of a compound system.
+    pub(super) fn set_compound(&mut self) {
+        self.is_compound = true;
+    }
+
+    /// Sets a key to a floating-point number.
+    pub(super) fn set_double(&mut self, key: u16, value: f64) {
+        self.entries.push([key, DOUBLES, 1, self.doubles.len() as u16]);
+        self.doubles.push(value);
+    }
+
+    /// Sets a key to a text; characters outside ASCII become `?`. The text is left out if it does not fit into the tag.
+    pub(super) fn set_text(&mut self, key: u16, text: &str) {
+        let text: String = text.chars().map(|c| if c.is_ascii() && !c.is_control() { c } else { '?' }).collect();
+        // Counts and positions have 16 bits; the text ends with a vertical bar.
+        if let (Ok(position), Ok(count)) = (u16::try_from(self.ascii.len()), u16::try_from(text.len() + 1)) {
+            self.entries.push([key, ASCII, count, position]);
+            self.ascii += &text;
+            self.ascii.push('|');
+        }
+    }
+
+    /// Makes the georeference with these keys and without a transform, with pixels as areas.
+    pub(super) fn into_georeference(mut self) -> Georeference {
+        self.set_short(key::RASTER_TYPE, 1);
+        // The keys of a directory are in rising order.
+        self.entries.sort_unstable();
+        // GDAL ignores vertical systems in directories of revision 1.0.
+        let has_heights = self.is_compound || self.entries.iter().any(|entry| key::HEIGHT_KEYS.contains(&entry[0]));
+        let header = [1, 1, u16::from(has_heights), self.entries.len() as u16];
+        let keys = std::iter::once(header).chain(self.entries).flatten().collect();
+        Georeference { keys, doubles: self.doubles, ascii: self.ascii, ..Georeference::default() }
+    }
+}
+
+/// Sets whether pixels are areas or points, in the keys too. The transform of pixel corners stays the same.
+pub(super) fn set_pixel(georeference: &mut Georeference, pixel: PixelIs) {
+    georeference.pixel = pixel;
+    let value = if pixel == PixelIs::Point { 2 } else { 1 };
+    let entries = georeference.keys.as_chunks_mut::<4>().0.iter_mut().skip(1);
+    entries.filter(|entry| entry[0] == key::RASTER_TYPE && entry[1] == 0).for_each(|entry| entry[3] = value);
+}
+
+/// Removes a skew that moves no cell of a raster of this size by more than [`MAX_SKEW_CELLS`], as rounding errors of
+/// other programs leave it.
+pub(super) fn remove_tiny_skew(georeference: &mut Georeference, [rows, cols]: Size) {
+    if let Some([_, width, across, _, down, height]) = &mut georeference.transform
+        && (*across * rows as f64).abs() < MAX_SKEW_CELLS * width.abs()
+        && (*down * cols as f64).abs() < MAX_SKEW_CELLS * height.abs()
+    {
+        (*across, *down) = (0.0, 0.0);
+    }
+}
+
+/// The greatest shift of a cell, in cells, that is neglected.
+const MAX_SKEW_CELLS: f64 = 0.01;
+
+/// Returns the georeference of a raster of this size after the order of its rows has been reversed.
+pub(super) fn reverse_row_order(georeference: &Georeference, [rows, _]: Size) -> Georeference {
+    // The last row becomes the first, so the corner moves to the other end of the first column.
+    let turn = |[x, a, b, y, d, e]: [f64; 6]| [x + b * rows as f64, a, 0.0 - b, y + e * rows as f64, d, -e];
+    Georeference { transform: georeference.transform.map(turn), ..georeference.clone() }
+}
+
+/// Returns true if the first row of a raster is in the south.
+pub(super) fn is_south_up(georeference: &Georeference) -> bool {
+    matches!(georeference.transform, Some([_, a, b, _, d, e]) if a > 0.0 && b == 0.0 && d == 0.0 && e > 0.0)
 }
 
 #[cfg(test)]

@@ -66,6 +66,19 @@ impl GeoPackage {
         Ok(Self { path, connection, system })
     }
 
+    /// Gives all layers a coordinate system that has no EPSG code, described in WKT.
+    ///
+    /// # Errors
+    /// Returns an error of SQLite.
+    pub fn with_wkt(self, wkt: &str) -> Result<Self> {
+        // Numbers from 100 000 on are free for systems that no organization numbers.
+        const OWN: i64 = 100_000;
+        let row = params!["own system", OWN, "NONE", OWN, wkt];
+        let insert = "INSERT INTO gpkg_spatial_ref_sys VALUES (?, ?, ?, ?, ?, NULL)";
+        self.connection.execute(insert, row).map_err(to_write_error(&self.path))?;
+        Ok(Self { system: OWN, ..self })
+    }
+
     /// Adds a layer: the features of a GeoJSON collection, which must be all points, all lines or all areas. Lists
     /// among the properties are omitted.
     ///

@@ -28,6 +28,7 @@ pub mod depression_file;
 pub mod deterrace;
 pub mod disk;
 pub mod draft;
+pub mod facts;
 pub mod features;
 pub mod file_identity;
 #[cfg(feature = "geopackage")]
@@ -52,9 +53,14 @@ pub mod water;
 pub mod zip;
 
 mod ascii;
+mod degrees;
+mod dted;
+mod esri_header;
 mod exr;
+mod foreign;
 pub mod geokeys;
 mod hgt;
+mod keywords;
 pub mod layer;
 mod npy;
 mod picture;
@@ -63,10 +69,15 @@ mod raster;
 mod raw;
 mod sample_windows;
 mod save;
+mod side_files;
+mod stored_type;
+mod text;
 mod tiff;
 pub mod units;
 mod windows;
+mod wkt;
 mod world_file;
+mod xyz;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -81,20 +92,26 @@ pub use picture::{save_map, save_picture, save_shaded};
 pub use raster::{Raster, RasterHead, SampleType, Samples};
 pub use sample_windows::check_window_bounds;
 pub use save::{SaveOptions, save_layer, save_layer_as, save_place, save_samples, save_terrain, writes_sidecar};
+pub use side_files::list_side_files;
 pub use sidecar::Sidecar;
 pub use store::{FilePath, FileStore, MemoryFiles};
+pub use stored_type::StoredType;
 pub use terrain::{
-    LoadOptions, Loaded, PlacedGrid, convert_to_terrain, determine_cell_size, determine_grid, load_terrain,
-    needs_sidecar,
+    LoadOptions, Loaded, PlacedGrid, convert_to_terrain, determine_cell_size, determine_grid, load_square_terrain,
+    load_terrain, needs_sidecar,
 };
 pub use textures::{check_textures, draft_textures, texture_files};
 pub use thalweg_core::terrain::grid::MAX_CELLS;
 pub use tiff::{Overviews, TiffWindows, write_cog};
 pub use units::Unit;
-pub use windows::{MapInMemory, VrtWindows, WindowedMap, open_windows};
+pub use windows::{MapInMemory, VrtWindows, WindowedMap, open_windows, open_windows_with, orient_north_up};
+pub use wkt::describe_system;
 pub use world_file::{MapPixels, save_world_file};
 
+use facts::FactSource;
+use side_files::SideFiles;
 use thalweg_core::base::memory;
+use thalweg_core::base::names::format_path;
 use thalweg_core::{Error, Result, Size};
 
 /// The greatest size of a file of samples that is read: [`MAX_CELLS`] samples of 64 bits, twice.
@@ -121,46 +138,70 @@ pub enum Format {
     Png,
     /// Headerless 16-bit whole numbers, little-endian unless a sidecar says otherwise: `.r16`, `.raw`.
     R16,
-    /// Headerless 32-bit floats, little-endian unless a sidecar says otherwise: `.r32`.
+    /// Headerless 32-bit floats, little-endian unless a sidecar says otherwise: `.r32`, `.f32`.
     R32,
     /// NumPy array: `.npy`.
     Npy,
     /// ESRI ASCII grid: `.asc`.
     Ascii,
-    /// OpenEXR, one channel of floats: `.exr`.
+    /// OpenEXR, of which one channel is read, and one of floats is written: `.exr`.
     Exr,
-    /// SRTM tile, read only: `.hgt`.
+    /// SRTM tile, read only: `.hgt`, `.hgt.zip`, `.hgt.gz`.
     Hgt,
+    /// Binary grid with a header of ESRI beside it (`.hdr`), read only: `.bil`, `.bip`, `.bsq`, `.flt`.
+    Bil,
+    /// Points of a regular grid as text, or an ESRI ASCII grid of that name, read only: `.xyz`, `.txt`, `.csv`.
+    Xyz,
     /// GDAL's virtual raster, a mosaic of other files, read only: `.vrt`.
     Vrt,
+    /// DTED of levels 0 to 2, read only: `.dt0`, `.dt1`, `.dt2`.
+    Dted,
 }
 
 impl Format {
     /// The file extensions of all formats, in lower case.
-    pub const EXTENSIONS: [(&'static str, Self); 11] = [
+    pub const EXTENSIONS: [(&'static str, Self); 22] = [
         ("tif", Self::Tiff),
         ("tiff", Self::Tiff),
         ("png", Self::Png),
         ("r16", Self::R16),
         ("raw", Self::R16),
         ("r32", Self::R32),
+        ("f32", Self::R32),
         ("npy", Self::Npy),
         ("asc", Self::Ascii),
         ("exr", Self::Exr),
         ("hgt", Self::Hgt),
+        ("bil", Self::Bil),
+        ("bip", Self::Bil),
+        ("bsq", Self::Bil),
+        ("flt", Self::Bil),
+        ("xyz", Self::Xyz),
+        ("txt", Self::Xyz),
+        ("csv", Self::Xyz),
         ("vrt", Self::Vrt),
+        ("dt0", Self::Dted),
+        ("dt1", Self::Dted),
+        ("dt2", Self::Dted),
     ];
 
     /// Returns the format of a path's extension, in upper or lower case. For example, `DEM.TIF` is a TIFF, and
     /// `dem.jpg` is an error.
     ///
     /// # Errors
-    /// Returns an error if the extension is not one of [`Format::EXTENSIONS`].
+    /// Returns an error if the extension is not one of [`Format::EXTENSIONS`], nor that of a packed SRTM tile. For the
+    /// extension of a format that GDAL reads, the error states the command that converts the file.
     pub fn from_path(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
+        if is_packed_tile(path) {
+            return Ok(Self::Hgt);
+        }
         let extension = path.extension().unwrap_or_default();
         let known = Self::EXTENSIONS.into_iter().find(|(known, _)| extension.eq_ignore_ascii_case(known));
         known.map(|(_, format)| format).ok_or_else(|| {
+            if let Some(problem) = foreign::refuse_extension(path).filter(|_| !path.is_dir()) {
+                return Error::invalid_file(path, problem);
+            }
             let known = Self::EXTENSIONS.map(|(known, _)| format!(".{known}")).join(", ");
             let what = if path.is_dir() { "is a folder" } else { "does not have the extension of a known format" };
             Error::invalid_file(path, format!("{what}; give a file with one of the extensions {known}"))
@@ -177,7 +218,7 @@ impl Format {
             Self::R32 => &[F32],
             Self::Exr => exr::WRITES,
             Self::Ascii => &[F64, F32, U8, U16, I16, I32, U32],
-            Self::Hgt | Self::Vrt => &[],
+            Self::Hgt | Self::Bil | Self::Xyz | Self::Vrt | Self::Dted => &[],
         }
     }
 
@@ -185,6 +226,11 @@ impl Format {
     /// [`VrtWindows`].
     pub fn reads_windows(self) -> bool {
         matches!(self, Self::Tiff | Self::Vrt)
+    }
+
+    /// Returns true if files of the format may begin with any bytes.
+    fn is_headerless(self) -> bool {
+        matches!(self, Self::R16 | Self::R32 | Self::Hgt | Self::Bil)
     }
 
     /// Returns the format that the first bytes of a file indicate; `None` if they indicate none.
@@ -197,13 +243,13 @@ impl Format {
             (b"\x89PNG\r\n\x1a\n", "PNG"),
             (b"\x93NUMPY", "NPY"),
             (b"\xff\xd8\xff", "JPEG"),
-            (b"\x89HDF\r\n\x1a\n", "HDF5 or NetCDF"),
             (b"PK\x03\x04", "ZIP"),
             (b"\x1f\x8b", "GZIP"),
             (b"\x76\x2f\x31\x01", "EXR"),
             (b"<VRTDataset", "VRT"),
+            (b"UHL1", "DTED"),
         ];
-        let ascii = || bytes.get(..5).is_some_and(|b| b.eq_ignore_ascii_case(b"ncols")).then_some("ESRI ASCII grid");
+        let ascii = || starts_ascii_grid(bytes).then_some("ESRI ASCII grid");
         MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, name)| *name).or_else(ascii)
     }
 }
@@ -219,20 +265,54 @@ impl fmt::Display for Format {
             Self::Ascii => "ESRI ASCII grid",
             Self::Exr => "EXR",
             Self::Hgt => "HGT",
+            Self::Bil => "ESRI BIL",
+            Self::Xyz => "XYZ",
             Self::Vrt => "VRT",
+            Self::Dted => "DTED",
         })
     }
 }
 
-/// Reads a raster as it is stored; the path's extension gives the format. A mask next to the file (`.msk`) is applied.
+/// Returns true if a path is that of an SRTM tile packed by ZIP or gzip.
+fn is_packed_tile(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    name.ends_with(".hgt.zip") || name.ends_with(".hgt.gz")
+}
+
+/// Returns true if bytes begin as an ESRI ASCII grid does.
+fn starts_ascii_grid(bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    ["ncols", "nrows"].iter().any(|key| bytes.get(..5).is_some_and(|start| start.eq_ignore_ascii_case(key.as_bytes())))
+}
+
+/// Reads a raster; the path's extension gives the format. The samples and the metadata are those of the file, but if
+/// its first row is in the south, the rows are turned, so that row 0 is in the north.
+///
+/// Files next to it complete it: a mask (`.msk`), GDAL's `.aux.xml`, a world file such as `.tfw`, and a `.prj`. As in
+/// GDAL, an `.aux.xml` takes precedence over the file itself, which takes precedence over a world file. A `.prj` is
+/// used if nothing else states the coordinate system.
 ///
 /// # Errors
 /// Returns an error for an unknown extension; for a file that cannot be read, or whose content is broken, of another
-/// format, or too large (more than [`MAX_CELLS`] cells, or than memory allows); and the errors of [`Sidecar::read_for`]
-/// and [`decode_mask`] for the files next to it.
+/// format, or too large (more than [`MAX_CELLS`] cells, or than memory allows); the same for the files next to it; and
+/// the errors of [`Sidecar::read_for`] and [`decode_mask`].
 pub fn read_raster(path: impl Into<FilePath>) -> Result<Raster> {
-    let path = &path.into();
+    read_raster_with(path, &LoadOptions::default())
+}
+
+/// Reads a raster as [`read_raster`] does. The options give the size and the byte order of a headerless file, and
+/// [`LoadOptions::unit`] keeps coordinates from being taken for degrees.
+///
+/// # Errors
+/// Returns the errors of [`read_raster`] and of [`LoadOptions::check_raw_options`].
+pub fn read_raster_with(path: impl Into<FilePath>, options: &LoadOptions) -> Result<Raster> {
+    Ok(read_stored_raster(&path.into(), options)?.into_north_up())
+}
+
+/// Reads a raster as [`read_raster_with`] does, with the rows in the order of the file.
+fn read_stored_raster(path: &FilePath, options: &LoadOptions) -> Result<Raster> {
     let format = Format::from_path(path)?;
+    options.check_raw_options(path)?;
     if format == Format::Vrt {
         if path.is_in_memory() {
             return Err(Error::invalid_file(path, "refers to other files, so it can only be read from the disk"));
@@ -240,22 +320,64 @@ pub fn read_raster(path: impl Into<FilePath>) -> Result<Raster> {
         return VrtWindows::open(path)?.read_whole();
     }
     let bytes = plain::read_plain_file(path, MAX_BYTES)?;
-    let sidecar = match format {
-        Format::R16 | Format::R32 => Sidecar::read_for(path)?,
-        _ => None,
-    };
-    let mut raster = decode_raster(format, &bytes, sidecar.as_ref()).map_err(|error| error.into_file_error(path))?;
-    if format == Format::Hgt {
-        hgt::set_transform_from_name(&mut raster, path);
+    let refuse = |problem: String| Error::invalid_file(path, problem);
+    if let Some(problem) = foreign::refuse_content(&bytes, Some(path)).filter(|_| !format.is_headerless()) {
+        return Err(refuse(problem));
     }
+    let side_files = SideFiles::read_for(path)?;
+    let mut raster = match format {
+        Format::R16 | Format::R32 => {
+            let sidecar = Sidecar::read_for(path)?;
+            parse_raster(format, &bytes, sidecar.as_ref(), None, options).map_err(refuse)?
+        }
+        Format::Hgt => read_tile(path, &bytes).map_err(refuse)?,
+        Format::Bil => esri_header::read_grid(&bytes, &read_header(path)?).map_err(refuse)?,
+        _ => parse_raster(format, &bytes, None, side_files.nodata(), options).map_err(refuse)?,
+    };
+    raster.facts.name_sidecar(&Sidecar::path_for(&**path));
+    if format == Format::Bil {
+        let header = path.with_extension("hdr").to_path_buf();
+        for name in ["columns", "rows", "samples", "nodata", "transform"] {
+            raster.facts.record_source(name, FactSource::Sidecar(header.clone()));
+        }
+    }
+    side_files.apply_to(&mut raster);
     // The file's bytes are freed before the mask is read, so both are never in memory together.
     drop(bytes);
+    // These formats have no place for a coordinate system.
+    if matches!(format, Format::Ascii | Format::Xyz | Format::Bil) && options.unit.is_none() {
+        degrees::recognise_degrees(&mut raster);
+    }
     let mask_file = path.with_suffix(".msk");
     if let Some(bytes) = plain::read_if_exists(&mask_file, MAX_BYTES)? {
         let mask = decode_mask(&bytes, raster.size).map_err(|error| error.into_file_error(&*mask_file))?;
         raster.mask_out(mask);
+        raster.facts.record_mask_file(&mask_file);
     }
     Ok(raster)
+}
+
+/// Reads an SRTM tile, which may be packed; the name of the file or of the tile in it gives its position.
+fn read_tile(path: &Path, bytes: &[u8]) -> Result<Raster, String> {
+    let outer = hgt::find_file_name(path);
+    if !is_packed_tile(path) {
+        return hgt::read_tile(bytes, Some(&outer));
+    }
+    let (tile, inner) = hgt::unpack_tile(bytes, path)?;
+    hgt::read_tile(&tile, Some(inner.as_deref().unwrap_or(&outer)))
+}
+
+/// Reads the header next to a binary grid, such as `dem.hdr` for `dem.bil`.
+fn read_header(path: &FilePath) -> Result<Vec<u8>> {
+    const MAX_HEADER_BYTES: u64 = 1 << 20;
+    for ending in ["hdr", "HDR"] {
+        if let Some(header) = plain::read_if_exists(path.with_extension(ending), MAX_HEADER_BYTES)? {
+            return Ok(header);
+        }
+    }
+    let header = path.with_extension("hdr");
+    let problem = format!("has no header beside it; {} with NROWS, NCOLS and NBITS is required", format_path(&header));
+    Err(Error::invalid_file(path, problem))
 }
 
 /// Returns the path of GDAL's external mask file: the whole name and `.msk`, for example `a.tif.msk` for `a.tif`.
@@ -271,7 +393,7 @@ pub fn mask_path(path: &Path) -> PathBuf {
 ///
 /// # Errors
 /// Returns an error if there are no bytes, if the bytes are broken, of another format, too large, or not as many as the
-/// sidecar specifies; or if the format is [`Format::Vrt`], which is read by its path.
+/// sidecar specifies; or if the format is [`Format::Vrt`] or [`Format::Bil`], which are read by their paths.
 ///
 /// # Examples
 /// ```
@@ -284,30 +406,45 @@ pub fn mask_path(path: &Path) -> PathBuf {
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn decode_raster(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster> {
-    parse_raster(format, bytes, sidecar).map_err(|problem| Error::invalid_content("file", problem))
+    parse_raster(format, bytes, sidecar, None, &LoadOptions::default())
+        .map_err(|problem| Error::invalid_content("file", problem))
 }
 
-/// Reads a raster as [`decode_raster`] does; the error is the problem in words.
-fn parse_raster(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster, String> {
+/// Reads a raster as [`decode_raster`] does; the error is the problem in words. `stated_nodata` is the value for no
+/// data that a file next to it states instead of its own.
+fn parse_raster(
+    format: Format,
+    bytes: &[u8],
+    sidecar: Option<&Sidecar>,
+    stated_nodata: Option<f64>,
+    options: &LoadOptions,
+) -> Result<Raster, String> {
     if bytes.is_empty() {
         return Err("is empty".to_string());
     }
-    // Headerless files may begin with any bytes.
-    if !matches!(format, Format::R16 | Format::R32 | Format::Hgt)
-        && let Some(found) = Format::detect_from_bytes(bytes)
-        && found != format.to_string()
-    {
-        return Err(format!("is a {found} file, not a {format}; give it the extension of its format"));
+    if !format.is_headerless() {
+        if let Some(problem) = foreign::refuse_content(bytes, None) {
+            return Err(problem);
+        }
+        if let Some(found) = Format::detect_from_bytes(bytes)
+            && found != format.to_string()
+            && !(format == Format::Xyz && starts_ascii_grid(bytes))
+        {
+            return Err(format!("is a {found} file, not a {format}; give it the extension of its format"));
+        }
     }
     match format {
-        Format::Tiff => tiff::read_first_band(bytes),
+        Format::Tiff => tiff::read_first_band(bytes, stated_nodata),
         Format::Png => png::read_image(bytes),
-        Format::R16 => raw::read_samples(bytes, SampleType::U16, sidecar),
-        Format::R32 => raw::read_samples(bytes, SampleType::F32, sidecar),
+        Format::R16 => raw::read_samples(bytes, SampleType::U16, sidecar, options),
+        Format::R32 => raw::read_samples(bytes, SampleType::F32, sidecar, options),
         Format::Npy => npy::read_array(bytes),
-        Format::Ascii => ascii::read_grid(bytes),
+        Format::Xyz if !starts_ascii_grid(bytes) => xyz::read_points(bytes),
+        Format::Ascii | Format::Xyz => ascii::read_grid(bytes),
         Format::Exr => exr::read_heights(bytes),
-        Format::Hgt => hgt::read_tile(bytes),
+        Format::Dted => dted::read_cell(bytes),
+        Format::Hgt => hgt::read_tile(bytes, None),
+        Format::Bil => Err("has its header in another file: read it by its path, not from its bytes".to_string()),
         Format::Vrt => Err("is a mosaic of other files: read it by its path, not from its bytes".to_string()),
     }
 }
@@ -363,7 +500,7 @@ fn write_as(path: &FilePath, raster: &Raster, overviews: Overviews, description:
             Format::Npy => npy::write_array(file, raster),
             Format::Ascii => ascii::write_grid(file, raster),
             Format::Exr => exr::write_heights(file, raster),
-            Format::Tiff | Format::Hgt | Format::Vrt => Ok(()), // TIFF is written above; the others were rejected above, because they have no sample types to write
+            Format::Tiff | Format::Hgt | Format::Bil | Format::Xyz | Format::Vrt | Format::Dted => Ok(()), // TIFF is written above; the others were rejected above, because they have no sample types to write
         }
         .map_err(Error::io(path, "write"))
     })

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::{geokeys, save};
+use super::{geokeys, save, wkt};
 use thalweg_core::{Cell, Error, Grid, MapPoint, Result};
 
 /// The transform from cells to map coordinates.
@@ -15,6 +15,8 @@ pub(super) struct MapTransform {
     pub transform: [f64; 6],
     /// The EPSG code of the coordinate reference system.
     pub epsg: Option<u16>,
+    /// The text of a coordinate reference system without an EPSG code, in WKT, if it can be described.
+    pub wkt: Option<String>,
     /// True if there is no such system and coordinates are metres.
     pub is_local: bool,
 }
@@ -24,7 +26,12 @@ impl MapTransform {
         let georeference = save::window_georeference(grid);
         let local = [0.0, grid.cell, 0.0, 0.0, 0.0, -grid.cell];
         let is_local = !geokeys::has_crs(&georeference);
-        Self { transform: georeference.transform.unwrap_or(local), epsg: georeference.epsg(), is_local }
+        Self {
+            transform: georeference.transform.unwrap_or(local),
+            epsg: georeference.epsg(),
+            wkt: wkt::describe_system(&georeference),
+            is_local,
+        }
     }
 
     /// Converts a position in cells from the north-western corner to map coordinates.
@@ -43,10 +50,11 @@ impl MapTransform {
     }
 }
 
-/// Returns a warning if the CRS cannot be stored because it has no EPSG code.
+/// Returns a warning if the CRS cannot be stored because it has no EPSG code. FlatGeobuf stores its text instead.
 pub(super) fn warn_unnamed_crs(path: &Path, grid: &Grid) -> Vec<String> {
-    let unnamed =
-        grid.georeference.as_ref().is_some_and(geokeys::has_crs) && MapTransform::from_grid(grid).epsg.is_none();
+    let place = MapTransform::from_grid(grid);
+    let is_stored = place.wkt.is_some() && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("fgb"));
+    let unnamed = grid.georeference.as_ref().is_some_and(geokeys::has_crs) && place.epsg.is_none() && !is_stored;
     let warning = "is written without a coordinate reference system, because that of the terrain has no EPSG \
          code; the rasters keep theirs";
     unnamed.then(|| format!("{} {warning}", path.display())).into_iter().collect()

@@ -5,7 +5,9 @@
 
 use std::io::{self, Write};
 
-use super::{Raster, SampleType, Samples, check_size};
+use super::stored_type::StoredType;
+use super::{Raster, SampleType, check_size};
+use thalweg_core::base::names;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -26,18 +28,32 @@ pub(super) fn read_array(bytes: &[u8]) -> Result<Raster, String> {
         _ => (false, descr),
     };
     let kind = match kind {
-        "u1" => SampleType::U8,
-        "u2" => SampleType::U16,
-        "i2" => SampleType::I16,
-        "i4" => SampleType::I32,
-        "u4" => SampleType::U32,
-        "f4" => SampleType::F32,
-        "f8" => SampleType::F64,
-        _ => return Err(format!("has samples of type `{descr}`; the type must be u1, u2, u4, i2, i4, f4 or f8")),
+        "u1" => SampleType::U8.into(),
+        "u2" => SampleType::U16.into(),
+        "i2" => SampleType::I16.into(),
+        "i4" => SampleType::I32.into(),
+        "u4" => SampleType::U32.into(),
+        "f4" => SampleType::F32.into(),
+        "f8" => SampleType::F64.into(),
+        "i1" => StoredType::I8,
+        "i8" => StoredType::I64,
+        "u8" => StoredType::U64,
+        "f2" => StoredType::F16,
+        "b1" => {
+            return Err(
+                "has samples of type bool, which are a mask and not heights; save heights as float32".to_string()
+            );
+        }
+        _ => {
+            return Err(format!(
+                "has samples of type `{}`; the type must be i1 to i8, u1 to u8, f2, f4 or f8",
+                names::format_short(descr)
+            ));
+        }
     };
     // Bytes after the last sample are ignored.
     let cells = check_size([rows, cols], kind.bytes() as u64, data.len(), 1)?;
-    let samples = Samples::from_bytes(kind, &data[..cells * kind.bytes()], big_endian);
+    let samples = kind.decode(&data[..cells * kind.bytes()], big_endian);
     let size = [rows as usize, cols as usize];
     Ok(Raster::new(size, if fortran { samples.into_row_major(size) } else { samples }))
 }
@@ -102,6 +118,7 @@ pub(super) fn write_array(file: &mut impl Write, raster: &Raster) -> io::Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Samples;
 
     fn file(header: &str, data: &[u8]) -> Vec<u8> {
         let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
@@ -121,6 +138,20 @@ mod tests {
         let f =
             file("{'shape': (2, 3), 'fortran_order': True, 'descr': '>i2'}", &[0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 255, 255]);
         assert_eq!(read_array(&f).unwrap(), Raster::new([2, 3], Samples::I16(vec![1, 2, 3, 4, 5, -1])));
+    }
+
+    #[test]
+    fn wide_and_narrow_types_are_read() {
+        let read = |descr: &str, data: &[u8]| {
+            read_array(&file(&format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (1, 2), }}"), data))
+        };
+        let i8 = [-7i64, 1 << 40].map(i64::to_be_bytes).concat();
+        assert_eq!(read(">i8", &i8).unwrap().samples, Samples::F64(vec![-7.0, (1u64 << 40) as f64]));
+        let u8 = [7u64, u64::MAX].map(u64::to_le_bytes).concat();
+        assert_eq!(read("<u8", &u8).unwrap().samples, Samples::F64(vec![7.0, u64::MAX as f64]));
+        assert_eq!(read("|i1", &[0xff, 3]).unwrap().samples, Samples::I16(vec![-1, 3]));
+        assert_eq!(read("<f2", &[0, 0x3c, 0, 0xc0]).unwrap().samples, Samples::F32(vec![1.0, -2.0]));
+        assert!(read("|b1", &[1, 0]).unwrap_err().contains("bool"));
     }
 
     #[test]

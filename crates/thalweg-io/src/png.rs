@@ -4,6 +4,7 @@ use std::io::{self, Cursor, Write};
 
 use png::{BitDepth, ColorType, Decoder, Info, Limits, Transformations};
 
+use super::facts::FactSource;
 use super::{Raster, SampleType, Samples, check_size};
 use thalweg_render::pictures::png_file::write_png;
 
@@ -37,14 +38,16 @@ pub(super) fn read_image(bytes: &[u8]) -> Result<Raster, String> {
 
     let (rows, cols) = (rows as usize, cols as usize);
     let kind = if wide { SampleType::U16 } else { SampleType::U8 };
-    let samples = extract_grey(Samples::from_bytes(kind, &buffer, true), channels, cols)?;
+    let samples = Samples::from_bytes(kind, &buffer, true);
+    // The decoder turns a transparent grey value (the chunk tRNS) into an alpha channel.
+    let has_alpha = matches!(color, ColorType::Rgba | ColorType::GrayscaleAlpha);
+    let mask = has_alpha.then(|| find_transparent(&samples, channels)).filter(|mask| mask.contains(&true));
+    let samples = extract_grey(samples, channels, cols)?;
     if samples.len() != rows * cols {
         return Err("cannot be decoded: it has fewer pixels than it declares".to_string());
     }
-    let mut raster = Raster::new([rows, cols], samples);
-    if matches!(color, ColorType::Rgba | ColorType::GrayscaleAlpha) {
-        raster.warnings.push("has an alpha channel, which is ignored".to_string());
-    }
+    let mut raster = Raster { mask, ..Raster::new([rows, cols], samples) };
+    raster.facts.record("compression", "Deflate", FactSource::Default("PNG".to_string()));
     if levels < 8 {
         raster.warnings.push(format!("stores only {levels} bits per sample, so its heights form coarse terraces"));
     }
@@ -64,6 +67,18 @@ fn check_palette(info: &Info<'_>) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// Returns true for each pixel whose last channel, the alpha channel, is 0.
+fn find_transparent(samples: &Samples, channels: usize) -> Vec<bool> {
+    fn find_zeros<T: Copy + Default + PartialEq>(v: &[T], channels: usize) -> Vec<bool> {
+        v.chunks_exact(channels).map(|pixel| pixel[channels - 1] == T::default()).collect()
+    }
+    match samples {
+        Samples::U8(v) => find_zeros(v, channels),
+        Samples::U16(v) => find_zeros(v, channels),
+        _ => Vec::new(),
+    }
 }
 
 /// Returns the grey value of each pixel of 1 to 4 channels (grey, grey + alpha, RGB, RGBA).

@@ -6,6 +6,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::facts::Facts;
+use super::geokeys;
+use thalweg_core::base::names;
 use thalweg_core::declare::operation::{Json, OptionKind, OptionType};
 use thalweg_core::{Error, Georeference, Size};
 
@@ -67,6 +70,18 @@ impl SampleType {
             Self::U8 => Some(255.0),
             Self::U16 => Some(65_535.0),
             _ => None,
+        }
+    }
+
+    /// Returns the least and the greatest value of an integer type; `None` for floats.
+    pub(super) fn integer_limits(self) -> Option<[f64; 2]> {
+        match self {
+            Self::U8 => Some([0.0, 255.0]),
+            Self::U16 => Some([0.0, 65_535.0]),
+            Self::I16 => Some([-32_768.0, 32_767.0]),
+            Self::I32 => Some([f64::from(i32::MIN), f64::from(i32::MAX)]),
+            Self::U32 => Some([0.0, f64::from(u32::MAX)]),
+            Self::F32 | Self::F64 => None,
         }
     }
 }
@@ -339,6 +354,8 @@ pub struct RasterHead {
     pub nodata: Option<f64>,
     /// The factor and offset from sample to value; `[1, 0]` if none are specified.
     pub scale: [f64; 2],
+    /// True if the file itself specifies what its samples mean, by a scale or a unit.
+    pub scaled: bool,
     /// The unit of the values, as spelled in the file; `None` if it is not specified.
     pub unit: Option<String>,
     /// A short description of the values, for writing; `None` to write none.
@@ -347,6 +364,8 @@ pub struct RasterHead {
     pub georeference: Option<Georeference>,
     /// What the reader ignored or had to assume.
     pub warnings: Vec<String>,
+    /// The sources of the properties, as far as the reader recorded them.
+    pub facts: Facts,
 }
 
 impl RasterHead {
@@ -357,10 +376,12 @@ impl RasterHead {
             kind,
             nodata: None,
             scale: [1.0, 0.0],
+            scaled: false,
             unit: None,
             description: None,
             georeference: None,
             warnings: Vec::new(),
+            facts: Facts::default(),
         }
     }
 }
@@ -402,6 +423,8 @@ pub struct Raster {
     pub mask: Option<Vec<bool>>,
     /// What the reader ignored or had to assume.
     pub warnings: Vec<String>,
+    /// The sources of the properties, as far as the reader recorded them.
+    pub facts: Facts,
 }
 
 impl Raster {
@@ -417,6 +440,7 @@ impl Raster {
             georeference: None,
             mask: None,
             warnings: Vec::new(),
+            facts: Facts::default(),
         }
     }
 
@@ -425,11 +449,27 @@ impl Raster {
         RasterHead {
             nodata: self.nodata,
             scale: self.scale,
+            scaled: self.scaled,
             unit: self.unit.clone(),
             georeference: self.georeference.clone(),
             warnings: self.warnings.clone(),
+            facts: self.facts.clone(),
             ..RasterHead::new(self.size, self.samples.kind())
         }
+    }
+
+    /// Turns the rows if the first one is in the south, and removes a negligible skew of the transform.
+    pub(super) fn into_north_up(mut self) -> Self {
+        let Some(place) = &mut self.georeference else { return self };
+        geokeys::remove_tiny_skew(place, self.size);
+        if !geokeys::is_south_up(place) {
+            return self;
+        }
+        *place = geokeys::reverse_row_order(place, self.size);
+        let cols = self.size[1].max(1);
+        self.samples = self.samples.flip_rows(cols);
+        self.mask = self.mask.map(|mask| mask.rchunks(cols).flatten().copied().collect());
+        self
     }
 
     /// Marks the cells where `mask` is true as no data, in addition to those marked already.
@@ -443,5 +483,44 @@ impl Raster {
     /// Returns true if a mask excludes cell number `k`, counted row by row from 0.
     pub fn is_masked(&self, k: usize) -> bool {
         self.mask.as_ref().is_some_and(|mask| mask[k])
+    }
+}
+
+/// Parses the scale or the offset of a file's samples. `item` names the place of the text in the file for messages.
+///
+/// # Errors
+/// Returns an error if the text is not a finite number, or if a scale is 0.
+pub(super) fn parse_scaling(text: &str, is_scale: bool, item: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && (!is_scale || *number != 0.0));
+    number.ok_or_else(|| {
+        let (name, allowed) = match is_scale {
+            true => ("scale", "a number other than 0"),
+            false => ("offset", "a number"),
+        };
+        format!(
+            "has the {name} `{}` ({item}); it must be {allowed}, with a decimal point: correct it with `gdal_edit.py \
+             -scale SCALE -offset OFFSET`",
+            names::format_short(text)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_scales_that_keep_heights_apart_are_accepted() {
+        assert_eq!(parse_scaling(" 0.1 ", true, "SCALE"), Ok(0.1));
+        assert_eq!(parse_scaling("-2e-3", true, "SCALE"), Ok(-2e-3));
+        assert_eq!(parse_scaling("0", false, "OFFSET"), Ok(0.0));
+        for text in ["0", "-0.0", "nan", "inf", "-inf", "0,1", "", "1 m", "1e999", "0x10"] {
+            let problem = parse_scaling(text, true, "item SCALE").unwrap_err();
+            assert!(problem.contains(&format!("`{text}`")) && problem.contains("item SCALE"), "{problem}");
+        }
+        for text in ["nan", "inf", "0,1", ""] {
+            assert!(parse_scaling(text, false, "item OFFSET").unwrap_err().contains("the offset"), "{text}");
+        }
     }
 }

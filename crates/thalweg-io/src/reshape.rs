@@ -9,7 +9,7 @@ use serde_json::json;
 use super::classes::{crop_raster, load_classes, load_layer_map, resample_classes};
 use super::file_identity::check_distinct_files;
 use super::{
-    LoadOptions, Loaded, SampleType, SaveOptions, Sidecar, load_terrain, output, save_terrain, write_raster,
+    LoadOptions, Loaded, SampleType, SaveOptions, Sidecar, load_square_terrain, output, save_terrain, write_raster,
     writes_sidecar,
 };
 use thalweg_core::declare::operation::{Json, Operation as _, OptionKind, OptionType};
@@ -93,7 +93,6 @@ operation! {
     /// ```
     pub struct ResampleOptions, "resample" {
         /// Numbers of columns and rows of the result; without that of the rows, it is chosen so that cells stay square.
-        /// Code gives the rows first, a command line the columns.
         cells: Option<CellCounts> = None, within .., unit "1", required true;
         /// Treats samples as classes, which are not interpolated: each new sample is the nearest old one. Unsigned
         /// 8-bit or 32-bit integers in a TIFF are always treated so, unless the file specifies that they are heights.
@@ -118,8 +117,7 @@ operation! {
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub struct CropOptions, "crop" {
-        /// The rectangle: its first cell, counted from 0 in the north-west, and its size. Code gives the row, the
-        /// column and the numbers of rows and columns; a command line has the column and the columns first.
+        /// The rectangle: its first cell, counted from 0 in the north-west, and its numbers of columns and rows.
         window: Option<CellRect> = None, within .., unit "1", required true;
         /// Number format of the heights. By default, it is that of the file format.
         sample: Option<SampleType> = None, within .., unit "1", flag "type", placeholder "TYPE", only Folder;
@@ -242,7 +240,7 @@ pub fn reshape_file(
     let sidecar = writes_sidecar(output, sample)?.then(|| Sidecar::path_for(output));
     let writes: Vec<_> = std::iter::once(output.to_path_buf()).chain(sidecar).collect();
     check_distinct_files(&Sidecar::input_files(input), &writes)?;
-    let Loaded { terrain, mut warnings, nodata, .. } = load_terrain(input, load)?;
+    let Loaded { terrain, mut warnings, nodata, .. } = load_square_terrain(input, load, "a change of the cells")?;
     let options = SaveOptions { sample, nodata, ..SaveOptions::default() };
     warnings.extend(save_terrain(output, &change(&terrain)?, &options)?);
     Ok(warnings)
@@ -251,7 +249,7 @@ pub fn reshape_file(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Raster, Samples, read_raster};
+    use crate::{Raster, Samples, load_terrain, read_raster};
     use thalweg_core::Grid;
     use thalweg_core::declare::operation::{OptionSpec, WorkForm};
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::features::{Feature, Geometry, Property, save_features};
-use super::terrain::{LoadOptions, SaveOptions, load_terrain, save_terrain};
+use super::terrain::{LoadOptions, SaveOptions, load_square_terrain, save_terrain};
 use super::{SampleType, Samples, read_raster, river_files, save_samples, write_text};
 use thalweg_core::base::memory;
 use thalweg_core::terrain::height::UNITS;
@@ -212,7 +212,7 @@ fn basin_features(network: &Network, catchments: &Field<u32>, cell_area: f64) ->
 /// Returns an error if a file is missing, has other content, or has another size than `height.tif`; or if the network
 /// does not fit into memory.
 pub fn read_network(folder: &Path) -> Result<RiverFiles> {
-    let loaded = load_terrain(folder.join("height.tif"), &LoadOptions::default())?;
+    let loaded = load_square_terrain(folder.join("height.tif"), &LoadOptions::default(), "a river network")?;
     let terrain = loaded.terrain;
     let size = terrain.grid.size;
     memory::check_memory(&folder.display().to_string(), BYTES.saturating_mul(terrain.grid.len() as u64))?;

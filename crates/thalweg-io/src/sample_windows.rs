@@ -54,6 +54,28 @@ impl Samples {
         Ok(cut)
     }
 
+    /// Returns the samples of a map of `size` whose row i and column j is number i · `strides[0]` + j · `strides[1]`.
+    ///
+    /// # Errors
+    /// Returns an error if there are fewer samples, or if there is not enough memory.
+    pub fn gather(&self, size: Size, strides: Size) -> Result<Self> {
+        let last = |k: usize| size[k].saturating_sub(1).saturating_mul(strides[k]);
+        let count = size[0].saturating_mul(size[1]);
+        if count > 0 && last(0).saturating_add(last(1)) >= self.len() {
+            let allowed = format!("more than {} for {} × {}", last(0).saturating_add(last(1)), size[0], size[1]);
+            return Err(Error::invalid_value("samples", self.len(), allowed));
+        }
+        let mut map = Self::zeros(self.kind(), count).map_err(|_| samples_too_large(self.kind(), count))?;
+        both!(&mut map, self, v, w => {
+            for (i, row) in v.chunks_mut(size[1].max(1)).enumerate() {
+                for (j, sample) in row.iter_mut().enumerate() {
+                    *sample = w[i * strides[0] + j * strides[1]];
+                }
+            }
+        }, ());
+        Ok(map)
+    }
+
     /// Copies samples of `from`, a map of `from_size`, to the window `to` of these samples, a map of `size`. The first
     /// sample is taken from the cell `start` of `from`.
     ///

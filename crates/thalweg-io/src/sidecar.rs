@@ -2,11 +2,13 @@
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::ops::RangeFull;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{FilePath, SampleType, plain, write_atomically};
+use super::{FilePath, SampleType, list_side_files, plain, write_atomically};
+use thalweg_core::declare::operation::{Json, OptionKind, OptionType};
 use thalweg_core::{Error, Result, Size};
 
 /// The greatest size of a sidecar that is read; those written by this crate have less than a thousand bytes.
@@ -21,6 +23,28 @@ pub enum ByteOrder {
     Little,
     /// Big-endian (inside a PNG).
     Big,
+}
+
+impl OptionType for ByteOrder {
+    type Within = RangeFull;
+
+    fn kind(_: RangeFull) -> OptionKind {
+        OptionKind::Choice(&[
+            ("little", "The least significant byte comes first."),
+            ("big", "The most significant byte comes first."),
+        ])
+    }
+
+    fn from_json(value: &Json) -> Option<Self> {
+        serde_json::from_value(value.clone()).ok()
+    }
+
+    fn to_json(&self) -> Json {
+        match self {
+            Self::Little => "little".into(),
+            Self::Big => "big".into(),
+        }
+    }
 }
 
 /// The order of the rows.
@@ -178,10 +202,9 @@ impl Sidecar {
         PathBuf::from(name)
     }
 
-    /// Returns the files that are read for a raster: the file itself, and its sidecar if there is one.
+    /// Returns the files that are read for a raster: the file itself, and those next to it that describe it.
     pub fn input_files(path: &Path) -> Vec<PathBuf> {
-        let sidecar = Some(Self::path_for(path)).filter(|sidecar| sidecar.is_file());
-        [path.to_path_buf()].into_iter().chain(sidecar).collect()
+        [path.to_path_buf()].into_iter().chain(list_side_files(path)).collect()
     }
 
     /// Reads the sidecar of `path`; `None` if there is none.

@@ -1,16 +1,18 @@
 //! Converts a file to a [`Terrain`]: heights in metres, cells, nodata. Assumptions are reported as warnings; invalid
 //! files are rejected.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
+use super::facts::{FactSource, Facts};
 use super::heights::HeightReading;
 pub use super::heights::{DEFAULT_HEIGHT, LoadOptions};
 pub use super::save::{SaveOptions, save_layer, save_layer_as, save_terrain};
 use super::units::{self, StatedUnit, Unit, UnitProblem};
-use super::{FilePath, Format, Raster, SampleType, Sidecar, deterrace, geokeys, read_raster};
+use super::{FilePath, Format, Raster, SampleType, Sidecar, deterrace, geokeys, read_raster_with};
 use thalweg_core::terrain::height::NO_HEIGHT;
+use thalweg_core::terrain::{CellShape, GeographicCells};
 use thalweg_core::{Cell, Error, Field, Georeference, Grid, Height, Result, Terrain};
 
 /// The side of a cell in metres if nothing else is known: a relief of 1000 m then looks like mountains on a terrain of
@@ -36,6 +38,8 @@ pub struct Loaded {
     pub nodata_count: usize,
     /// The file's own units that were overridden ([`LoadOptions::unit`]), in words.
     pub overridden: Vec<String>,
+    /// The properties of the file and their sources.
+    pub facts: Facts,
 }
 
 /// Loads a terrain.
@@ -45,24 +49,39 @@ pub struct Loaded {
 /// from the sidecar, and otherwise from [`DEFAULT_HEIGHT`] with a warning. The cell size comes from the options, then
 /// from the georeference, then from the sidecar, and otherwise from [`DEFAULT_CELL`] with a warning.
 ///
-/// The following are no data: cells that GDAL's mask excludes, in the file or next to it (`.msk`), the file's nodata
-/// value, NaN, ±infinity on request, and the usual undeclared values (−9999, −32768, −32767, ±3.4e38) if they are far
-/// from all other heights.
+/// The following are no data: cells that GDAL's mask excludes, in the file or next to it (`.msk`), or whose alpha is 0;
+/// the file's nodata value and those of [`LoadOptions::nodata`]; NaN, and ±infinity on request; and unless
+/// [`LoadOptions::only_declared_nodata`] is set, the usual undeclared values, such as −9999, −32768 and ±3.4e38, if they
+/// are far from all heights.
 ///
 /// # Errors
-/// Returns the errors of [`read_raster`]; an error for coordinates in degrees or feet, for Pseudo-Mercator, for rotated
-/// or oblong cells, for a sidecar of another size, for infinities and heights outside ±16 000 m (naming the cell), for
-/// a file without data, and for options out of range. For example, a model in degrees (EPSG:4326) must be reprojected
-/// to a system in metres first.
+/// Returns the errors of [`read_raster_with`]; an error for coordinates in feet, for Pseudo-Mercator, for rotated
+/// cells, for a sidecar of another size, for infinities and heights outside ±16 000 m (naming the cell), for a file
+/// without data, and for options out of range.
+///
+/// Coordinates in degrees and oblong cells are read: [`Grid::shape`] then has the shape of the cells. Code that needs
+/// square cells calls [`Grid::check_square`], or reads with [`load_square_terrain`].
 pub fn load_terrain(path: impl Into<FilePath>, options: &LoadOptions) -> Result<Loaded> {
     let path = &path.into();
     check_options(options)?;
-    let raster = read_raster(path)?;
+    let raster = read_raster_with(path, options)?;
     let sidecar = match needs_sidecar(&raster) {
         true => Sidecar::read_for(path)?,
         false => None,
     };
     convert_to_terrain(path, raster, sidecar.as_ref(), options)
+}
+
+/// Loads a terrain with square cells for an operation that needs them; `subject` names the operation in the message.
+///
+/// # Errors
+/// Returns the errors of [`load_terrain`]; an error for coordinates in degrees and for oblong cells, which says how to
+/// convert the file. For example, the model `thermal` needs a model in metres.
+pub fn load_square_terrain(path: impl Into<FilePath>, options: &LoadOptions, subject: &str) -> Result<Loaded> {
+    let path = &path.into();
+    let loaded = load_terrain(path, options)?;
+    loaded.terrain.grid.check_square(subject).map_err(|error| error.into_file_error(path))?;
+    Ok(loaded)
 }
 
 /// Rejects invalid heights in the options.
@@ -90,13 +109,14 @@ pub fn convert_to_terrain(
     let path = path.as_ref();
     let format = Format::from_path(path)?;
     let refuse = |problem: String| Error::invalid_file(path, problem);
-    raster.nodata = raster.nodata.or(sidecar.and_then(|sidecar| sidecar.nodata));
-    let PlacedGrid { grid, mut warnings, overridden } = determine_grid(path, &mut raster, sidecar, options)?;
-    Grid::new(grid.size, grid.cell)?;
+    let PlacedGrid { grid, mut warnings, overridden, mut facts } = determine_grid(path, &mut raster, sidecar, options)?;
+    // A grid that is read by windows may have more cells than fit in memory; this one must not.
+    grid.check()?;
     let reading = HeightReading::from_head(&raster, sidecar, options);
     let look = reading.examine_piece(&raster, Cell::new(0, 0));
     let (reading, said) = reading.resolve_nodata_and_scale(&look).map_err(refuse)?;
     warnings.extend(said);
+    facts.record_all(reading.facts(path));
     let all = || (0..raster.samples.len()).into_par_iter();
     let mask = all().any(|k| reading.is_missing(&raster, k));
     let mask: Option<Vec<bool>> = mask.then(|| all().map(|k| reading.is_missing(&raster, k)).collect());
@@ -123,7 +143,7 @@ pub fn convert_to_terrain(
     }
     let terrain = Terrain { nodata, ..Terrain::from_ground(grid, ground)? };
     let sample = raster.samples.kind();
-    Ok(Loaded { terrain, warnings, format, sample, nodata: reading.nodata(), nodata_count, overridden })
+    Ok(Loaded { terrain, warnings, format, sample, nodata: reading.nodata(), nodata_count, overridden, facts })
 }
 
 /// The position of a file's cells, and warnings.
@@ -135,11 +155,14 @@ pub struct PlacedGrid {
     pub warnings: Vec<String>,
     /// The file's own units that were overridden ([`LoadOptions::unit`]), in words.
     pub overridden: Vec<String>,
+    /// The properties of the file and their sources.
+    pub facts: Facts,
 }
 
 /// Determines the grid of a file from its head, with or without samples. `sidecar` specifies what the file does not,
 /// and `path` is used in messages. It is the first half of [`convert_to_terrain`], for files that are read in windows.
-/// The reader's warnings are moved from `head` to the result.
+/// The reader's warnings are moved from `head` to the result, and the sidecar's value for no data is set in a head that
+/// has none.
 ///
 /// # Errors
 /// Returns the errors of [`load_terrain`], except for those about samples.
@@ -162,23 +185,49 @@ pub fn determine_grid(
             sidecar.columns, sidecar.rows, sidecar.sample
         )));
     }
+    if let Some(nodata) = sidecar.and_then(|sidecar| sidecar.nodata).filter(|_| head.nodata.is_none()) {
+        head.nodata = Some(nodata);
+        head.facts.record_source("nodata", FactSource::Sidecar(Sidecar::path_for(path)));
+    }
+    let mut facts = Facts::default();
+    facts.record_head(&head.head());
     let mut overridden = Vec::new();
     let unit = head.unit.as_deref().or(sidecar.map(|sidecar| sidecar.unit.as_str()));
     // A requested unit replaces an unsuitable unit of the file, which is then reported.
-    let heights = match (units::check_vertical(head.georeference.as_ref(), unit), options.unit) {
-        (Ok(said), None) => said,
-        (Ok(_), Some(Unit::Metre)) => StatedUnit::Metre,
+    let (heights, source) = match (units::check_vertical(head.georeference.as_ref(), unit), options.unit) {
+        (Ok(said @ StatedUnit::Nothing), None) => {
+            (said, FactSource::Default("heights are metres unless a unit is stated".to_string()))
+        }
+        (Ok(said), None) if head.unit.is_some() => (said, facts.source("unit")),
+        (Ok(said), None) if unit.is_some() => (said, FactSource::Sidecar(Sidecar::path_for(path))),
+        (Ok(said), None) => (said, FactSource::File("vertical coordinate system".to_string())),
+        (Ok(_), Some(Unit::Metre)) => (StatedUnit::Metre, FactSource::Option("unit")),
         (Err(problem), Some(Unit::Metre)) => {
             overridden.push(strip_advice(&problem));
-            StatedUnit::Metre
+            (StatedUnit::Metre, FactSource::Option("unit"))
         }
         (Err(problem), None) => return Err(refuse(problem)),
     };
-    let cell = cell_size(head.georeference.as_ref(), sidecar, options, heights, [&mut warnings, &mut overridden])
-        .map_err(refuse)?;
+    facts.record("vertical_unit", "metre", source);
+    let notes = [&mut warnings, &mut overridden];
+    let (cells, cell_source) =
+        find_cells(head.georeference.as_ref(), sidecar, options, heights, notes, &mut facts).map_err(refuse)?;
     warnings.extend(overridden.iter().map(|said| format!("is read as metres, as requested, although it {said}")));
-    let grid = Grid { georeference: head.georeference.clone(), ..Grid::new_windowed(head.size, cell)? };
-    Ok(PlacedGrid { grid, warnings, overridden })
+    let georeference = head.georeference.clone();
+    let grid = match cells {
+        Cells::Squares(cell) => Grid { georeference, ..Grid::new_windowed(head.size, cell)? },
+        Cells::Others(shape) => {
+            let place = |error| refuse(format!("has cells that are on no map: {error}"));
+            Grid { georeference, ..Grid::new_windowed(head.size, 1.0)? }.with_shape(shape).map_err(place)?
+        }
+    };
+    // The sidecar's place is known here only.
+    let cell_source = match cell_source {
+        Some(FactSource::Sidecar(_)) => Some(FactSource::Sidecar(Sidecar::path_for(path))),
+        other => other,
+    };
+    facts.record_cells(&grid, cell_source);
+    Ok(PlacedGrid { grid, warnings, overridden, facts })
 }
 
 /// Returns true if a file lacks data that a sidecar specifies: the metres of its codes, or its cell size.
@@ -216,21 +265,45 @@ pub fn determine_cell_size(
         ));
     }
     let (mut warnings, mut overridden) = (Vec::new(), Vec::new());
-    let cell =
-        cell_size(Some(georeference), None, options, heights, [&mut warnings, &mut overridden]).map_err(refuse)?;
+    let notes = [&mut warnings, &mut overridden];
+    let (cells, _) =
+        find_cells(Some(georeference), None, options, heights, notes, &mut Facts::default()).map_err(refuse)?;
+    let cell = match cells {
+        Cells::Squares(cell) => cell,
+        Cells::Others(shape) => return Err(refuse(refuse_shape(georeference, &shape))),
+    };
     Grid::new_windowed([1, 1], cell)?;
     warnings.extend(overridden.iter().map(|said| format!("is read as metres, as requested, although it {said}")));
     Ok((cell, warnings))
 }
 
-/// Determines the side of a cell in metres; `heights` is what the file specifies about the unit of its heights.
-fn cell_size(
+/// Returns the reason why a map whose cells are not squares has no cell size.
+fn refuse_shape(georeference: &Georeference, shape: &CellShape) -> String {
+    match (units::check_horizontal(georeference), geokeys::square_cell_side(georeference)) {
+        (Err(problem), _) => problem.into_message(),
+        (_, Err(problem)) => problem,
+        (Ok(()), Ok(_)) => format!("has cells of {}", shape.describe(0.0)),
+    }
+}
+
+/// The cells of a file.
+enum Cells {
+    /// Squares, whose side is this number of metres.
+    Squares(f64),
+    /// Cells of another shape.
+    Others(CellShape),
+}
+
+/// Determines the shape and the size of the cells; `heights` is what the file specifies about the unit of its heights.
+/// Returns them with the source of the size; `None` if that is the transform. Records the unit of the coordinates.
+fn find_cells(
     georeference: Option<&Georeference>,
     sidecar: Option<&Sidecar>,
     options: &LoadOptions,
     heights: StatedUnit,
     [warnings, overridden]: [&mut Vec<String>; 2],
-) -> Result<f64, String> {
+    facts: &mut Facts,
+) -> Result<(Cells, Option<FactSource>), String> {
     if let Some(georeference) = georeference {
         geokeys::check_north_up(georeference)?;
         let mut unit = units::check_horizontal(georeference);
@@ -247,25 +320,65 @@ fn cell_size(
                 strip_advice(problem)
             ));
         }
+        if options.cell_size.is_none()
+            && let (Some(degrees), Some(transform)) = (units::detect_degrees(georeference), georeference.transform)
+        {
+            let (ellipsoid, warning) = units::find_ellipsoid(georeference)?;
+            let source = match degrees {
+                units::Degrees::Stated => facts.source("crs"),
+                units::Degrees::Guessed(_) => FactSource::Guess(degrees.describe()),
+            };
+            facts.record("coordinate_unit", "degree", source);
+            match degrees {
+                units::Degrees::Stated => warnings.extend(warning),
+                // The assumption about the unit is the graver one; it contains that about the ellipsoid.
+                units::Degrees::Guessed(_) => {
+                    warnings.push(format!("{} without a CRS, and is read as WGS 84", degrees.describe()));
+                }
+            }
+            let [_, width, _, north, _, height] = transform;
+            let cells = GeographicCells { north_deg: north, d_lat_deg: -height, d_lon_deg: width, ellipsoid };
+            return Ok((Cells::Others(CellShape::Geographic(cells)), None));
+        }
+        if unit.is_ok() {
+            facts.record(
+                "coordinate_unit",
+                "metre",
+                match options.unit {
+                    Some(Unit::Metre) => FactSource::Option("unit"),
+                    None if geokeys::has_crs(georeference) => facts.source("crs"),
+                    None => {
+                        FactSource::Default("coordinates are metres unless a coordinate system is stated".to_string())
+                    }
+                },
+            );
+        }
         let square = geokeys::square_cell_side(georeference);
         match (options.cell_size, unit.map_err(UnitProblem::into_message), square) {
             (Some(cell), Err(problem), _) | (Some(cell), _, Err(problem)) => {
                 let problem = strip_advice(&problem);
                 warnings.push(format!("is read with square cells of {cell} m, as requested, although it {problem}"));
-                return Ok(cell);
+                return Ok((Cells::Squares(cell), Some(FactSource::Option("cell_size"))));
             }
-            (None, Err(problem), _) | (None, _, Err(problem)) => return Err(problem),
-            (None, Ok(()), Ok(Some(cell))) => return Ok(cell),
+            (None, Err(problem), _) => return Err(problem),
+            (None, Ok(()), Err(_)) => {
+                let [_, width, _, _, _, height] = georeference.transform.unwrap_or_default();
+                return Ok((Cells::Others(CellShape::Rectangular { width, height: -height }), None));
+            }
+            (None, Ok(()), Ok(Some(cell))) => return Ok((Cells::Squares(cell), None)),
             (_, Ok(()), Ok(_)) => {}
         }
     }
-    if let Some(cell) = options.cell_size.or(sidecar.map(|s| s.cell_size)) {
-        return Ok(cell);
+    if let Some(cell) = options.cell_size {
+        return Ok((Cells::Squares(cell), Some(FactSource::Option("cell_size"))));
+    }
+    if let Some(sidecar) = sidecar {
+        return Ok((Cells::Squares(sidecar.cell_size), Some(FactSource::Sidecar(PathBuf::new()))));
     }
     warnings.push(format!(
         "does not state a cell size; {DEFAULT_CELL} m is used (to change it, give --cell-size, or cell_size in Python)"
     ));
-    Ok(DEFAULT_CELL)
+    Ok((Cells::Squares(DEFAULT_CELL), Some(FactSource::Default("no cell size is stated".to_string()))))
 }
 
 /// Returns the heights; cells without data get the lowest of the others.

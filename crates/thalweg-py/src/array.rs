@@ -6,8 +6,9 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use thalweg_core::terrain::height::UNITS;
-use thalweg_core::terrain::{CellType, Cells};
-use thalweg_core::{Cell, Error, Field, Grid, Height, Terrain};
+use thalweg_core::terrain::{CellType, Cells, LayerSpec};
+use thalweg_core::{Cell, Error, Field, Grid, Height, Size, Terrain};
+use thalweg_io::{HeightReading, LoadOptions, Raster, SampleStatistics, Samples};
 
 use crate::error::to_python_error;
 use crate::pool::run_on_pool;
@@ -57,6 +58,21 @@ macro_rules! numbers {
 
 numbers!(f32 F32, f64 F64, i16 I16, u16 U16, i32 I32, u32 U32, u8 U8, i8 I8);
 
+impl ArrayInput<'_> {
+    /// Returns no samples, of the array's type or, for bytes with a sign, of the narrowest type that contains it.
+    fn empty_samples(&self) -> Samples {
+        match self {
+            Self::F32(_) => Samples::F32(Vec::new()),
+            Self::F64(_) => Samples::F64(Vec::new()),
+            Self::I8(_) | Self::I16(_) => Samples::I16(Vec::new()),
+            Self::U16(_) => Samples::U16(Vec::new()),
+            Self::I32(_) => Samples::I32(Vec::new()),
+            Self::U32(_) => Samples::U32(Vec::new()),
+            Self::U8(_) => Samples::U8(Vec::new()),
+        }
+    }
+}
+
 fn fill<T: ArrayNumber>(view: &ArrayView2<'_, T>, i: usize, row: &mut [f64]) {
     let from = view.row(i);
     match from.as_slice() {
@@ -71,21 +87,71 @@ pub fn array_size(array: &Bound<'_, PyAny>) -> PyResult<[usize; 2]> {
     Ok(ArrayInput::from_python(array)?.size())
 }
 
-/// Creates a terrain from an array of heights in metres. NaN means no data, and so does `nodata`.
-pub fn build_terrain(array: &Bound<'_, PyAny>, grid: Grid, nodata: Option<f64>) -> PyResult<Terrain> {
+/// Creates a terrain from an array of heights in metres, in which NaN means no data.
+///
+/// With `find_nodata`, the array is read as a file that declares `nodata`: undeclared values that stand for no data are
+/// found too, and the second result are warnings about them. Otherwise `nodata` has no effect.
+pub fn build_terrain(
+    array: &Bound<'_, PyAny>,
+    grid: Grid,
+    nodata: Option<f64>,
+    find_nodata: bool,
+) -> PyResult<(Terrain, Vec<String>)> {
     let given = ArrayInput::from_python(array)?;
     let ([rows, cols], [want_rows, want_cols]) = (given.size(), grid.size);
     if given.size() != grid.size {
         let allowed = format!("{want_rows} × {want_cols} (rows × columns)");
         return Err(to_python_error(Error::invalid_value("height", format!("{rows} × {cols} cells"), allowed)));
     }
-    given.rows(array.py(), move |rows| match nodata {
-        None => Terrain::from_rows(grid, rows),
-        Some(nodata) => Terrain::from_rows(grid, |i, row| {
+    // Heights in memory are metres, also those of the types whose samples would be codes in a file.
+    let head = Raster { nodata, scaled: true, ..Raster::new(grid.size, given.empty_samples()) };
+    given.rows(array.py(), move |rows| {
+        if !find_nodata {
+            return Ok((Terrain::from_rows(grid, rows)?, Vec::new()));
+        }
+        let reading = HeightReading::from_head(&head, None, &LoadOptions::default());
+        let look = examine_heights(&reading, grid.size, rows);
+        if let Some((Cell { row, col }, value)) = look.infinite {
+            let name = format!("height at row {row}, column {col}");
+            return Err(Error::invalid_value(name, format!("{value} m"), "-16000 to 16000 m"));
+        }
+        if look.missing == look.cells {
+            // Without any data, the conversion refuses.
+            return Ok((Terrain::from_rows(grid, |_, row| row.fill(f64::NAN))?, Vec::new()));
+        }
+        let resolved = reading.resolve_nodata_and_scale(&look);
+        let (reading, warnings) = resolved.map_err(|problem| Error::invalid_content("array", problem))?;
+        if nodata.is_none() && warnings.is_empty() {
+            // Only NaN means no data, which the conversion knows.
+            return Ok((Terrain::from_rows(grid, rows)?, warnings));
+        }
+        let terrain = Terrain::from_rows(grid, |i, row| {
             rows(i, row);
-            row.iter_mut().filter(|metres| **metres == nodata).for_each(|metres| *metres = f64::NAN);
-        }),
+            let piece = Raster::new([1, row.len()], Samples::F64(row.to_vec()));
+            let missing = row.iter_mut().enumerate().filter(|(k, _)| reading.is_missing(&piece, *k));
+            missing.for_each(|(_, metres)| *metres = f64::NAN);
+        })?;
+        Ok((terrain, warnings))
     })
+}
+
+/// Returns the statistics of heights; `row` writes those of a row.
+fn examine_heights(
+    reading: &HeightReading,
+    [rows, cols]: Size,
+    row: &(dyn Fn(usize, &mut [f64]) + Sync),
+) -> SampleStatistics {
+    /// The number of cells that are copied at a time: few enough for the cache, and enough for one task.
+    const BAND_CELLS: usize = 1 << 16;
+    let band = (BAND_CELLS / cols.max(1)).max(1);
+    let bands = (0..rows.div_ceil(band)).into_par_iter().map(|n| {
+        let (start, end) = (n * band, rows.min((n + 1) * band));
+        let mut heights = vec![0.0; (end - start) * cols];
+        heights.chunks_mut(cols.max(1)).zip(start..).for_each(|(heights, i)| row(i, heights));
+        // The pieces are of 64-bit floats, which contain the numbers of all other types; the head has the type.
+        reading.examine_piece(&Raster::new([end - start, cols], Samples::F64(heights)), Cell::new(start, 0))
+    });
+    bands.reduce(SampleStatistics::default, SampleStatistics::merge)
 }
 
 /// Reads an array as real numbers.
@@ -107,11 +173,21 @@ pub fn read_bytes(array: &Bound<'_, PyAny>) -> PyResult<Field<u8>> {
     Field::from_vec([rows, cols], view.iter().copied().collect()).map_err(to_python_error)
 }
 
-/// Converts an array to the cells of a layer of this type. Heights are clamped to their range; NaN becomes 0.
-pub fn to_layer_cells(array: &Bound<'_, PyAny>, kind: CellType) -> PyResult<Cells> {
-    let reals = read_reals(array)?;
+/// Converts an array to the cells of a layer. Heights are clamped to their range. NaN and infinity become 0 where the
+/// terrain has no data; elsewhere they are refused, as in a file.
+pub fn to_layer_cells(array: &Bound<'_, PyAny>, spec: &LayerSpec, nodata: Option<&Field<bool>>) -> PyResult<Cells> {
+    let mut reals = read_reals(array)?;
+    let spec = *spec;
     run_on_pool(array.py(), move || {
-        Ok(match kind {
+        let cols = reals.cols().max(1);
+        let is_void = |k: usize| nodata.is_some_and(|nodata| nodata.as_slice().get(k) == Some(&true));
+        let wrong = reals.as_slice().par_iter().enumerate().find_first(|(k, x)| !x.is_finite() && !is_void(*k));
+        if let Some((k, x)) = wrong {
+            let place = format!("has {x} at row {}, column {}", k / cols, k % cols);
+            return Err(Error::invalid_layer(spec.name, format!("{place}; it must be a finite number")));
+        }
+        reals.as_mut_slice().par_iter_mut().filter(|x| !x.is_finite()).for_each(|x| *x = 0.0);
+        Ok(match spec.cells {
             CellType::Height => Cells::Height(reals.map(|metres| Height::from_metres_clamped(*metres))),
             CellType::Float => Cells::Float(reals.map(|x| *x as f32)),
             CellType::Count => Cells::Count(reals.map(|x| *x as u32)),

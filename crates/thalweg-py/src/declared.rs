@@ -136,13 +136,17 @@ fn python_type(option: &OptionSpec) -> String {
         OptionKind::Number { .. } => "float".to_string(),
         OptionKind::NumberOr { word, .. } => format!("float or \"{word}\""),
         OptionKind::Count { .. } => "int".to_string(),
-        OptionKind::OneOf(numbers) => numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" or "),
-        OptionKind::Choice(words) => words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(", "),
+        OptionKind::OneOf(numbers) => {
+            format!("{{{}}}", numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))
+        }
+        OptionKind::Choice(words) => {
+            format!("{{{}}}", words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(", "))
+        }
         OptionKind::Cell => "(row, column)".to_string(),
         OptionKind::Numbers(names) => format!("({})", names.join(", ")),
-        OptionKind::Size => "(rows, columns) or a number for both".to_string(),
-        OptionKind::Span { .. } => "(first, last) or one number".to_string(),
-        OptionKind::Tiles => "int, (rows, columns) or str".to_string(),
+        OptionKind::Size => "(rows, columns) or one int for both".to_string(),
+        OptionKind::Span { min, max } => format!("(first, last) or int, {min} to {max}"),
+        OptionKind::Tiles => "int, (rows, columns), or str such as \"1009px\"".to_string(),
         OptionKind::Limits([first, second]) => format!("({first}, {second}) or True"),
         OptionKind::Path => "path".to_string(),
         OptionKind::Text => "str".to_string(),
@@ -152,7 +156,7 @@ fn python_type(option: &OptionSpec) -> String {
         Arity::One => one,
         Arity::Optional if option.is_required => one,
         Arity::Optional => format!("{one}, optional"),
-        Arity::List if option.is_named() => format!("dict, or list of {one}"),
+        Arity::List if option.is_named() => "dict, or list of (name, value)".to_string(),
         Arity::List => format!("list of {one}"),
     }
 }
@@ -213,7 +217,7 @@ pub fn preset_names() -> Vec<&'static str> {
     PRESETS.iter().map(|preset| preset.name).collect()
 }
 
-/// Returns the names of the rocks.
+/// Returns the names of the rocks that the option `rock` of `build` accepts, as a list of str.
 #[pyfunction]
 pub fn rocks() -> Vec<&'static str> {
     ROCKS.iter().map(|rock| rock.name).collect()

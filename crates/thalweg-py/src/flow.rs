@@ -5,13 +5,15 @@ use pyo3::prelude::*;
 use thalweg_core::{Cell, Edge, Field, Result};
 use thalweg_flow::accumulate::{self as gather, quantize_weights};
 use thalweg_flow::breach::BreachLimits;
+use thalweg_flow::channels::trace_channels;
 use thalweg_flow::depressions::Hierarchy;
-use thalweg_flow::{self as flow, FlowGraph, Land, infinity, streams};
+use thalweg_flow::{self as flow, Directions, FlowGraph, Land, infinity, streams};
 
 use crate::array::{cells_of_pairs, cells_to_array, field_to_array, heights_to_array, read_bytes, read_reals};
 use crate::land::Terrain;
 use crate::pool::run_on_pool;
 use crate::recipe::parse_edges;
+use crate::survey::{ReachTuple, reaches_to_tuples};
 
 type Any<'py> = Bound<'py, PyAny>;
 
@@ -28,6 +30,13 @@ fn prepare_land<'a>(terrain: &'a Terrain, outlets: &'a [Cell]) -> Result<Land<'a
     let land = Land { outlets, ..Land::from_terrain(&terrain.0) };
     land.check()?;
     Ok(land)
+}
+
+/// Converts ESRI codes to directions; the flow path of each cell must end.
+fn parse_directions(codes: &Field<u8>, looped: Looped) -> Result<Directions> {
+    let directions = streams::from_esri_codes(codes, looped)?;
+    streams::check_paths_end(&directions)?;
+    Ok(directions)
 }
 
 /// Fills each depression to its spill level; returns the heights.
@@ -97,12 +106,12 @@ pub fn accumulate<'py>(
 ) -> ArrayResult<'py> {
     let codes = read_bytes(directions)?;
     let Some(weights) = weights else {
-        let cells = run_on_pool(py, || Ok(gather::count_upstream_cells(&streams::from_esri_codes(&codes, looped)?)))?;
+        let cells = run_on_pool(py, || Ok(gather::count_upstream_cells(&parse_directions(&codes, looped)?)))?;
         return field_to_array(py, cells);
     };
     let weights = read_reals(weights)?;
     let sums = run_on_pool(py, || {
-        let directions = streams::from_esri_codes(&codes, looped)?;
+        let directions = parse_directions(&codes, looped)?;
         // Weights are summed as integer multiples of `part`, so that the result is the same for any number of threads.
         let (parts, part) = quantize_weights(&weights)?;
         Ok(gather::accumulate_weights(&directions, &parts)?.map(|sum| *sum as f64 * part))
@@ -164,7 +173,7 @@ pub fn looped(edges: &Any<'_>) -> PyResult<Looped> {
 pub fn basins<'py>(py: Python<'py>, terrain: &Terrain, directions: &Any<'py>) -> ArrayResult<'py> {
     let (codes, looped) = (read_bytes(directions)?, terrain.0.grid.topology().looped);
     let basins = run_on_pool(py, || {
-        flow::basins::label_basins(&Land::from_terrain(&terrain.0), &streams::from_esri_codes(&codes, looped)?)
+        flow::basins::label_basins(&Land::from_terrain(&terrain.0), &parse_directions(&codes, looped)?)
     })?;
     field_to_array(py, basins)
 }
@@ -180,7 +189,7 @@ pub fn orders<'py>(
 ) -> ArrayResult<'py> {
     let (codes, mask) = (read_bytes(directions)?, read_bytes(streams)?);
     let orders = run_on_pool(py, || {
-        let (directions, mask) = (streams::from_esri_codes(&codes, looped)?, mask.map(|on| *on != 0));
+        let (directions, mask) = (parse_directions(&codes, looped)?, mask.map(|on| *on != 0));
         if shreve {
             streams::compute_shreve_magnitudes(&directions, &mask)
         } else {
@@ -188,6 +197,24 @@ pub fn orders<'py>(
         }
     })?;
     field_to_array(py, orders)
+}
+
+/// Traces the channel reaches of the stream cells of the mask. The terrain is the filled surface, on which the flow
+/// directions were computed.
+#[pyfunction]
+pub fn reaches<'py>(
+    py: Python<'py>,
+    terrain: &Terrain,
+    directions: &Any<'py>,
+    streams: &Any<'py>,
+) -> PyResult<Vec<ReachTuple<'py>>> {
+    let (codes, mask, looped) = (read_bytes(directions)?, read_bytes(streams)?, terrain.0.grid.topology().looped);
+    let network = run_on_pool(py, || {
+        let directions = parse_directions(&codes, looped)?;
+        let counts = gather::count_upstream_cells(&directions);
+        trace_channels(&Land::from_terrain(&terrain.0), &directions, &counts, &mask.map(|on| *on != 0))
+    })?;
+    reaches_to_tuples(py, &network)
 }
 
 /// Computes the length of the longest flow path from a divide in metres.
@@ -199,8 +226,7 @@ pub fn upstream_length<'py>(
     cell_size: f64,
 ) -> ArrayResult<'py> {
     let codes = read_bytes(directions)?;
-    let lengths =
-        run_on_pool(py, || Ok(streams::upstream_length(&streams::from_esri_codes(&codes, looped)?, cell_size)))?;
+    let lengths = run_on_pool(py, || Ok(streams::upstream_length(&parse_directions(&codes, looped)?, cell_size)))?;
     field_to_array(py, lengths)
 }
 
@@ -213,8 +239,7 @@ pub fn outlet_distance<'py>(
     cell_size: f64,
 ) -> ArrayResult<'py> {
     let codes = read_bytes(directions)?;
-    let lengths =
-        run_on_pool(py, || Ok(streams::outlet_distance(&streams::from_esri_codes(&codes, looped)?, cell_size)))?;
+    let lengths = run_on_pool(py, || Ok(streams::outlet_distance(&parse_directions(&codes, looped)?, cell_size)))?;
     field_to_array(py, lengths)
 }
 
@@ -231,7 +256,7 @@ pub fn chi<'py>(
 ) -> ArrayResult<'py> {
     let (codes, areas) = (read_bytes(directions)?, read_reals(areas)?);
     let chi = run_on_pool(py, || {
-        streams::compute_chi(&streams::from_esri_codes(&codes, looped)?, &areas, cell_size, theta, reference)
+        streams::compute_chi(&parse_directions(&codes, looped)?, &areas, cell_size, theta, reference)
     })?;
     field_to_array(py, chi)
 }

@@ -95,7 +95,9 @@ pub fn load(
     // A folder is a world that the program wrote, with its layers; a file has heights alone.
     let (mut terrain, warnings) = run_on_pool(py, || match path.is_dir() {
         true => thalweg_export::world_folder::read_displayed_terrain(&path, &options),
-        false => io::load_terrain(&path, &options).map(|loaded| (loaded.terrain, loaded.warnings)),
+        false => {
+            io::load_square_terrain(&path, &options, "this function").map(|loaded| (loaded.terrain, loaded.warnings))
+        }
     })?;
     set_boundaries(&mut terrain.grid, edges, sea_level)?;
     Ok((Terrain(Arc::new(terrain)), warnings))
@@ -130,7 +132,7 @@ pub fn insert_layer(
     let spec = find_layer_spec(name)?;
     if spec == GROUND {
         let nodata = terrain.nodata.clone();
-        let new = build_terrain(values, terrain.grid.clone(), None)?;
+        let (new, _) = build_terrain(values, terrain.grid.clone(), None, false)?;
         // The mask of no-data cells is fixed when the terrain is created, so new heights have to agree with it.
         if new.ground.size() != terrain.grid.size || new.nodata.is_some() && new.nodata != nodata {
             return Err(make_map_error("height", "must have data in exactly the same cells as the terrain"));
@@ -138,7 +140,8 @@ pub fn insert_layer(
         terrain.ground = new.ground;
         return Ok(());
     }
-    terrain.insert_layer(&spec, to_layer_cells(values, spec.cells)?).map_err(to_python_error)
+    let cells = to_layer_cells(values, &spec, terrain.nodata.as_ref())?;
+    terrain.insert_layer(&spec, cells).map_err(to_python_error)
 }
 
 /// Returns the cells of a layer, which may be `sediment`.
@@ -168,14 +171,16 @@ pub fn list_layer_names(terrain: &thalweg_core::terrain::Terrain) -> Vec<String>
 
 #[pymethods]
 impl Terrain {
-    /// Creates a terrain from heights in metres.
+    /// Creates a terrain from heights in metres. `warn` is a function of Python that receives warnings about undeclared
+    /// values for no data; without it, these are not looked for, and `nodata` has no effect.
     #[new]
-    #[pyo3(signature = (height, cell_size, *, nodata=None, sea_level=None, edges=None, place=None, georeference=None, layers=None, origin=None))]
+    #[pyo3(signature = (height, cell_size, *, nodata=None, warn=None, sea_level=None, edges=None, place=None, georeference=None, layers=None, origin=None))]
     #[allow(clippy::too_many_arguments)] // keywords of Python
     fn new(
         height: &Bound<'_, PyAny>,
         cell_size: f64,
         nodata: Option<f64>,
+        warn: Option<&Bound<'_, PyAny>>,
         sea_level: Option<f64>,
         edges: Option<&Bound<'_, PyAny>>,
         place: Option<MapGeoreference>,
@@ -191,7 +196,12 @@ impl Terrain {
         grid.georeference =
             place.map(MapGeoreference::into_georeference).or(kept).filter(|place| *place != Georeference::default());
         grid.origin = origin.map_or(grid.origin, Cell::from);
-        let mut terrain = build_terrain(height, grid, nodata)?;
+        let (mut terrain, warnings) = build_terrain(height, grid, nodata, warn.is_some())?;
+        if let Some(warn) = warn {
+            for message in warnings {
+                warn.call1((message,))?;
+            }
+        }
         for (name, values) in layers.into_iter().flatten() {
             insert_layer(&mut terrain, &name, &values)?;
         }

@@ -34,7 +34,7 @@ mod _core {
     #[pymodule_export]
     use crate::flow::{
         accumulate, basins, breach, chi, d8, dinf, fill, hierarchy, ksn, looped, multiple, orders, outlet_distance,
-        upstream_length,
+        reaches, upstream_length,
     };
     #[pymodule_export]
     use crate::ground::{gradient, measure, slope_of};

@@ -66,7 +66,21 @@ fn ensure_pool() -> PyResult<Arc<ThreadPool>> {
     Ok(made)
 }
 
-/// Sets the number of worker threads; `None` means one per core. Work in progress keeps its threads.
+/// Sets the number of worker threads. Results do not depend on it, and work in progress keeps its threads.
+///
+/// Parameters
+/// ----------
+/// count : int, 1 to 1024, optional
+///     Number of threads. By default, one for each core.
+///
+/// Raises
+/// ------
+/// ValueError
+///     If the number is out of range.
+///
+/// Examples
+/// --------
+/// >>> tw.set_threads(4)
 #[pyfunction]
 #[pyo3(signature = (count=None))]
 pub fn set_threads(count: Option<usize>) -> PyResult<()> {
@@ -87,7 +101,7 @@ pub fn set_threads(count: Option<usize>) -> PyResult<()> {
     Ok(())
 }
 
-/// Returns the number of worker threads.
+/// Returns the number of worker threads, as an int.
 #[pyfunction]
 pub fn threads() -> PyResult<usize> {
     Ok(ensure_pool()?.current_num_threads())

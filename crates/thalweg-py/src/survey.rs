@@ -4,6 +4,7 @@ use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use thalweg_core::declare::operation::WorkForm;
+use thalweg_core::terrain::ChannelNetwork;
 use thalweg_export::survey::{DrainOptions, Survey};
 use thalweg_flow::streams;
 
@@ -14,7 +15,26 @@ use crate::recipe::parse_operation;
 
 /// A channel reach: number, order, magnitude, cells (row, column), length and drop in metres, slope, drainage area in
 /// m², and the number of the reach downstream.
-type ReachTuple<'py> = (u32, u32, u32, Bound<'py, PyArray2<i64>>, f64, f64, f64, f64, Option<u32>);
+pub type ReachTuple<'py> = (u32, u32, u32, Bound<'py, PyArray2<i64>>, f64, f64, f64, f64, Option<u32>);
+
+/// Converts channel reaches to tuples.
+pub fn reaches_to_tuples<'py>(py: Python<'py>, network: &ChannelNetwork) -> PyResult<Vec<ReachTuple<'py>>> {
+    let reaches = network.reaches.iter().map(|reach| {
+        let cells = cells_to_array(py, &reach.cells)?;
+        Ok((
+            reach.id,
+            reach.order,
+            reach.magnitude,
+            cells,
+            reach.length,
+            reach.drop,
+            reach.slope,
+            reach.drainage_area,
+            reach.downstream,
+        ))
+    });
+    reaches.collect()
+}
 
 /// The filled heights, depths of lakes, depths of carved channels, flow directions, angles, drainage areas, basins,
 /// orders, reaches, and the summary as JSON.
@@ -51,21 +71,7 @@ pub fn drain<'py>(
     let area = run_on_pool(py, || Ok(survey.drainage_area(&ground.grid)))?;
     let codes = run_on_pool(py, || Ok(streams::to_esri_codes(&survey.directions)))?;
     let mask = ground.nodata.as_ref();
-    let reaches = survey.channels.reaches.iter().map(|reach| {
-        let cells = cells_to_array(py, &reach.cells)?;
-        Ok((
-            reach.id,
-            reach.order,
-            reach.magnitude,
-            cells,
-            reach.length,
-            reach.drop,
-            reach.slope,
-            reach.drainage_area,
-            reach.downstream,
-        ))
-    });
-    let reaches = reaches.collect::<PyResult<_>>()?;
+    let reaches = reaches_to_tuples(py, &survey.channels)?;
     Ok((
         heights_to_array(py, &survey.filled, mask, narrow)?,
         heights_to_array(py, &survey.lake_depth, mask, narrow)?,

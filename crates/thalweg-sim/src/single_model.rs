@@ -30,11 +30,11 @@ operation! {
     /// ```
     pub struct ApplyOptions, "apply", with(boundary: BoundaryOptions) {
         // In a browser the parameters are an argument of their own, whose type is that of the model.
-        /// Sets a parameter of the model.
+        /// Sets parameters of the model, by name.
         set: Vec<Setting> = Vec::new(), within .., unit "1", only Arrays Folder Store;
         /// Seed of the model's random numbers.
         seed: u64 = 1, within 0..=u64::MAX, unit "1";
-        /// An input layer of the model, such as a mask.
+        /// Files with input layers of the model, such as a mask, by the names of the layers.
         layers: Vec<NamedFile> = Vec::new(), within .., unit "1", flag "layer", only Folder Store;
         /// Writes the layers of the result, in addition to the heights, into this folder.
         layers_folder: Option<PathBuf> = None, within .., unit "1", flag "layers", placeholder "DIR", only Folder;
@@ -59,7 +59,7 @@ operation! {
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub struct GenerateOptions, "generate", with(model: ApplyOptions) {
-        /// Numbers of columns and rows of the terrain. Code gives the rows first, a command line the columns.
+        /// Numbers of columns and rows of the terrain.
         cells: Option<Size> = None, within .., unit "1", required true;
         /// Side of a cell.
         cell_size: Option<f64> = None, within 0.001..=100_000.0, unit "m", required true;

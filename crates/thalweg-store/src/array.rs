@@ -1,24 +1,28 @@
-//! [`ZarrArray`]: a raster in a Zarr v3 array, read by windows.
+//! [`ZarrArray`]: a raster in a Zarr array, read by windows.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use serde_json::Value;
 use thalweg_core::base::names::{format_path, format_short};
 use thalweg_core::{Cell, CellRect, Error, Result, Size};
+use thalweg_io::facts::{FactSource, Facts};
 use thalweg_io::{RasterHead, Samples, check_window_bounds, plain};
 
 use crate::codec::{CodecChain, Codecs, Shard};
-use crate::meta::{MAX_BYTES, Meta, ZARR, fill_bytes, parse_document};
+use crate::layout::ChunkLayout;
+use crate::meta::{Meta, Node, ZARR, fill_bytes, is_map, read_node};
 use crate::place;
 use thalweg_io::WindowedMap;
 
-/// A raster in a Zarr v3 array with a folder of its own: a layer of a thalweg store, or any plain two-dimensional
-/// array. For example, an array of elevations that xarray wrote can be the source of a drainage.
+/// A raster in a Zarr array of version 3 or 2 with a folder of its own: a layer of a thalweg store, or any plain array
+/// with two axes. For example, an array of elevations that xarray wrote can be the source of a drainage.
 ///
 /// It reads samples of 8 to 64 bits in either byte order, in regular chunks or shards, with the codecs `bytes`,
-/// `zstd`, `gzip` and `crc32c`.
+/// `transpose`, `blosc`, `zstd`, `gzip`, `zlib`, `lz4`, `shuffle` and `crc32c`. Axes of length 1 are dropped, and an
+/// array whose axes are named as columns and rows, such as (x, y), is transposed.
 #[derive(Debug, Clone)]
 pub struct ZarrArray {
     folder: PathBuf,
@@ -29,6 +33,28 @@ pub struct ZarrArray {
     sparse: bool,
 }
 
+/// Records the coding of the samples of an array with this metadata, in the form of Zarr version 3.
+fn record_facts(facts: &mut Facts, about: &Value, [rows, cols]: Size) {
+    let by = |key: &str| FactSource::File(format!("metadata {key}"));
+    let mut names = Vec::new();
+    list_codecs(&about["codecs"], &mut names);
+    facts.record("compression", if names.is_empty() { "none".to_string() } else { names.join(", ") }, by("codecs"));
+    facts.record("layout", format!("chunks of {cols} × {rows} samples (columns × rows)"), by("chunk_grid"));
+    if let Some(kind) = about["data_type"].as_str() {
+        facts.record("stored_samples", format_short(kind), by("data_type"));
+    }
+}
+
+/// Adds the names of codecs that change bytes, and of those in a shard.
+fn list_codecs(codecs: &Value, found: &mut Vec<String>) {
+    for codec in codecs.as_array().into_iter().flatten() {
+        if let Some(name) = codec["name"].as_str().filter(|name| *name != "bytes") {
+            found.push(format_short(name).into_owned());
+        }
+        list_codecs(&codec["configuration"]["codecs"], found);
+    }
+}
+
 /// The maximum size of a chunk in bytes, 4 GiB. A chunk is read as a whole, so a damaged length cannot request more
 /// memory than this.
 const MAX_CHUNK_BYTES: u64 = 4 << 30;
@@ -37,17 +63,18 @@ impl ZarrArray {
     /// Opens the array in `folder`.
     ///
     /// # Errors
-    /// Returns an error if the folder has no metadata or is Zarr v2, or if the metadata are damaged, do not have two
-    /// dimensions, or use types or codecs that are not supported.
+    /// Returns an error if the folder has no metadata, or if the metadata are damaged, have more than two dimensions
+    /// that are longer than 1, or use types or codecs that are not supported.
     pub fn open(folder: &Path) -> Result<Self> {
-        let path = folder.join(ZARR);
-        let Some(text) = plain::read_if_exists(&path, MAX_BYTES)? else {
-            return Err(missing_metadata_error(folder));
+        let about = match read_node(folder)? {
+            Some(Node::Array(about)) => about,
+            Some(Node::Group) => return Err(Error::invalid_file(folder, "is a Zarr group; a Zarr array is required")),
+            None => return Err(missing_metadata_error(folder)),
         };
-        let text = std::str::from_utf8(&text).map_err(|_| Error::invalid_file(&path, "is not UTF-8 text"))?;
-        let meta = Meta::parse(text).map_err(|problem| Error::invalid_file(&path, problem))?;
-        meta.check_upright().map_err(|problem| Error::invalid_file(folder, problem))?;
+        let path = folder.join(if folder.join(ZARR).is_file() { ZARR } else { ".zarray" });
+        let meta = Meta::parse(&about).map_err(|problem| Error::invalid_file(&path, problem))?;
         let mut head = RasterHead::new(meta.size, meta.kind);
+        record_facts(&mut head.facts, &about, meta.chunk);
         head.nodata = meta.nodata();
         head.scale = meta.scale().map_err(|problem| Error::invalid_file(folder, problem))?;
         head.unit = meta.attributes.get("units").and_then(|unit| unit.as_str()).map(str::to_string);
@@ -117,19 +144,20 @@ impl ZarrArray {
         }
         let (mut file, length) = plain::open_plain_file(&path)?;
         let broken = |problem: String| Error::invalid_file(&path, problem);
-        let (chain, inner, chunks) = match &self.meta.codecs {
-            Codecs::Plain(chain) => (chain, self.meta.chunk, vec![([0, length], start)]),
+        let (chain, layout, chunks) = match &self.meta.codecs {
+            Codecs::Plain(layout, chain) => (chain, layout, vec![([0, length], start)]),
             Codecs::Sharded(shard) => {
-                (&shard.chain, shard.inner, self.list_shard_chunks(shard, &mut file, length, start, window, &path)?)
+                (&shard.chain, &shard.layout, self.list_shard_chunks(shard, &mut file, length, start, window, &path)?)
             }
         };
+        let inner = layout.size;
         // Read the compressed chunks in sequence, because they share one file; then decode them in parallel.
         let mut coded = Vec::with_capacity(chunks.len());
         for (place, start) in chunks {
             coded.push((read_range(&mut file, place[0]..place[0] + place[1], &path)?, start));
         }
         let decoded =
-            coded.par_iter().map(|(bytes, start)| self.decode_chunk(chain, bytes, inner).map(|chunk| (chunk, *start)));
+            coded.par_iter().map(|(bytes, start)| self.decode_chunk(chain, bytes, layout).map(|chunk| (chunk, *start)));
         for (chunk, start) in decoded.collect::<Result<Vec<_>, String>>().map_err(broken)? {
             let common = ChunkOverlap::intersect(start, inner, window);
             samples.paste(window.size(), common.there, &chunk, inner, common.here)?;
@@ -150,27 +178,22 @@ impl ZarrArray {
     ) -> Result<Vec<([u64; 2], Cell)>> {
         let broken = |problem: String| Error::invalid_file(path, problem);
         let counts = [0, 1].map(|k| self.meta.chunk[k] / shard.inner[k]);
-        let count = counts[0] * counts[1];
         // Read the index first. Of the chunks, only those that the window intersects are read.
-        let bytes = read_range(file, shard.index_range(count, length).map_err(broken)?, path)?;
-        let index = shard.index(&bytes, count, length).map_err(broken)?;
-        let corner = |k: usize| {
-            let (row, col) = (k / counts[1], k % counts[1]);
-            Cell::new(start.row + row * shard.inner[0], start.col + col * shard.inner[1])
-        };
+        let bytes = read_range(file, shard.index_range(shard.count, length).map_err(broken)?, path)?;
+        let index = shard.index(&bytes, shard.count, length).map_err(broken)?;
+        let chunks = (0..counts[0]).flat_map(|row| (0..counts[1]).map(move |col| [row, col]));
+        let placed = chunks.filter_map(|[row, col]| {
+            let place = *index.get(row * shard.strides[0] + col * shard.strides[1])?;
+            Some((place?, Cell::new(start.row + row * shard.inner[0], start.col + col * shard.inner[1])))
+        });
         let meets = |at: &Cell| ChunkOverlap::intersect(*at, shard.inner, window).there.size().iter().all(|n| *n > 0);
-        Ok(index
-            .into_iter()
-            .enumerate()
-            .filter_map(|(k, place)| Some((place?, corner(k))))
-            .filter(|(_, at)| meets(at))
-            .collect())
+        Ok(placed.filter(|(_, at)| meets(at)).collect())
     }
 
-    fn decode_chunk(&self, chain: &CodecChain, bytes: &[u8], size: Size) -> Result<Samples, String> {
-        let length = size[0] * size[1] * self.meta.kind.bytes();
+    fn decode_chunk(&self, chain: &CodecChain, bytes: &[u8], layout: &ChunkLayout) -> Result<Samples, String> {
+        let length = layout.count * self.meta.stored.bytes();
         let bytes = chain.decode(bytes, length).map_err(|problem| format!("is damaged: a chunk {problem}"))?;
-        Samples::decode_bytes(self.meta.kind, &bytes, chain.big_endian).map_err(|error| error.to_string())
+        layout.arrange(self.meta.stored.decode(&bytes, chain.big_endian))
     }
 }
 
@@ -229,25 +252,13 @@ fn read_coordinates(folder: &Path, dimensions: &[String]) -> Result<Option<([f64
             return None;
         }
         let folder = folder.parent()?.join(name);
-        let text = plain::read_if_exists(folder.join(ZARR), MAX_BYTES).ok()??;
-        let text = std::str::from_utf8(&text).ok()?;
-        let mut attributes = parse_document(text, "array").ok()?;
-        // 64-bit integers are read as floats with the same bits, because there is no such sample type; below they are
-        // converted back.
-        let is_whole = attributes["data_type"] == "int64" && attributes["fill_value"] == 0;
-        if is_whole {
-            attributes["data_type"] = "float64".into();
-        }
-        let meta = Meta::parse_line(&attributes.to_string()).ok()?;
-        let unit = attributes["attributes"]["units"].as_str().unwrap_or_default().to_string();
+        let Node::Array(about) = read_node(&folder).ok()?? else { return None };
+        let meta = Meta::parse_line(&about).ok()?;
+        let unit = about["attributes"]["units"].as_str().unwrap_or_default().to_string();
         let size = meta.size;
         let array = ZarrArray { folder, head: RasterHead::new(size, meta.kind), meta, sparse: true };
         let samples = array.read_window(CellRect::new([0, 0], size)).ok()?;
-        let value = |k: usize| match samples.get(k) {
-            bits if is_whole => bits.to_bits().cast_signed() as f64,
-            value => value,
-        };
-        Some(((0..samples.len()).map(value).collect::<Vec<f64>>(), unit))
+        Some((samples.numbers_in_range(0..samples.len()), unit))
     };
     let (Some((rows, down)), Some((cols, across))) = (line(y), line(x)) else { return Ok(None) };
     let is_degrees = [&down, &across].iter().any(|unit| unit.starts_with("degree"));
@@ -276,28 +287,23 @@ fn read_coordinates(folder: &Path, dimensions: &[String]) -> Result<Option<([f64
 /// The unit names of coordinates in metres.
 const METRES: [&str; 7] = ["", "1", "m", "metre", "meter", "metres", "meters"];
 
-/// Returns the names of the maps in a Zarr group, that is, of its two-dimensional arrays. The list is empty if the
-/// folder is an array itself.
+/// Returns the names of the maps in a Zarr group, that is, of its arrays with two axes that are longer than 1. The list
+/// is empty if the folder is an array itself.
 pub fn list_maps(folder: &Path) -> Result<Vec<String>> {
-    let path = folder.join(ZARR);
-    let Some(text) = plain::read_if_exists(&path, MAX_BYTES)? else { return Err(missing_metadata_error(folder)) };
-    let text = std::str::from_utf8(&text).map_err(|_| Error::invalid_file(&path, "is not UTF-8 text"))?;
-    if parse_document(text, "group").is_err() {
-        return Ok(Vec::new());
+    match read_node(folder)? {
+        None => return Err(missing_metadata_error(folder)),
+        Some(Node::Array(_)) => return Ok(Vec::new()),
+        Some(Node::Group) => {}
     }
     let entries = std::fs::read_dir(folder).map_err(Error::io(folder, "read"))?.flatten();
-    let named = entries.filter(|entry| {
-        let text = plain::read_if_exists(entry.path().join(ZARR), MAX_BYTES).ok().flatten().unwrap_or_default();
-        let about =
-            std::str::from_utf8(&text).ok().and_then(|text| parse_document(text, "array").ok()).unwrap_or_default();
-        about["shape"].as_array().is_some_and(|shape| shape.len() == 2)
-    });
+    let named =
+        entries.filter(|entry| matches!(read_node(&entry.path()), Ok(Some(Node::Array(about))) if is_map(&about)));
     let mut names: Vec<String> = named.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     if names.is_empty() {
         return Err(Error::invalid_file(
             folder,
-            "is a Zarr group without maps: it contains no array with two dimensions",
+            "is a Zarr group without maps: it contains no array with two dimensions that are longer than 1",
         ));
     }
     Ok(names)
@@ -306,12 +312,12 @@ pub fn list_maps(folder: &Path) -> Result<Vec<String>> {
 /// Makes the error for a folder without Zarr v3 metadata.
 pub fn missing_metadata_error(folder: &Path) -> Error {
     if !folder.exists() {
-        return Error::missing_input(format_path(folder), "give an existing folder in the format Zarr version 3");
+        return Error::missing_input(format_path(folder), "give an existing folder in the format Zarr");
     }
     if [".zarray", ".zgroup", ".zmetadata"].iter().any(|name| folder.join(name).exists()) {
         return Error::invalid_file(
             folder,
-            "has the format Zarr version 2, which is not supported; convert it to version 3",
+            "has the format Zarr version 2, which can be read but is not a store; a store has version 3",
         );
     }
     Error::invalid_file(folder, format!("is not in the format Zarr version 3: it contains no {ZARR}"))
@@ -328,16 +334,18 @@ impl WindowedMap for ZarrArray {
     }
 
     fn window_memory(&self, window: Size) -> [u64; 2] {
-        let bytes = |size: Size| (size[0] * size[1] * self.meta.kind.bytes()) as u64;
-        let inner = match &self.meta.codecs {
-            Codecs::Plain(_) => self.meta.chunk,
-            Codecs::Sharded(shard) => shard.inner,
+        let layout = match &self.meta.codecs {
+            Codecs::Plain(layout, _) => layout,
+            Codecs::Sharded(shard) => &shard.layout,
         };
+        let inner = layout.size;
+        // A chunk in which other axes have more values, or that is transposed, is in memory twice.
+        let bytes = (layout.count * self.meta.stored.bytes().max(self.meta.kind.bytes())) as u64;
         // A window of n cells that is not aligned intersects at most ⌈n / inner⌉ + 1 chunks along an axis.
         let met = |k: usize| (window[k].div_ceil(inner[k]) + 1).min(self.meta.chunk[k] / inner[k]).max(1);
         // For a shard: all inner chunks that a window intersects, compressed and decoded, plus for the one being
         // decoded its bytes before and after the last codec.
-        [0, bytes(inner).saturating_mul((2 * met(0) * met(1) + 2) as u64)]
+        [0, bytes.saturating_mul((2 * met(0) * met(1) + 2) as u64)]
     }
 
     fn read_window(&self, window: CellRect) -> Result<Samples> {

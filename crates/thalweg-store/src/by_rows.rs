@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use thalweg_core::{CellRect, Field, Grid, Height, Result, Terrain};
 use thalweg_io::HeightReading;
+use thalweg_io::facts::Facts;
 use thalweg_render::pictures::bands::ShadedMap;
 use thalweg_render::pictures::shade::ShadeOptions;
 use thalweg_render::products::measure::{MeasureOptions, Measures, measure_bytes, measure_rows};
@@ -52,6 +53,11 @@ impl<'a> MapRows<'a> {
     /// The warnings about the source.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// Returns the properties of the source and where they come from.
+    pub fn facts(&self) -> Facts {
+        self.file.facts(&self.reading)
     }
 
     /// The memory of a source while `rows` rows are read at once, in bytes.

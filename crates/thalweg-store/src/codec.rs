@@ -1,7 +1,7 @@
-//! The codecs of Zarr v3 that are supported: they turn samples into a chunk's bytes and back.
+//! The codecs of Zarr that are supported: they turn samples into a chunk's bytes and back.
 //!
-//! Zarr core specification 3.0 (2023): `bytes`, `gzip`, `crc32c`, `sharding_indexed`; and `zstd` of its registered
-//! extensions.
+//! Zarr core specification 3.0 (2023): `bytes`, `transpose`, `blosc`, `gzip`, `crc32c`, `sharding_indexed`; `zstd` of
+//! its registered extensions; and `zlib`, `lz4` and `shuffle` of numcodecs, which arrays of version 2 have.
 
 use std::cell::RefCell;
 use std::io::Read as _;
@@ -9,20 +9,41 @@ use std::io::Read as _;
 use serde_json::{Value, json};
 use thalweg_core::Size;
 
+use crate::blosc;
 use crate::checksum::crc32c;
+use crate::layout::{Axes, ChunkLayout, parse_shape};
 
 /// A codec that turns bytes into bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum ByteCodec {
-    Zstd { level: i32, checksum: bool },
+    Zstd {
+        level: i32,
+        checksum: bool,
+    },
     Gzip,
+    Zlib,
+    /// A block of LZ4 after the number of its bytes.
+    Lz4,
+    Blosc,
+    /// First the first bytes of all elements of this many bytes, then the second ones, and so on.
+    Shuffle(usize),
     Crc32c,
 }
 
-/// The codecs of a chunk: `bytes`, which serializes the samples, then the steps in order.
+impl ByteCodec {
+    /// Returns true if the length of the result depends on the content.
+    fn is_compressor(self) -> bool {
+        !matches!(self, Self::Shuffle(_) | Self::Crc32c)
+    }
+}
+
+/// The codecs of a chunk: `transpose`, which may be absent, `bytes`, which serializes the samples, then the steps in
+/// order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CodecChain {
     pub big_endian: bool,
+    /// The order of the axes in the chunk, if it is not the usual one.
+    order: Option<Vec<usize>>,
     steps: Vec<ByteCodec>,
 }
 
@@ -31,7 +52,12 @@ pub struct CodecChain {
 pub struct Shard {
     /// Rows and columns of an inner chunk.
     pub inner: Size,
+    /// Where the cells of the map are in an inner chunk.
+    pub layout: ChunkLayout,
     pub chain: CodecChain,
+    /// The number of inner chunks, and the distances in the index from one to the next row and column of them.
+    pub count: usize,
+    pub strides: Size,
     /// The codecs of the index.
     index: CodecChain,
     index_last: bool,
@@ -40,7 +66,8 @@ pub struct Shard {
 /// The encoding of an array's chunks.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Codecs {
-    Plain(CodecChain),
+    /// Where the cells of the map are in a chunk, and its codecs.
+    Plain(ChunkLayout, CodecChain),
     Sharded(Shard),
 }
 
@@ -56,13 +83,20 @@ const NONE: u64 = u64::MAX;
 
 impl CodecChain {
     fn parse(list: &[Value]) -> Result<Self, String> {
-        let mut chain = Self { big_endian: false, steps: Vec::new() };
+        let mut chain = Self { big_endian: false, order: None, steps: Vec::new() };
         let mut compressed = false;
+        let mut has_bytes = false;
         for (k, codec) in list.iter().enumerate() {
             let name = codec_name(codec);
             let number = |key: &str| codec["configuration"][key].as_i64();
             let step = match name {
-                "bytes" if k == 0 => {
+                "transpose" if k == 0 => {
+                    let order = parse_shape(&codec["configuration"]["order"]);
+                    chain.order = Some(order.ok_or("has the codec `transpose` without an order of axes")?);
+                    continue;
+                }
+                "bytes" if !has_bytes && (k == 0 || chain.order.is_some()) => {
+                    has_bytes = true;
                     chain.big_endian = match codec["configuration"]["endian"].as_str() {
                         None | Some("little") => false,
                         Some("big") => true,
@@ -77,25 +111,36 @@ impl CodecChain {
                     checksum: codec["configuration"]["checksum"].as_bool().unwrap_or(false),
                 },
                 "gzip" => ByteCodec::Gzip,
+                "zlib" => ByteCodec::Zlib,
+                "lz4" => ByteCodec::Lz4,
+                "blosc" => ByteCodec::Blosc,
+                "shuffle" => {
+                    let element = number("elementsize").and_then(|n| usize::try_from(n).ok()).unwrap_or(4);
+                    ByteCodec::Shuffle(element.max(1))
+                }
                 "crc32c" => ByteCodec::Crc32c,
                 _ => {
                     return Err(format!(
                         "has the codec `{}` at position {k}, which is not supported; its codecs must be bytes, \
-                         followed by zstd, gzip or crc32c, or sharding_indexed with these",
+                         followed by blosc, zstd, gzip, zlib, lz4, shuffle or crc32c, or sharding_indexed with these",
                         name.chars().take(40).collect::<String>()
                     ));
                 }
             };
+            if !has_bytes {
+                break;
+            }
             // Two compressors in a row would leave the size of the bytes between them unknown, and `decode` must bound
             // it.
-            if step != ByteCodec::Crc32c && std::mem::replace(&mut compressed, true) {
+            if step.is_compressor() && std::mem::replace(&mut compressed, true) {
                 return Err("is compressed twice, which is not supported".to_string());
             }
             chain.steps.push(step);
         }
-        if list.first().is_none_or(|codec| codec_name(codec) != "bytes") {
+        if !has_bytes {
             return Err(
-                "does not begin its list of codecs with `bytes`; arrays that are transposed or packed are not supported"
+                "does not begin its list of codecs with `bytes`, or `transpose` and `bytes`; arrays that are packed \
+                 are not supported"
                     .to_string(),
             );
         }
@@ -107,7 +152,9 @@ impl CodecChain {
         self.steps.iter().try_fold(bytes, |mut bytes, step| match step {
             ByteCodec::Zstd { level, checksum } => compress_zstd(&bytes, *level, *checksum),
             // Thalweg's own stores are compressed with zstd alone.
-            ByteCodec::Gzip => Err("is compressed with gzip, which can be read but not written".to_string()),
+            ByteCodec::Gzip | ByteCodec::Zlib | ByteCodec::Lz4 | ByteCodec::Blosc | ByteCodec::Shuffle(_) => {
+                Err("has codecs that can be read but not written".to_string())
+            }
             ByteCodec::Crc32c => {
                 bytes.extend(crc32c(&bytes).to_le_bytes());
                 Ok(bytes)
@@ -125,17 +172,14 @@ impl CodecChain {
                 ByteCodec::Zstd { .. } => zstd::bulk::decompress(&bytes, room)
                     .map_err(|error| format!("cannot be decompressed with zstd: {error}"))?
                     .into(),
-                ByteCodec::Gzip => {
-                    let mut out = Vec::new();
-                    let decoder = flate2::read::GzDecoder::new(&bytes[..]);
-                    // One byte more than allowed is read, so that a longer stream has the wrong length below instead of
-                    // being cut off unnoticed.
-                    decoder
-                        .take(room as u64 + 1)
-                        .read_to_end(&mut out)
-                        .map_err(|error| format!("cannot be decompressed with gzip: {error}"))?;
-                    out.into()
+                ByteCodec::Gzip => read_stream(flate2::read::GzDecoder::new(&bytes[..]), room, "gzip")?.into(),
+                ByteCodec::Zlib => read_stream(flate2::read::ZlibDecoder::new(&bytes[..]), room, "zlib")?.into(),
+                ByteCodec::Lz4 => {
+                    let (_, packed) = bytes.split_first_chunk::<4>().ok_or("is shorter than its length")?;
+                    blosc::unpack_lz4(packed, room).ok_or("cannot be decompressed with LZ4")?.into()
                 }
+                ByteCodec::Blosc => blosc::decompress(&bytes, room)?.into(),
+                ByteCodec::Shuffle(element) => blosc::unshuffle(&bytes, *element).into(),
                 ByteCodec::Crc32c => {
                     let (head, sum) = bytes.split_last_chunk::<4>().ok_or("is shorter than its checksum")?;
                     if crc32c(head).to_le_bytes() != *sum {
@@ -157,6 +201,17 @@ impl CodecChain {
     }
 }
 
+/// Reads a compressed stream up to one byte more than `room`, so that a longer stream has the wrong length instead of
+/// being cut off unnoticed.
+fn read_stream(decoder: impl std::io::Read, room: usize, by: &str) -> Result<Vec<u8>, String> {
+    let mut out = Vec::new();
+    decoder
+        .take(room as u64 + 1)
+        .read_to_end(&mut out)
+        .map_err(|error| format!("cannot be decompressed with {by}: {error}"))?;
+    Ok(out)
+}
+
 fn compress_zstd(bytes: &[u8], level: i32, checksum: bool) -> Result<Vec<u8>, String> {
     // Each thread keeps its compressor, because setting up its tables takes longer than compressing a chunk.
     thread_local!(static OWN: RefCell<Option<(i32, bool, zstd::bulk::Compressor<'static>)>> = const { RefCell::new(None) });
@@ -171,17 +226,20 @@ fn compress_zstd(bytes: &[u8], level: i32, checksum: bool) -> Result<Vec<u8>, St
     })
 }
 
-/// Returns a codec's name, which is given either as a plain string or in an object with its configuration.
+/// Returns a codec's name, which is given either as a plain string or in an object with its configuration. In version
+/// 3, the names of numcodecs have a prefix.
 fn codec_name(codec: &Value) -> &str {
-    codec.as_str().or_else(|| codec["name"].as_str()).unwrap_or("")
+    let name = codec.as_str().or_else(|| codec["name"].as_str()).unwrap_or("");
+    name.strip_prefix("numcodecs.").unwrap_or(name)
 }
 
 impl Codecs {
-    /// Parses the list of codecs of an array whose chunks have `chunk` cells.
-    pub fn parse(list: &Value, chunk: Size) -> Result<Self, String> {
+    /// Parses the list of codecs of an array whose chunks have the shape `chunk`.
+    pub fn parse(list: &Value, chunk: &[usize], axes: Axes) -> Result<Self, String> {
         let list = list.as_array().ok_or("has no list of codecs")?;
         if list.first().is_none_or(|codec| codec_name(codec) != "sharding_indexed") {
-            return CodecChain::parse(list).map(Self::Plain);
+            let chain = CodecChain::parse(list)?;
+            return Ok(Self::Plain(ChunkLayout::new(chunk, axes, chain.order.as_deref())?, chain));
         }
         if list.len() > 1 {
             return Err("has codecs after sharding_indexed, which is not supported".to_string());
@@ -189,14 +247,17 @@ impl Codecs {
         let about = &list[0]["configuration"];
         let part = |key: &str| about[key].as_array().ok_or_else(|| format!("is damaged: its shards have no {key}"));
         // The specification requires that inner chunks divide the shard exactly.
-        let inner = parse_size(&about["chunk_shape"])
-            .filter(|inner| (0..2).all(|k| inner[k] > 0 && chunk[k].is_multiple_of(inner[k])));
+        let inner = parse_shape(&about["chunk_shape"])
+            .filter(|inner| inner.len() == chunk.len())
+            .filter(|inner| inner.iter().zip(chunk).all(|(inner, chunk)| *inner > 0 && chunk.is_multiple_of(*inner)));
         let inner = inner.ok_or_else(|| {
             format!(
-                "is damaged: its shards of {} × {} cells cannot be divided into chunks of {}",
-                chunk[0], chunk[1], about["chunk_shape"]
+                "is damaged: its shards of {chunk:?} cells cannot be divided into chunks of {}",
+                about["chunk_shape"].to_string().chars().take(60).collect::<String>()
             )
         })?;
+        let counts: Vec<usize> = inner.iter().zip(chunk).map(|(inner, chunk)| chunk / inner).collect();
+        let (strides, count) = axes.compute_strides(&counts).ok_or("has more chunks than can be counted")?;
         let index = CodecChain::parse(part("index_codecs")?)?;
         // The index is found by its length from the end of the shard, so its length must not depend on its content.
         if index.fixed_length(0).is_none() {
@@ -211,7 +272,9 @@ impl Codecs {
                 ));
             }
         };
-        Ok(Self::Sharded(Shard { inner, chain: CodecChain::parse(part("codecs")?)?, index, index_last }))
+        let chain = CodecChain::parse(part("codecs")?)?;
+        let layout = ChunkLayout::new(&inner, axes, chain.order.as_deref())?;
+        Ok(Self::Sharded(Shard { inner: layout.size, layout, chain, count, strides, index, index_last }))
     }
 }
 
@@ -224,14 +287,6 @@ pub fn store_codecs(inner: usize) -> Value {
         "index_codecs": [bytes, {"name": "crc32c"}],
         "index_location": "end",
     }}])
-}
-
-/// Parses an array of two non-negative integers.
-pub fn parse_size(value: &Value) -> Option<Size> {
-    match value.as_array()?.as_slice() {
-        [rows, cols] => Some([usize::try_from(rows.as_u64()?).ok()?, usize::try_from(cols.as_u64()?).ok()?]),
-        _ => None,
-    }
 }
 
 impl Shard {
@@ -321,14 +376,19 @@ mod tests {
 
     #[test]
     fn what_we_do_not_know_is_named() {
-        let problem = |list: Value| Codecs::parse(&list, [8, 8]).unwrap_err();
-        assert!(problem(json!([{"name": "blosc"}])).contains("`blosc`"));
+        let problem = |list: Value| Codecs::parse(&list, &[8, 8], Axes::PLAIN).unwrap_err();
+        assert!(problem(json!(["bytes", {"name": "numcodecs.bz2"}])).contains("`bz2`"));
         assert!(problem(json!([{"name": "transpose"}, "bytes"])).contains("`transpose`"));
+        let order = |order: Value| json!([{"name": "transpose", "configuration": {"order": order}}, "bytes"]);
+        assert!(problem(order(json!([0, 0]))).contains("transposed"));
+        assert!(problem(order(json!([0, 1, 2]))).contains("transposed"));
+        assert!(Codecs::parse(&order(json!([1, 0])), &[8, 8], Axes::PLAIN).is_ok());
         assert!(problem(json!(["zstd"])).contains("bytes"));
+        assert!(problem(json!(["crc32c", "bytes"])).contains("bytes"));
         assert!(problem(json!(["bytes", "zstd", "gzip"])).contains("twice"));
         assert!(problem(json!([])).contains("bytes"));
         let shards = |inner: Value| json!([{"name": "sharding_indexed", "configuration": {"chunk_shape": inner, "codecs": ["bytes"], "index_codecs": ["bytes"]}}]);
-        assert!(Codecs::parse(&shards(json!([4, 2])), [8, 8]).is_ok());
+        assert!(Codecs::parse(&shards(json!([4, 2])), &[8, 8], Axes::PLAIN).is_ok());
         for inner in [json!([3, 8]), json!([0, 8]), json!([8]), json!("8")] {
             assert!(problem(shards(inner)).contains("is damaged: its shards of"));
         }

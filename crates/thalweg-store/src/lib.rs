@@ -27,12 +27,14 @@
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
 mod array;
+mod blosc;
 mod by_rows;
 mod checksum;
 mod codec;
 mod cog;
 mod disk;
 mod jobs;
+mod layout;
 mod lock;
 mod mailbox;
 mod mark;
@@ -42,13 +44,13 @@ mod plan;
 mod plan_schema;
 mod pool;
 mod products;
-mod raster;
 mod reshape;
 mod source;
 mod spec;
 mod store;
 mod stored_level;
 mod verify;
+mod version2;
 mod work;
 
 pub use array::ZarrArray;
@@ -62,7 +64,7 @@ pub use plan_schema::plan_schema;
 pub use pool::WorkerPool;
 pub use products::sidecar_path;
 pub use reshape::{Reshape, Reshaped};
-pub use source::{ElevationFile, is_zarr, open_raster};
+pub use source::{ElevationFile, is_zarr, open_raster, open_raster_with};
 pub use spec::{StoreSpec, StoredLayer, tile_side};
 pub use store::{Store, check_outside, is_store};
 pub use thalweg_core::terrain::CellRect;

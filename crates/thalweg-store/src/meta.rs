@@ -1,13 +1,17 @@
 //! The metadata of an array, `zarr.json`: parsing those of any array, and writing our own.
 
+use std::path::Path;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Number, Value, json};
-use thalweg_core::{Cell, Size};
-use thalweg_io::{SampleType, Samples};
+use thalweg_core::{Cell, Error, Size};
+use thalweg_io::{SampleType, Samples, StoredType, plain};
 
-use crate::codec::{self, Codecs, parse_size};
+use crate::codec::{self, Codecs};
+use crate::layout::{Axes, parse_counts, parse_shape};
 use crate::spec::{StoreSpec, StoredLayer};
+use crate::version2;
 
 /// The name of the metadata file in the folder of an array or group.
 pub const ZARR: &str = "zarr.json";
@@ -19,10 +23,12 @@ pub const MAX_BYTES: u64 = 16 << 20;
 /// The maximum number of cells of a chunk, because a chunk is decoded as a whole.
 const MAX_CHUNK: usize = 1 << 28;
 
-/// The metadata of a two-dimensional array.
+/// The metadata of an array with two axes; further axes have one value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Meta {
     pub size: Size,
+    /// The type of the samples in the chunks, and the type in which they are read.
+    pub stored: StoredType,
     pub kind: SampleType,
     /// Rows and columns of a chunk, which may be a shard.
     pub chunk: Size,
@@ -31,21 +37,24 @@ pub struct Meta {
     /// The prefix and the separator of the chunk numbers in a chunk's path.
     key: (&'static str, char),
     pub attributes: Map<String, Value>,
-    /// The names of the dimensions, if they are given.
+    /// The names of the dimensions of rows and columns, if both are given.
     pub dimensions: Vec<String>,
-    /// True if the array has one dimension; it is then treated as a map of one row.
-    is_line: bool,
+    axes: Axes,
 }
 
 /// The Zarr names of the supported sample types.
-const TYPES: [(&str, SampleType); 7] = [
-    ("uint8", SampleType::U8),
-    ("uint16", SampleType::U16),
-    ("int16", SampleType::I16),
-    ("int32", SampleType::I32),
-    ("uint32", SampleType::U32),
-    ("float32", SampleType::F32),
-    ("float64", SampleType::F64),
+const TYPES: [(&str, StoredType); 11] = [
+    ("uint8", StoredType::Plain(SampleType::U8)),
+    ("uint16", StoredType::Plain(SampleType::U16)),
+    ("int16", StoredType::Plain(SampleType::I16)),
+    ("int32", StoredType::Plain(SampleType::I32)),
+    ("uint32", StoredType::Plain(SampleType::U32)),
+    ("float32", StoredType::Plain(SampleType::F32)),
+    ("float64", StoredType::Plain(SampleType::F64)),
+    ("int8", StoredType::I8),
+    ("int64", StoredType::I64),
+    ("uint64", StoredType::U64),
+    ("float16", StoredType::F16),
 ];
 
 /// Parses a Zarr v3 document of the given kind, `array` or `group`.
@@ -67,23 +76,83 @@ pub fn parse_document(text: &str, kind: &str) -> Result<Value, String> {
     }
 }
 
+/// The metadata of an array or a group, in the form of Zarr version 3.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Node {
+    Array(Value),
+    Group,
+}
+
+/// Reads the metadata of the array or the group in a folder, of Zarr version 3 or 2; `None` if there are none.
+///
+/// # Errors
+/// Returns an error if the metadata cannot be read or are damaged, or if an array of version 2 cannot be converted.
+pub fn read_node(folder: &Path) -> Result<Option<Node>, Error> {
+    let read = |name: &str| -> Result<Option<Value>, Error> {
+        let path = folder.join(name);
+        let Some(bytes) = plain::read_if_exists(&path, MAX_BYTES)? else { return Ok(None) };
+        let damaged = |error: serde_json::Error| Error::invalid_file(&path, format!("is damaged: {error}"));
+        serde_json::from_slice(&bytes).map(Some).map_err(damaged)
+    };
+    let path = folder.join(ZARR);
+    if let Some(bytes) = plain::read_if_exists(&path, MAX_BYTES)? {
+        let text = std::str::from_utf8(&bytes).map_err(|_| Error::invalid_file(&path, "is not UTF-8 text"))?;
+        let array = parse_document(text, "array");
+        return match array {
+            Err(_) if parse_document(text, "group").is_ok() => Ok(Some(Node::Group)),
+            array => array.map(|about| Some(Node::Array(about))).map_err(|problem| Error::invalid_file(&path, problem)),
+        };
+    }
+    if let Some(array) = read(".zarray")? {
+        let attributes = read(".zattrs")?.and_then(|all| all.as_object().cloned()).unwrap_or_default();
+        let about = version2::convert_array(&array, attributes).map_err(|problem| {
+            let problem = format!(
+                "has the format Zarr version 2 and {problem}; rewrite it in version 3, for example with xarray: \
+                 `xarray.open_zarr(IN).to_zarr(OUT, zarr_format=3)`"
+            );
+            Error::invalid_file(folder, problem)
+        })?;
+        return Ok(Some(Node::Array(about)));
+    }
+    Ok(folder.join(".zgroup").is_file().then_some(Node::Group))
+}
+
+/// Returns the names of an array's dimensions, if they are given.
+fn list_dimension_names(about: &Value) -> Vec<Option<&str>> {
+    about["dimension_names"].as_array().into_iter().flatten().map(Value::as_str).collect()
+}
+
+/// Returns true if an array is a map: if it has two axes, or more of which all but two have one value.
+pub fn is_map(about: &Value) -> bool {
+    parse_counts(&about["shape"]).is_some_and(|shape| Axes::choose(&shape, &list_dimension_names(about)).is_ok())
+}
+
 impl Meta {
-    /// Parses the metadata of an array of two dimensions.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let about = parse_document(text, "array")?;
-        let shape = about["shape"].as_array().ok_or("is damaged: it has no shape")?;
-        if shape.len() != 2 {
-            return Err(format!("has {} dimensions; a map must have two", shape.len()));
+    /// Parses the metadata of a map, in the form of Zarr version 3.
+    pub fn parse(about: &Value) -> Result<Self, String> {
+        let shape = parse_counts(&about["shape"]).ok_or("is damaged: it has no shape")?;
+        Self::parse_axes(about, Axes::choose(&shape, &list_dimension_names(about))?)
+    }
+
+    /// Parses the metadata of an array of one dimension, such as a coordinate, as those of a map with one row.
+    pub fn parse_line(about: &Value) -> Result<Self, String> {
+        match parse_counts(&about["shape"]).as_deref() {
+            Some([_]) => Self::parse_axes(about, Axes::LINE),
+            _ => Err("does not have one dimension".to_string()),
         }
-        let size = parse_size(&about["shape"]).filter(|[rows, cols]| *rows > 0 && *cols > 0);
+    }
+
+    fn parse_axes(about: &Value, axes: Axes) -> Result<Self, String> {
+        let shape = parse_shape(&about["shape"]).filter(|shape| shape.len() == axes.rank && !shape.contains(&0));
+        let size = shape.map(|shape| axes.select_size(&shape));
         // No sample has more than eight bytes, so the bytes of the whole map can be counted in an `isize`.
         let size = size.filter(|[rows, cols]| rows.checked_mul(*cols).is_some_and(|n| n < isize::MAX as usize / 8));
         let size = size.ok_or_else(|| {
             format!("has the shape {}; it must have at least 1 × 1 cells, and fewer than 2^60 in all", about["shape"])
         })?;
         let named = about["data_type"].as_str().unwrap_or("");
-        let kind = TYPES.iter().find(|(name, _)| *name == named).map(|(_, kind)| *kind);
-        let kind = kind.ok_or_else(|| {
+        let stored = TYPES.iter().find(|(name, _)| *name == named).map(|(_, kind)| *kind);
+        let stored = stored.ok_or_else(|| {
             let known: Vec<_> = TYPES.iter().map(|(name, _)| *name).collect();
             format!(
                 "has samples of type {}; they must have one of the types {}",
@@ -97,9 +166,12 @@ impl Meta {
                 shorten_value(&about["chunk_grid"]["name"])
             ));
         }
-        let chunk = parse_size(&about["chunk_grid"]["configuration"]["chunk_shape"]);
-        let chunk = chunk.filter(|[rows, cols]| rows.checked_mul(*cols).is_some_and(|n| (1..=MAX_CHUNK).contains(&n)));
-        let chunk = chunk.ok_or_else(|| {
+        let chunk = parse_shape(&about["chunk_grid"]["configuration"]["chunk_shape"]);
+        let is_small = |chunk: &Vec<usize>| {
+            let count = chunk.iter().try_fold(1usize, |count, n| count.checked_mul(*n));
+            chunk.len() == axes.rank && count.is_some_and(|count| (1..=MAX_CHUNK).contains(&count))
+        };
+        let chunk = chunk.filter(is_small).ok_or_else(|| {
             format!(
                 "has chunks of {} cells; a chunk must have 1 to {MAX_CHUNK} in all",
                 shorten_value(&about["chunk_grid"]["configuration"]["chunk_shape"])
@@ -136,43 +208,25 @@ impl Meta {
             format!("has the fill value {}, which is not a number", shorten_value(&about["fill_value"]))
         })?;
         let attributes = about["attributes"].as_object().cloned().unwrap_or_default();
-        let codecs = Codecs::parse(&about["codecs"], chunk)?;
-        let names = about["dimension_names"].as_array().into_iter().flatten();
-        let dimensions = names.filter_map(|name| name.as_str().map(String::from)).collect();
-        Ok(Self { size, kind, chunk, codecs, fill, key, attributes, dimensions, is_line: false })
-    }
-
-    /// Parses the metadata of a one-dimensional array, such as a coordinate, as those of a map with one row.
-    pub fn parse_line(text: &str) -> Result<Self, String> {
-        let mut about = parse_document(text, "array")?;
-        /// Inserts a row dimension at the start of every shape.
-        fn add_row_dimension(value: &mut Value) {
-            match value {
-                Value::Object(fields) => {
-                    for (name, value) in fields {
-                        match value {
-                            Value::Array(shape) if ["shape", "chunk_shape"].contains(&name.as_str()) => {
-                                shape.insert(0, json!(1));
-                            }
-                            _ => add_row_dimension(value),
-                        }
-                    }
-                }
-                Value::Array(list) => list.iter_mut().for_each(add_row_dimension),
-                _ => {}
-            }
-        }
-        // Attributes are not needed and could contain a key of the same name.
-        about["attributes"] = json!({});
-        add_row_dimension(&mut about);
-        Ok(Self { is_line: true, ..Self::parse(&about.to_string())? })
+        let codecs = Codecs::parse(&about["codecs"], &chunk, axes)?;
+        let names = list_dimension_names(about);
+        let name = |axis: usize| names.get(axis).copied().flatten().map(String::from);
+        let dimensions = axes.rows.and_then(|rows| Some(vec![name(rows)?, name(axes.cols)?])).unwrap_or_default();
+        let (kind, chunk) = (stored.sample(), axes.select_size(&chunk));
+        Ok(Self { size, stored, kind, chunk, codecs, fill, key, attributes, dimensions, axes })
     }
 
     /// Returns the path of a chunk inside the array's folder, from its row and column among the chunks.
     pub fn chunk_path(&self, chunk: Cell) -> String {
         let (head, between) = self.key;
-        let Cell { row, col } = chunk;
-        if self.is_line { format!("{head}{col}") } else { format!("{head}{row}{between}{col}") }
+        // The only chunk along every other axis has the number 0.
+        let mut numbers = vec![0; self.axes.rank];
+        if let Some(rows) = self.axes.rows {
+            numbers[rows] = chunk.row;
+        }
+        numbers[self.axes.cols] = chunk.col;
+        let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
+        format!("{head}{}", numbers.join(&between.to_string()))
     }
 
     /// Returns the sample that stands for no data: the one that an attribute states, or NaN if the fill value is NaN.
@@ -195,22 +249,6 @@ impl Meta {
             number.ok_or_else(|| format!("has {name} = {}; it must be {allowed}", shorten_value(value)))
         };
         Ok([number("scale_factor", 1.0, "a number other than 0")?, number(OFFSET, 0.0, "a number")?])
-    }
-
-    /// Refuses a map whose first dimension is the columns.
-    pub fn check_upright(&self) -> Result<(), String> {
-        let is = |k: usize, names: [&str; 5]| {
-            self.dimensions.get(k).is_some_and(|own| names.iter().any(|name| own.eq_ignore_ascii_case(name)))
-        };
-        let across = ["x", "lon", "longitude", "easting", "projection_x_coordinate"];
-        let down = ["y", "lat", "latitude", "northing", "projection_y_coordinate"];
-        if is(0, across) && is(1, down) {
-            let [first, second] = [&self.dimensions[0], &self.dimensions[1]];
-            return Err(format!(
-                "has the dimensions {first}, {second}; a map must have {second}, {first}, so transpose it"
-            ));
-        }
-        Ok(())
     }
 }
 
@@ -258,7 +296,7 @@ pub fn layer_metadata(spec: &StoreSpec, layer: &StoredLayer) -> Value {
     put("grid_mapping", json!("spatial_ref"));
     // With this attribute, xarray attaches the variable to every map as a coordinate, where rioxarray looks for it.
     put("coordinates", json!("spatial_ref"));
-    let name = TYPES.iter().find(|(_, kind)| *kind == layer.kind).map_or("", |(name, _)| name);
+    let name = TYPES.iter().find(|(_, kind)| *kind == StoredType::Plain(layer.kind)).map_or("", |(name, _)| name);
     let about = Array {
         shape: json!(spec.size),
         kind: name,

@@ -6,9 +6,9 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use thalweg_core::Georeference;
 use thalweg_core::terrain::grid::PixelIs;
-use thalweg_io::plain;
+use thalweg_io::describe_system;
 
-use crate::meta::{Array, MAX_BYTES, ZARR, parse_document};
+use crate::meta::{Array, Node, read_node};
 use crate::spec::StoreSpec;
 
 /// An array that locates the cells: its name, its metadata, the path of its only chunk, and the bytes of that chunk.
@@ -103,7 +103,7 @@ fn crs_attributes(spec: &StoreSpec, place: &Georeference) -> Map<String, Value> 
         let words = transform.map(|x| format!("{x:?}")).join(" ");
         about.insert("GeoTransform".to_string(), json!(words));
     }
-    match (&spec.wkt, place.epsg()) {
+    match (spec.wkt.clone().or_else(|| describe_system(place)), place.epsg()) {
         (Some(wkt), _) => {
             about.insert("crs_wkt".to_string(), json!(wkt));
             about.insert("spatial_ref".to_string(), json!(wkt));
@@ -141,9 +141,9 @@ pub fn read_georeference(
 ) -> Result<Option<Georeference>, String> {
     let name = attributes.get("grid_mapping").and_then(Value::as_str).unwrap_or("spatial_ref");
     let is_plain = !(name.is_empty() || name.contains(['/', '\\']) || name.starts_with('.'));
-    let read = || {
-        let text = plain::read_if_exists(array.parent()?.join(name).join(ZARR), MAX_BYTES).ok()??;
-        parse_document(std::str::from_utf8(&text).ok()?, "array").ok()
+    let read = || match read_node(&array.parent()?.join(name)).ok()?? {
+        Node::Array(about) => Some(about),
+        Node::Group => None,
     };
     let about = is_plain.then(read).flatten().unwrap_or_default();
     let word = |name: &str| about["attributes"][name].as_str();

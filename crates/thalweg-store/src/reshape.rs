@@ -52,6 +52,7 @@ impl<'a> Reshaped<'a> {
     /// Returns an error if the window or size is invalid, or if the source cannot be read.
     pub fn from_file(file: &'a ElevationFile, how: Reshape) -> Result<Self> {
         let source = file.grid();
+        file.check_square("a change of the cells")?;
         let (method, grid) = match how {
             Reshape::Crop(window) => (ReshapeMethod::Crop(window), cropped_grid(source, window)?),
             Reshape::Resample(size) => {

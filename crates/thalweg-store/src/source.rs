@@ -5,9 +5,10 @@ use std::time::UNIX_EPOCH;
 
 use thalweg_core::base::memory;
 use thalweg_core::{CellRect, Error, Field, Grid, Height, Result, Size, Terrain};
+use thalweg_io::facts::Facts;
 use thalweg_io::{
     Format, HeightReading, LoadOptions, PlacedGrid, Raster, SampleStatistics, Sidecar, VrtWindows, WindowedMap,
-    determine_grid, mask_path, needs_sidecar, open_windows, plain,
+    determine_grid, list_side_files, needs_sidecar, open_windows_with, orient_north_up, plain,
 };
 use thalweg_tiled::TileLayer;
 use thalweg_tiled::layer::NO_HEIGHT;
@@ -15,7 +16,6 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::array::{ZarrArray, list_maps, missing_metadata_error};
 use crate::meta::{MAX_BYTES, ZARR};
-use crate::raster::orient_north_up;
 use crate::store::{Store, is_ours, is_store};
 
 /// Opens a raster. A TIFF, a virtual raster, a Zarr array, or a Zarr group in which one array is a map (for a thalweg
@@ -26,9 +26,18 @@ use crate::store::{Store, is_ours, is_store};
 /// Returns an error if the file cannot be read, if a group contains several maps (it lists their names), or if a store
 /// does not have the requested layer.
 pub fn open_raster(path: &Path) -> Result<Box<dyn WindowedMap>> {
+    open_raster_with(path, &LoadOptions::default())
+}
+
+/// Opens a raster as [`open_raster`] does; the options give the size and the byte order of a headerless file.
+///
+/// # Errors
+/// Returns the errors of [`open_raster`]; an error if these options are given for another file.
+pub fn open_raster_with(path: &Path, options: &LoadOptions) -> Result<Box<dyn WindowedMap>> {
     if !is_zarr(path) {
-        return open_windows(path);
+        return open_windows_with(path, options);
     }
+    options.check_raw_options(path)?;
     if is_ours(path) {
         let store = Store::open_read(path)?;
         return Ok(Box::new(store.layer(TileLayer::Height.name())?));
@@ -39,8 +48,8 @@ pub fn open_raster(path: &Path) -> Result<Box<dyn WindowedMap>> {
         return Ok(Box::new(Store::open_read(folder)?.layer(&name.to_string_lossy())?));
     }
     match list_maps(path)?.as_slice() {
-        [] => Ok(orient_north_up(ZarrArray::open(path)?)),
-        [one] => Ok(orient_north_up(ZarrArray::open(&path.join(one))?)),
+        [] => Ok(orient_north_up(Box::new(ZarrArray::open(path)?))),
+        [one] => Ok(orient_north_up(Box::new(ZarrArray::open(&path.join(one))?))),
         many => {
             let problem = format!(
                 "contains several maps ({}); give the path of one of them, such as {}/{}",
@@ -53,14 +62,22 @@ pub fn open_raster(path: &Path) -> Result<Box<dyn WindowedMap>> {
     }
 }
 
+/// Returns the metadata file of a Zarr array or group, of version 3 or 2; `None` if the folder is neither.
+fn find_metadata(folder: &Path) -> Option<PathBuf> {
+    METADATA_FILES.iter().map(|name| folder.join(name)).find(|path| path.is_file())
+}
+
+/// The names of the metadata files of arrays and groups.
+const METADATA_FILES: [&str; 3] = [ZARR, ".zarray", ".zgroup"];
+
 /// Returns true if a path is a Zarr folder or is named like one. For example, `new.zarr` is one before it exists.
 pub fn is_zarr(path: &Path) -> bool {
     let is_named = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zarr"));
-    is_named || [ZARR, ".zgroup", ".zarray"].iter().any(|file| path.join(file).is_file())
+    is_named || find_metadata(path).is_some()
 }
 
 /// Returns the fingerprint of a source: a hash of the length and modification time of its file, of the mask and
-/// sidecar next to it, and of all files of a virtual raster. For a Zarr array it covers the metadata of the array and
+/// the sidecars next to it, and of all files of a virtual raster. For a Zarr array it covers the metadata of the array and
 /// of the group around it, and the lengths and modification times of its chunks. A thalweg store needs no chunks in
 /// the hash, because its metadata name the plan that it belongs to.
 ///
@@ -71,12 +88,11 @@ pub fn fingerprint_source(path: &Path) -> Result<u64> {
     // every start.
     let mut print = Xxh3::new();
     if is_zarr(path) {
-        let own = path.join(ZARR);
-        let Some(text) = plain::read_if_exists(&own, MAX_BYTES)? else { return Err(missing_metadata_error(path)) };
-        print.update(&text);
-        let group = path.parent().filter(|folder| folder.join(ZARR).is_file());
-        if let Some(folder) = group {
-            print.update(&std::fs::read(folder.join(ZARR)).map_err(Error::io(folder, "read"))?);
+        let Some(own) = find_metadata(path) else { return Err(missing_metadata_error(path)) };
+        print.update(&plain::read_plain_file(own, MAX_BYTES)?);
+        let group = path.parent().filter(|folder| find_metadata(folder).is_some());
+        if let Some(metadata) = group.and_then(find_metadata) {
+            print.update(&plain::read_plain_file(metadata, MAX_BYTES)?);
         }
         if !(is_store(path) || group.is_some_and(is_store)) {
             add_folder(&mut print, path)?;
@@ -89,8 +105,7 @@ pub fn fingerprint_source(path: &Path) -> Result<u64> {
     }
     for file in &files {
         add_file(&mut print, file)?;
-        let sidecars = [mask_path(file), Sidecar::path_for(file)];
-        sidecars.iter().filter(|path| path.is_file()).try_for_each(|path| add_file(&mut print, path))?;
+        list_side_files(file).iter().try_for_each(|path| add_file(&mut print, path))?;
     }
     Ok(print.digest())
 }
@@ -144,6 +159,7 @@ pub struct ElevationFile {
     reading: HeightReading,
     warnings: Vec<String>,
     overridden: Vec<String>,
+    facts: Facts,
 }
 
 impl ElevationFile {
@@ -159,13 +175,13 @@ impl ElevationFile {
                            the input of a store; use a file that fits in memory, and an output other than a store";
             return Err(Error::unsupported("deterrace", problem));
         }
-        let raster = open_raster(path)?;
+        let raster = open_raster_with(path, options)?;
         let mut head = raster.metadata_raster()?;
         let sidecar = if !is_zarr(path) && needs_sidecar(&head) { Sidecar::read_for(path)? } else { None };
-        head.nodata = head.nodata.or(sidecar.as_ref().and_then(|sidecar| sidecar.nodata));
-        let PlacedGrid { grid, warnings, overridden } = determine_grid(path, &mut head, sidecar.as_ref(), options)?;
+        let PlacedGrid { grid, warnings, overridden, facts } =
+            determine_grid(path, &mut head, sidecar.as_ref(), options)?;
         let reading = HeightReading::from_head(&head, sidecar.as_ref(), options);
-        Ok(Self { path: path.to_path_buf(), raster, grid, reading, warnings, overridden })
+        Ok(Self { path: path.to_path_buf(), raster, grid, reading, warnings, overridden, facts })
     }
 
     /// The memory in bytes that the file holds as long as it is open, and the memory in bytes in addition to the
@@ -180,9 +196,25 @@ impl ElevationFile {
         &self.grid
     }
 
+    /// Checks that the cells are squares in metres; `subject` names what needs them.
+    ///
+    /// # Errors
+    /// Returns the error of [`Grid::check_square`] as one about the file.
+    pub fn check_square(&self, subject: &str) -> Result<()> {
+        self.grid.check_square(subject).map_err(|error| error.into_file_error(&self.path))
+    }
+
     /// The warnings about the file.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
+    }
+
+    /// Returns the properties of the file and their sources, including those of a complete reading of its samples
+    /// ([`determine_reading`](Self::determine_reading)).
+    pub fn facts(&self, reading: &HeightReading) -> Facts {
+        let mut facts = self.facts.clone();
+        facts.record_all(reading.facts(&self.path));
+        facts
     }
 
     /// The units that the file states and that were overridden.
@@ -238,7 +270,8 @@ impl ElevationFile {
     /// enough memory.
     pub fn read_terrain(&self) -> Result<(Terrain, HeightReading, Vec<String>)> {
         let size = self.grid.size;
-        Grid::new(size, self.grid.cell)?;
+        // A grid that is read by windows may have more cells than fit in memory; this one must not.
+        self.grid.check()?;
         memory::check_memory(&self.path.display().to_string(), (self.grid.len() as u64).saturating_mul(32))?;
         let all = CellRect::new([0, 0], size);
         let (reading, said) = self

@@ -29,5 +29,5 @@ mod windows;
 /// Returns the declared operations of the studio, each with its default options.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn studio_operations() -> Vec<Box<dyn thalweg_core::declare::operation::Operation>> {
-    vec![Box::new(picture::DrawOptions::default())]
+    vec![Box::new(picture::DrawOptions::default()), Box::new(picture::SceneOptions::default())]
 }

@@ -52,10 +52,10 @@ impl ViewDirection {
 
 operation! {
     /// Chooses the size, the camera and the light of a picture, and what it shows on the ground.
-    pub struct SceneOptions, "scene" {
+    pub struct SceneOptions, "scene", command "render natural" {
         /// Direction from which the terrain is seen.
         view: ViewDirection = ViewDirection::Iso, within .., unit "1";
-        /// Size of the picture, 1 to 16384 pixels on each side. Code gives the rows first, a command line the columns.
+        /// Size of the picture, 1 to 16384 pixels on each side.
         size: Size = [800, 1280], within .., unit "pixels";
         /// Azimuth of the camera as seen from the terrain, clockwise from north. By default, it is that of the view.
         azimuth: Option<f64> = None, within -360.0..=360.0, unit "°";
@@ -92,9 +92,9 @@ operation! {
     /// assert_eq!((picture.size, picture.zoom), ([120, 90], 1.0));
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
-    pub struct DrawOptions, "picture", with(scene: SceneOptions) {
-        /// Data to draw over the terrain, such as `height`, `slope`, `drainage_area` or `basins`, or the name of a layer;
-        /// the error for an unknown name lists all.
+    pub struct DrawOptions, "picture", command "render studio", with(scene: SceneOptions) {
+        /// Data to draw over the terrain, such as `height`, `slope`, `drainage_area` or `basins`, or the name of a
+        /// layer. An unknown name is refused with a list of all.
         overlay: Option<String> = None, within .., unit "1", placeholder "NAME";
     }
 }

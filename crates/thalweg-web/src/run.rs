@@ -3,6 +3,8 @@
 use js_sys::Function;
 use serde_json::json;
 use thalweg_core::Error;
+use thalweg_core::declare::browser::rename_options;
+use thalweg_core::declare::operation::Operation as _;
 use thalweg_core::declare::option_types::Setting;
 use thalweg_export::build::BuildOptions;
 use thalweg_sim::presets;
@@ -33,7 +35,7 @@ pub fn build(recipe: &str, options: JsValue) -> Result<Terrain> {
     }
     let progress = given.read_function("progress")?;
     let mut recipe = find_or_parse_recipe(recipe)?;
-    options.apply_to(&mut recipe)?;
+    options.apply_to(&mut recipe).map_err(|error| rename_options(&options.declared(), error))?;
     let run = match recipe.dem() {
         Some(_) => presets::create_run_on_model(recipe)?,
         // A module that runs out of memory stops for good, so this call estimates the need first.

@@ -2,6 +2,8 @@
 
 use js_sys::{Function, Uint8Array};
 use serde_json::json;
+use thalweg_core::declare::browser::rename_options;
+use thalweg_core::declare::operation::Operation as _;
 use thalweg_core::terrain::d8::to_esri_code;
 use thalweg_core::terrain::{Cells, DRAINAGE_AREA, FLOW_DIRECTION};
 use thalweg_core::{CellRect, Error, Point};
@@ -29,7 +31,9 @@ impl World {
     #[wasm_bindgen(constructor)]
     pub fn new(recipe: &str, options: JsValue) -> Result<World> {
         let (options, _) = read_operation::<WorldOptions>("World option", options, &[])?;
-        let (world, recipe) = options.open_world(find_or_parse_recipe(recipe)?)?;
+        let declared = options.declared();
+        let opened = options.open_world(find_or_parse_recipe(recipe)?);
+        let (world, recipe) = opened.map_err(|error| rename_options(&declared, error))?;
         Ok(Self { tiles: WebTiles::new(world.clone(), &recipe.name), world, recipe })
     }
 

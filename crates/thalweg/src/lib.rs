@@ -319,7 +319,9 @@ pub mod render {
     pub use thalweg_render::pictures::layer::{LayerOptions, draw_values};
     pub use thalweg_render::pictures::light::{Sun, hillshade};
     pub use thalweg_render::pictures::look::LookOptions;
-    pub use thalweg_render::pictures::perspective::{CameraOptions, ViewOptions, draw_comparison, draw_view};
+    pub use thalweg_render::pictures::perspective::{
+        CameraOptions, PairOptions, ViewOptions, draw_comparison, draw_view,
+    };
     pub use thalweg_render::pictures::picture::Picture;
     pub use thalweg_render::pictures::ramps::{RAMPS, Ramp};
     pub use thalweg_render::pictures::shade::{ShadeOptions, draw_map};
@@ -366,8 +368,8 @@ pub mod io {
     pub use thalweg_io::{
         Draft, FilePath, Format, LoadOptions, Loaded, MapInMemory, MemoryFiles, Overviews, Raster, RasterHead,
         SampleType, Samples, SaveOptions, Saved, Sidecar, Unit, WindowedMap, convert_to_terrain, decode_raster,
-        draft_textures, load_layer, load_terrain, open_windows, read_raster, save_layer, save_map, save_picture,
-        save_terrain, write_cog, write_raster,
+        draft_textures, load_layer, load_terrain, open_windows, open_windows_with, read_raster, read_raster_with,
+        save_layer, save_map, save_picture, save_terrain, write_cog, write_raster,
     };
 }
 

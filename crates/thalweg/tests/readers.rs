@@ -35,8 +35,18 @@ unsafe impl GlobalAlloc for Watched {
 #[global_allocator]
 static WATCHED: Watched = Watched;
 
-const FORMATS: [Format; 8] =
-    [Format::Tiff, Format::Png, Format::R16, Format::R32, Format::Npy, Format::Ascii, Format::Exr, Format::Hgt];
+const FORMATS: [Format; 10] = [
+    Format::Tiff,
+    Format::Png,
+    Format::R16,
+    Format::R32,
+    Format::Npy,
+    Format::Ascii,
+    Format::Xyz,
+    Format::Exr,
+    Format::Hgt,
+    Format::Dted,
+];
 
 #[path = "corpus/readers.rs"]
 mod corpus;
@@ -88,6 +98,8 @@ fn good() -> Vec<(Format, Vec<u8>)> {
             files.push((format, std::fs::read(&path).unwrap()));
         }
     }
+    let points: String = (0..36).map(|k| format!("{} {} {}\n", k % 6 * 10, k / 6 * 10, k * 37 % 101)).collect();
+    files.push((Format::Xyz, points.into_bytes()));
     files
 }
 

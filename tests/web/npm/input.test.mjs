@@ -30,6 +30,7 @@ test("names, values and what is allowed are said", () => {
   refused(() => build("hills", { cells: 64, parameters: { "nowhere.x": 1 } }), /nowhere/);
   refused(() => build("hills", { cells: 64, set: { nowhere: { x: 1 } } }), /nowhere/);
   refused(() => build("hills", { parameters: 3 }), /parameters = 3/, /an object of names and values/);
+  refused(() => build("hills", { parameters: { years: 1 } }), /^parameters = years: must be LABEL\.PARAMETER/);
   refused(() => build("hills", { age: 20 }), /age = 20/, /0\.1 to 10/);
   refused(() => build("hills", { rock: "chees" }), /rock = chees/, /granite/);
   refused(() => build("hills", { fromFile: "a.tif" }), /^fromFile only applies when a program that has files/);

@@ -173,30 +173,44 @@ fn make_argument(option: &OptionSpec, help: String) -> Arg {
     }
 }
 
-/// Returns the help of an option: its meaning, its unit or range, how it is typed, and what it requires.
+/// Returns the help of an option: its meaning, how several values are typed, its range and unit, the options that it
+/// requires, and those that exclude it.
 fn format_help(option: &OptionSpec, options: &[OptionSpec], forms: &[WorkForm]) -> String {
-    let syntax = option.value_syntax().map_or(String::new(), |syntax| format!("; {syntax}"));
-    let allowed = match option.kind {
-        OptionKind::Numbers(_) if option.unit != "1" => format!(" [{}]", option.unit),
-        // The examples of a unit show it already, but a list has no examples.
-        OptionKind::Number { .. } | OptionKind::Count { .. } if !syntax.is_empty() && option.arity != Arity::List => {
-            String::new()
-        }
-        OptionKind::Number { .. }
-        | OptionKind::NumberOr { .. }
-        | OptionKind::Count { .. }
-        | OptionKind::OneOf(_)
-        | OptionKind::Span { .. } => format!(" [allowed: {}]", option.allowed_text()),
-        _ => String::new(),
-    };
-    let needed = option.needs.and_then(|name| find_option(options, name).ok()).map(typed_flag);
+    // The meaning has the names of other options as they are in code.
+    let meaning = options
+        .iter()
+        .fold(option.meaning.to_string(), |text, other| text.replace(&format!("`{}`", other.name), &typed_flag(other)));
+    let sentences: Vec<&str> = [meaning.as_str()].into_iter().chain(option.value_syntax()).collect();
+    let find_flag = |name: &&str| find_option(options, name).ok().map(typed_flag);
+    let needed = option.needs.iter().filter_map(find_flag);
     let is_of_stores = forms.contains(&WorkForm::Folder) && !option.forms.contains(&WorkForm::Folder);
-    let required: Vec<String> = needed.into_iter().chain(is_of_stores.then(|| "-o DIR.zarr".to_string())).collect();
-    let required = match required.is_empty() {
-        true => String::new(),
-        false => format!(" [requires: {}]", required.join(", ")),
-    };
-    format!("{}{allowed}{syntax}{required}", option.meaning.trim_end_matches('.'))
+    let lists = [
+        ("requires", needed.chain(is_of_stores.then(|| "-o DIR.zarr".to_string())).collect::<Vec<_>>()),
+        ("not with", option.excludes.iter().filter_map(find_flag).collect()),
+    ];
+    let lists = lists.iter().filter(|(_, flags)| !flags.is_empty());
+    let lists: String = lists.map(|(title, flags)| format!(" [{title}: {}]", flags.join(", "))).collect();
+    format!("{}{}{lists}", sentences.join(" ").trim_end_matches('.'), describe_range(option))
+}
+
+/// Returns the range of an option and its unit, in brackets after a space; nothing if its words or its placeholder show
+/// the accepted values.
+fn describe_range(option: &OptionSpec) -> String {
+    match (option.kind, option.typed_examples()) {
+        (OptionKind::Numbers(_), _) if option.unit != "1" => format!(" [unit: {}]", option.unit),
+        (_, Some(examples)) => format!(" [allowed: {}, such as {examples}]", option.describe_allowed()),
+        (
+            OptionKind::Number { .. }
+            | OptionKind::NumberOr { .. }
+            | OptionKind::Count { .. }
+            | OptionKind::OneOf(_)
+            | OptionKind::Span { .. }
+            | OptionKind::Tiles
+            | OptionKind::Limits(_),
+            None,
+        ) => format!(" [allowed: {}]", option.allowed_text()),
+        _ => String::new(),
+    }
 }
 
 /// Returns the parser of a value, which converts it to JSON.
@@ -359,6 +373,19 @@ mod tests {
         assert!(help_of(&command, "bits")[0].ends_with(" [allowed: one of 8, 16]"));
         let command = OperationArgs::<ExportOptions>::augment_args(Command::new("export"));
         assert!(help_of(&command, "zoom")[0].contains(" [allowed: a whole number from 0 to "));
+        assert!(help_of(&command, "range")[0].ends_with(" [unit: m]"));
+        assert!(help_of(&command, "layers")[0].ends_with(" are separated by commas, or the option is repeated"));
+        let command = OperationArgs::<DrainOptions>::augment_args(Command::new("drain"));
+        let areas = " [allowed: 0 to 1e15 m², such as 250000, 250000m2 or 0.25km2]";
+        assert!(help_of(&command, "threshold")[0].ends_with(areas));
+        assert!(help_of(&command, "skip_lake_outlines")[0].ends_with(" [requires: -o DIR.zarr]"));
+    }
+
+    #[test]
+    fn help_names_other_options_as_they_are_typed() {
+        let command = OperationArgs::<BuildOptions>::augment_args(Command::new("build"));
+        assert!(help_of(&command, "origin")[0].contains("coordinate system of --crs [requires: --crs]"));
+        assert!(help_of(&command, "target")[0].ends_with(" [not with: --preview, --level, --rect]"));
     }
 
     #[test]

@@ -3,19 +3,18 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::RangedU64ValueParser;
 use thalweg_core::declare::operation::WorkForm;
 use thalweg_core::{Error, Result};
 use thalweg_export::world_folder::{Ending, FramesOptions, StateInterval, States};
 use thalweg_sim::recipe::Recipe;
 
-use super::values::{parse_byte_count, parse_seconds};
+use super::values::{parse_byte_count, parse_seconds, whole_number};
 
 /// The options of a run that may also be done tile by tile, into a Zarr store.
 #[derive(Args)]
 pub struct WorkArgs {
-    /// Maximum memory of the process, such as 500M or 2G, if the output is a Zarr store (-o DIR.zarr) [default: the
-    /// free memory].
+    /// Maximum memory of the process in bytes [allowed: 1M or more, such as 500M or 2.5G] [default: the free memory]
+    /// [requires: -o DIR.zarr].
     #[arg(long, value_name = "BYTES", value_parser = parse_byte_count)]
     pub memory: Option<u64>,
     #[command(flatten)]
@@ -42,15 +41,16 @@ impl WorkArgs {
 /// The options of commands that run for a long time.
 #[derive(Args)]
 pub struct RunArgs {
-    /// The file in which the run is saved at intervals and on Ctrl-C; `thalweg resume` continues it [default: a file
-    /// next to the output, which is written only on Ctrl-C].
+    /// The file in which the run is saved at intervals and on Ctrl-C; `thalweg resume FILE` continues it [default: a
+    /// file next to the output, which is written only on Ctrl-C].
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
     /// Deletes the checkpoint of an interrupted run and starts again; without this option, the command refuses to
     /// start.
     #[arg(long)]
     pub fresh: bool,
-    /// Seconds between two checkpoints [default: 300 if --checkpoint is given, otherwise only on Ctrl-C].
+    /// Seconds between two checkpoints [allowed: 0 to 1e9] [default: 300 if --checkpoint is given; otherwise the run is
+    /// saved only on Ctrl-C].
     #[arg(long, value_name = "S", value_parser = parse_seconds)]
     pub every: Option<f64>,
     /// Writes a report of the run to this file as JSON.
@@ -85,7 +85,7 @@ pub struct StatesArgs {
     #[arg(long, value_name = "STEPS|YEARSy")]
     pub save_every: Option<StateInterval>,
     /// The folder of the heights of --save-every [default: `states` in the world's folder; if the output is a file,
-    /// NAME_states].
+    /// NAME_states] [requires: --save-every].
     #[arg(long, value_name = "DIR", requires = "save_every")]
     pub states: Option<PathBuf>,
 }
@@ -113,16 +113,18 @@ pub struct FramesArgs {
     /// Draws shaded maps of the terrain and its water during the run into this folder: frame_00001.png and so on.
     #[arg(long, value_name = "DIR")]
     pub frames: Option<PathBuf>,
-    /// Number of steps between two frames.
-    #[arg(long, value_name = "K", requires = "frames", default_value = "10", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Number of steps between two frames [allowed: 1 or more] [requires: --frames].
+    #[arg(long, value_name = "K", requires = "frames", default_value = "10")]
+    #[arg(value_parser = whole_number::<u32>(1..=u64::MAX))]
     pub frames_every: u32,
-    /// Draws frames only during the stage with this label.
+    /// Draws frames only during the stage with this label [default: during all stages] [requires: --frames].
     #[arg(long, value_name = "LABEL", requires = "frames")]
     pub frames_of: Option<String>,
-    /// Maximum length of the longer side of a frame in pixels.
-    #[arg(long, value_name = "PIXELS", requires = "frames", default_value = "640", value_parser = RangedU64ValueParser::<usize>::new().range(16..=8192))]
+    /// Maximum length of the longer side of a frame in pixels [allowed: 16 to 8192] [requires: --frames].
+    #[arg(long, value_name = "PIXELS", requires = "frames", default_value = "640")]
+    #[arg(value_parser = whole_number::<usize>(16..=8192))]
     pub frames_size: usize,
-    /// Writes an animated PNG of the frames at the end of the run.
+    /// Writes an animated PNG of the frames at the end of the run [requires: --frames].
     #[arg(long, value_name = "PNG", requires = "frames")]
     pub animation: Option<PathBuf>,
 }

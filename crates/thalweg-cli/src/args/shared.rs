@@ -25,14 +25,14 @@ pub type SeaArgs = OperationArgs<SeaLevelOptions>;
 /// The options that every command takes.
 #[derive(Args, Clone, Copy)]
 pub struct CommonArgs {
-    /// Number of threads; the result does not depend on it [default: one per core; for `job run`, 1].
-    #[arg(long, global = true, value_name = "N", value_parser = thread_count_parser())]
+    /// Number of threads, on which no result depends [allowed: 1 to 1024] [default: one per core; for `job run`, 1].
+    #[arg(long, global = true, display_order = 900, value_name = "N", value_parser = thread_count_parser())]
     pub threads: Option<usize>,
     /// Prints no progress and no summary; warnings and errors are still printed.
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = 900)]
     pub quiet: bool,
     /// Prints progress, warnings, errors and the result as JSON on standard output, one object per line.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 900)]
     pub json: bool,
 }
 

@@ -1,10 +1,9 @@
 //! Parsers of values that are typed on the command line.
 
 use std::ffi::OsStr;
+use std::ops::RangeInclusive;
 
-use clap::builder::{
-    OsStringValueParser, PossibleValue, PossibleValuesParser, RangedU64ValueParser, StringValueParser, TypedValueParser,
-};
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use thalweg_core::declare::operation::parse_number_with_unit;
 use thalweg_export::export::TARGETS;
 use thalweg_models::models::Models;
@@ -16,6 +15,13 @@ use thalweg_sim::presets::PRESETS;
 pub struct Completed<P> {
     any: P,
     names: Vec<&'static str>,
+}
+
+impl Completed<StringValueParser> {
+    /// Makes the parser of a word, for which these are known.
+    pub fn with_names(names: Vec<&'static str>) -> Self {
+        Self { any: StringValueParser::new(), names }
+    }
 }
 
 impl<P: TypedValueParser> TypedValueParser for Completed<P> {
@@ -42,10 +48,7 @@ pub fn recipe_parser() -> Completed<OsStringValueParser> {
 
 /// Returns the parser of the name of a model.
 pub fn model_parser() -> Completed<StringValueParser> {
-    Completed {
-        any: StringValueParser::new(),
-        names: thalweg_models::models::all_models().map(|model| model.about().name).collect(),
-    }
+    Completed::with_names(thalweg_models::models::all_models().map(|model| model.about().name).collect())
 }
 
 /// Returns the parser of the name of a layer.
@@ -53,16 +56,32 @@ pub fn layer_parser() -> Completed<StringValueParser> {
     let mut names: Vec<_> = Models::default().layers().map(|layer| layer.name).collect();
     names.sort_unstable();
     names.dedup();
-    Completed { any: StringValueParser::new(), names }
+    Completed::with_names(names)
+}
+
+/// Returns the parser of a whole number within limits, both included. The limit [`u64::MAX`] stands for no limit.
+pub fn whole_number<T: TryFrom<u64>>(
+    limits: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync {
+    move |text| {
+        let number = text.trim().parse::<u64>().ok().filter(|number| limits.contains(number));
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match *limits.end() {
+            u64::MAX => format!("must be a whole number of {} or more", limits.start()),
+            end => format!("must be a whole number from {} to {end}", limits.start()),
+        })
+    }
 }
 
 /// Returns the parser of a number of threads, 1 to [`MAX_THREADS`].
-pub fn thread_count_parser() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..=MAX_THREADS as u64)
+pub fn thread_count_parser() -> impl Fn(&str) -> Result<usize, String> + Clone + Send + Sync {
+    whole_number(1..=MAX_THREADS as u64)
 }
 
 /// The maximum number of threads.
 pub const MAX_THREADS: usize = 1024;
+
+/// The maximum number of cells on the long side of a world.
+pub const MAX_CELLS: u64 = 1 << 20;
 
 /// Returns the parser of the name of an export target.
 pub fn target_parser() -> PossibleValuesParser {
@@ -71,7 +90,7 @@ pub fn target_parser() -> PossibleValuesParser {
 
 /// Parses a time in seconds, 0 to 10⁹; returns a message for anything else.
 pub fn parse_seconds(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|s| (0.0..=1e9).contains(s)).ok_or_else(|| "must be 0 to 1000000000 seconds".into())
+    text.parse().ok().filter(|s| (0.0..=1e9).contains(s)).ok_or_else(|| "must be 0 to 1e9 seconds".into())
 }
 
 /// Parses bytes of memory, 1 MiB or more; returns a message for anything else.

@@ -13,21 +13,24 @@ use super::values::two_numbers;
 /// Water over a terrain; over the last one if there are several.
 #[derive(Args)]
 pub struct WaterArgs {
-    /// File with the depth of flowing water in metres, of the same size as the terrain (of several, the last).
+    /// File with the depth of flowing water in metres, of the same size as the terrain; of several terrains, as the
+    /// last one, over which it is drawn.
     #[arg(long, value_name = "FILE")]
     pub water: Option<PathBuf>,
-    /// File with the depth of standing water in metres, of the same size as the terrain (of several, the last).
+    /// File with the depth of standing water in metres, of the same size as the terrain; of several terrains, as the
+    /// last one.
     #[arg(long, value_name = "FILE")]
     pub pools: Option<PathBuf>,
-    /// File with the discharge in m³/s, from which streams are drawn, of the same size as the terrain (of several, the
-    /// last).
+    /// File with the discharge in m³/s, from which streams are drawn, of the same size as the terrain; of several
+    /// terrains, as the last one.
     #[arg(long, value_name = "FILE")]
     pub streams: Option<PathBuf>,
-    /// Discharges in m³/s at which streams become visible and at which they are opaque [default: chosen from the
-    /// discharges].
+    /// Discharges at which streams become visible and at which they are opaque, above 0 and in rising order
+    /// [unit: m³/s] [default: chosen from the discharges].
     #[arg(long, value_name = "LOW,HIGH", value_parser = two_numbers("LOW,HIGH"))]
     pub stream_range: Option<[f64; 2]>,
-    /// Draws all streams of at least this discharge in m³/s, with the same opacity.
+    /// Draws all streams of at least this discharge, with the same opacity [allowed: above 0 m³/s]
+    /// [not with: --stream-range].
     #[arg(long, value_name = "Q", conflicts_with = "stream_range")]
     pub stream_threshold: Option<f64>,
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use thalweg_core::Result;
 use thalweg_core::declare::operation::{Operation as _, WorkForm};
 use thalweg_export::world_folder::Ending;
-use thalweg_models::model::page;
+use thalweg_models::model::{Family, page};
 use thalweg_models::models;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
@@ -58,8 +58,8 @@ struct ModelArgs {
     /// The model (see `thalweg models`).
     #[arg(index = 1, value_parser = model_parser(), hide_possible_values = true)]
     model: String,
-    /// The file to write; its extension determines the format: .tif, .png, .npy, .asc, .exr, .r16 or .r32. With
-    /// `apply`, DIR.zarr makes a Zarr store.
+    /// The file to write; its extension determines the format: .tif, .png, .npy, .asc, .exr, .r16 or .r32. `apply` also
+    /// writes Zarr stores (DIR.zarr), which may be larger than memory.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
@@ -70,7 +70,7 @@ impl Verb for GenerateArgs {
     const ABOUT: &'static str = "Generates terrain with one base model, such as noise or a volcano";
 
     fn help_end(typed: &[OsString]) -> Option<String> {
-        Some(describe_models(typed))
+        Some(describe_models(typed, |family| family == Family::Base))
     }
 
     fn run(&self, voice: Reporter) -> Result<ExitCode> {
@@ -88,7 +88,7 @@ impl Verb for ApplyArgs {
     const ABOUT: &'static str = "Runs one erosion or analysis model over an elevation model";
 
     fn help_end(typed: &[OsString]) -> Option<String> {
-        Some(describe_models(typed))
+        Some(describe_models(typed, |_| true))
     }
 
     fn run(&self, voice: Reporter) -> Result<ExitCode> {
@@ -123,14 +123,14 @@ impl Verb for ApplyArgs {
     }
 }
 
-/// Returns the parameters of the model that the command line names, or else the list of all models.
-fn describe_models(typed: &[OsString]) -> String {
+/// Returns the parameters of the model that the command line names, or else the list of the models of these families.
+fn describe_models(typed: &[OsString], is_listed: impl Fn(Family) -> bool) -> String {
     // The first word is the program and the second the verb, so a model's name can only follow them.
     if let Some(model) = typed.iter().skip(2).find_map(|word| models::find_model(word.to_str()?).ok()) {
         return page::format_parameters(&*model);
     }
-    let abouts = models::all_models().map(|model| model.about());
-    let list: Vec<String> = abouts.map(|about| format!("  {:<20} {}", about.name, about.summary)).collect();
+    let abouts = models::all_models().map(|model| model.about()).filter(|about| is_listed(about.family));
+    let list: Vec<String> = abouts.map(|about| format!("  {:<21} {}", about.name, about.summary)).collect();
     format!("Models:\n{}\n\n`thalweg models NAME` shows a model's page and parameters.", list.join("\n"))
 }
 

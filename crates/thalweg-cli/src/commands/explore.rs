@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use clap::builder::RangedU64ValueParser;
+use thalweg_core::declare::operation::Operation;
 use thalweg_core::{Error, Point, Result, Size, operation};
 use thalweg_io::file_identity::check_distinct_files;
 use thalweg_io::{output, save_picture};
@@ -15,7 +15,7 @@ use thalweg_studio::explore::viewpoint::Viewpoint;
 use thalweg_studio::view::look::Appearance;
 
 use crate::args::declared::OperationArgs;
-use crate::args::values::recipe_parser;
+use crate::args::values::{MAX_CELLS, recipe_parser, whole_number};
 use crate::console::Reporter;
 use crate::recipes::load_recipe;
 use crate::verb::{Group, Verb};
@@ -33,9 +33,14 @@ operation! {
         azimuth: f64 = 205.0, within -360.0..=360.0, unit "°";
         /// Elevation angle of the camera above the horizon.
         elevation: f64 = 34.0, within 1.0..=90.0, unit "°";
-        /// Size of the PNG. Code gives the rows first, a command line the columns.
+        /// Size of the PNG; the graphics card limits its sides, usually to 16384 pixels.
         size: Size = [800, 1280], within .., unit "pixels";
     }
+}
+
+/// Returns the declared operation.
+pub fn operation() -> Option<Box<dyn Operation>> {
+    Some(Box::new(ExploreOptions::default()))
 }
 
 /// The arguments of `explore`.
@@ -47,11 +52,11 @@ pub struct ExploreArgs {
     /// Draws the view into this PNG file instead of opening a window.
     #[arg(short, long, value_name = "PNG")]
     output: Option<PathBuf>,
-    /// Number of cells on the long side of level 0, the coarsest [default: the recipe's].
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
+    /// Number of cells on the long side of level 0, the coarsest [allowed: 1 to 1048576] [default: that of the recipe].
+    #[arg(long, value_name = "N", value_parser = whole_number::<usize>(1..=MAX_CELLS))]
     cells: Option<usize>,
-    /// Seed of the world [default: the recipe's].
-    #[arg(long, value_name = "N")]
+    /// Seed of the world [allowed: a whole number of 0 or more] [default: that of the recipe].
+    #[arg(long, value_name = "N", value_parser = whole_number::<u64>(0..=u64::MAX))]
     seed: Option<u64>,
     #[command(flatten)]
     options: OperationArgs<ExploreOptions>,

@@ -48,7 +48,7 @@ impl Verb for ExportArgs {
         voice.warn_all(job.warnings());
         install_signal_handler(voice);
         let mut show = Counting::new(voice);
-        while let Some(progress) = job.advance()? {
+        while let Some(progress) = job.advance().map_err(|error| self.options.as_typed(error))? {
             show.report_count(progress.doing, progress.tiles);
             let [done, all] = progress.tiles;
             // After the last part the export is finished, even if a signal has come.

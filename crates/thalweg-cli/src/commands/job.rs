@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
-use thalweg_core::base::names::format_path;
+use thalweg_core::base::names::{format_count, format_path};
 use thalweg_core::declare::operation::{Operation as _, OptionSpec, WorkForm, find_option};
 use thalweg_core::{Error, Result};
 use thalweg_export::build::{BuildOptions, resolve_build};
@@ -16,7 +16,7 @@ use thalweg_sim::single_model::ApplyOptions;
 use thalweg_store::{Access, ApplyJob, BuildJob, Job, Outcome, Plan, PlannedWork, Store, Task, VerifyLevel, is_zarr};
 
 use crate::args::declared::{StoreOperationArgs, typed_flag};
-use crate::args::values::parse_byte_count;
+use crate::args::values::{parse_byte_count, whole_number};
 use crate::args::{LoadArgs, MapArgs, drain_job};
 use crate::console::Reporter;
 use crate::stores::TILE;
@@ -42,11 +42,11 @@ pub struct PlanArgs {
     /// The Zarr store that the work is written to [default: the plan's name with .zarr].
     #[arg(long, value_name = "DIR.zarr")]
     store: Option<PathBuf>,
-    /// Side of a tile in cells; each tile is a shard of the store.
-    #[arg(long, value_name = "N", default_value_t = TILE)]
+    /// Side of a tile in cells; each tile is one file, a shard, of the store [allowed: 2 to 16384].
+    #[arg(long, value_name = "N", default_value_t = TILE, value_parser = whole_number::<usize>(2..=16_384))]
     tile: usize,
-    /// Maximum memory of a process that does a part of the work on one thread, such as 500M; tiles become smaller if
-    /// necessary.
+    /// Maximum memory in bytes of a process that does a part of the work on one thread; tiles become smaller if
+    /// necessary [allowed: 1M or more, such as 500M or 2.5G] [default: no limit].
     #[arg(long, value_name = "BYTES", value_parser = parse_byte_count)]
     memory: Option<u64>,
     #[command(flatten)]
@@ -72,7 +72,8 @@ pub struct TaskArgs {
     /// The number of a tile, or `solve` for the step that combines all tiles of the stage when they are done.
     #[arg(value_name = "TILE|solve")]
     tile: String,
-    /// Exits with an error if the part may need more memory than this, such as 500M.
+    /// Exits with an error if the part may need more memory than this, in bytes [allowed: 1M or more, such as 500M or
+    /// 2.5G] [default: no limit].
     #[arg(long, value_name = "BYTES", value_parser = parse_byte_count)]
     memory: Option<u64>,
 }
@@ -82,10 +83,10 @@ pub struct TaskArgs {
 pub struct VerifyArgs {
     /// The Zarr store (DIR.zarr).
     store: PathBuf,
-    /// Decodes every tile, in addition to comparing the hashes of its bytes.
+    /// Decodes every tile, in addition to comparing the hashes of its bytes [not with: --quick].
     #[arg(long, conflicts_with = "quick")]
     deep: bool,
-    /// Compares only the lengths of files, which is faster.
+    /// Compares only the lengths of files, which is faster [not with: --deep].
     #[arg(long)]
     quick: bool,
     /// Recreates the missing or altered tiles and files; intact ones stay as they are.
@@ -111,8 +112,8 @@ impl Verb for PlanArgs {
         plan.write(&self.output)?;
         let stages: Vec<&str> = plan.stages.iter().map(|stage| stage.name.as_str()).collect();
         voice.print_line(&format!(
-            "{} tiles, numbered from 0; the stages in order, each solved after its tiles:",
-            plan.tiles
+            "{}, numbered from 0. The stages in order; `job run` does the tiles of a stage, and then its step `solve`:",
+            format_count(plan.tiles, "tile")
         ));
         voice.print_line(&format!("  {}", stages.join(" ")));
         voice.print_event(&json!({"event": "result", "plan": plan.hash, "tiles": plan.tiles, "stages": stages}));
@@ -123,10 +124,16 @@ impl Verb for PlanArgs {
 impl Verb for TaskArgs {
     const NAME: &'static str = "run";
     const GROUP: Group = Group::Large;
-    const ABOUT: &'static str = "Does one part of a plan: one tile of a stage, or the step that combines its tiles. \
-                                 Exits with 0 if the part is done, and with 3 if it has to wait for other parts";
+    const ABOUT: &'static str = "Does one part of a plan: one tile of a stage, or the step that combines its tiles";
     /// The parts of a plan share a machine with others.
     const THREADS: Option<usize> = Some(1);
+
+    fn help_end(_typed: &[OsString]) -> Option<String> {
+        Some(format!(
+            "Exits with 0 if the part is done, with {EXIT_WAITING} if it has to wait for other parts, and with 1 after \
+             an error."
+        ))
+    }
 
     fn run(&self, voice: Reporter) -> Result<ExitCode> {
         let plan = Plan::read(&self.plan)?;

@@ -8,7 +8,7 @@ use thalweg_core::{Error, Result};
 use thalweg_io::Format;
 use thalweg_store::Store;
 
-use crate::args::values::layer_parser;
+use crate::args::values::{layer_parser, whole_number};
 use crate::console::Reporter;
 use crate::verb::{Group, Verb};
 
@@ -17,14 +17,15 @@ use crate::verb::{Group, Verb};
 pub struct LayerArgs {
     /// The Zarr store (DIR.zarr).
     store: PathBuf,
-    /// The name of the layer.
+    /// The name of the layer; `thalweg info DIR.zarr` lists the layers of a store.
     #[arg(value_parser = layer_parser(), hide_possible_values = true)]
     layer: String,
     /// The file to write, a cloud-optimised GeoTIFF.
     #[arg(short, long, value_name = "FILE.tif")]
     output: PathBuf,
-    /// Factor by which the cells of the file are wider than those of the store, for an overview of a large map.
-    #[arg(long, value_name = "N", default_value = "1")]
+    /// Factor by which the cells of the file are wider than those of the store, for an overview of a large map
+    /// [allowed: a whole number of 1 or more].
+    #[arg(long, value_name = "N", default_value = "1", value_parser = whole_number::<usize>(1..=u64::MAX))]
     coarser: usize,
 }
 

@@ -3,18 +3,21 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
+use clap::builder::StringValueParser;
 use serde_json::{Map, Value, json};
 use thalweg_core::Result;
 use thalweg_core::declare::operation::Operation;
 use thalweg_core::declare::schema::operation_schema;
 use thalweg_export::{export_operations, find_operation_in};
+use thalweg_io::facts::facts_schema;
 use thalweg_models::model::{Family, page};
 use thalweg_models::models;
 use thalweg_models::rocks::{ROCKS, Rock, TABLE_HEADINGS};
 use thalweg_sim::presets::find_preset;
 use thalweg_sim::recipe::{Recipe, recipe_schema};
 
+use super::info::InfoArgs;
+use crate::args::values::Completed;
 use crate::console::{Reporter, print_to_stdout};
 use crate::recipes::preset_names;
 use crate::verb::{Group, Verb};
@@ -22,14 +25,14 @@ use crate::verb::{Group, Verb};
 /// The arguments of `models`.
 #[derive(Args)]
 pub struct ModelsArgs {
-    /// The name of the model to describe [default: list all].
+    /// The name of the model to describe [default: list all models].
     name: Option<String>,
 }
 
 /// The arguments of `presets`.
 #[derive(Args)]
 pub struct PresetsArgs {
-    /// The name of the preset whose stages are listed [default: list all presets].
+    /// The name of the preset to describe [default: list all presets].
     name: Option<String>,
 }
 
@@ -40,9 +43,11 @@ pub struct RocksArgs;
 /// The arguments of `schema`.
 #[derive(Args)]
 pub struct SchemaArgs {
-    /// The operation whose options the schema describes [default: recipes].
-    #[arg(value_parser = operation_parser())]
-    operation: Option<String>,
+    /// The words of the command whose options the schema describes, such as `drain` or `render map`; `open` stands for
+    /// the options by which all commands read an elevation model, and `info` for the output of `info` [default: the
+    /// schema of recipes].
+    #[arg(value_name = "COMMAND", value_parser = operation_parser())]
+    command: Vec<String>,
 }
 
 impl Verb for ModelsArgs {
@@ -59,7 +64,7 @@ impl Verb for PresetsArgs {
     const NAME: &'static str = "presets";
     const GROUP: Group = Group::LookUp;
     const ABOUT: &'static str =
-        "Lists the presets that `build` accepts, or the stages of one and what they do on refinement levels";
+        "Lists the presets that `build` accepts, or describes one with its stages and their part on refinement levels";
 
     fn run(&self, voice: Reporter) -> Result<ExitCode> {
         print_presets(self.name.as_deref(), voice).map(|()| ExitCode::SUCCESS)
@@ -79,14 +84,15 @@ impl Verb for RocksArgs {
 impl Verb for SchemaArgs {
     const NAME: &'static str = "schema";
     const GROUP: Group = Group::LookUp;
-    const ABOUT: &'static str = "Prints the JSON Schema of recipes, for checks and completion in editors, or that of \
-                                 an operation's options";
+    const ABOUT: &'static str = "Prints the JSON Schema of recipes, for checks and completion in editors, that of an \
+                                 operation's options, or that of the output of `info`";
 
-    /// Prints the schema of recipes, or of the options of an operation.
+    /// Prints the schema of recipes, of the options of an operation, or of the output of `info`.
     fn run(&self, _voice: Reporter) -> Result<ExitCode> {
-        let schema = match &self.operation {
-            None => recipe_schema(&models::Models::default()),
-            Some(name) => operation_schema(&*find_operation_in(list_operations(), name)?),
+        let schema = match self.command.join(" ") {
+            words if words.is_empty() => recipe_schema(&models::Models::default()),
+            words if words == InfoArgs::NAME => facts_schema(),
+            words => operation_schema(&*find_operation_in(list_operations(), &words)?),
         };
         print_to_stdout(&format!("{schema:#}\n")).map(|()| ExitCode::SUCCESS)
     }
@@ -96,13 +102,18 @@ impl Verb for SchemaArgs {
 fn list_operations() -> Vec<Box<dyn Operation>> {
     let operations = export_operations().into_iter();
     #[cfg(feature = "studio")]
-    let operations = operations.chain(thalweg_studio::studio_operations());
+    let operations = operations.chain(thalweg_studio::studio_operations()).chain(super::explore::operation());
     operations.collect()
 }
 
-/// Returns the parser of the name of a declared operation.
-fn operation_parser() -> PossibleValuesParser {
-    list_operations().iter().map(|operation| operation.name()).collect::<Vec<_>>().into()
+/// Returns the parser of the words of a command that has declared options, of the name of its operation, or of `info`.
+fn operation_parser() -> Completed<StringValueParser> {
+    let operations = list_operations();
+    let words = operations.iter().flat_map(|operation| operation.command().split(' '));
+    let mut names: Vec<&'static str> = words.chain([InfoArgs::NAME]).collect();
+    names.sort_unstable();
+    names.dedup();
+    Completed::with_names(names)
 }
 
 /// Lists the models, or prints the page of one.
@@ -154,7 +165,8 @@ fn print_presets(one: Option<&str>, voice: Reporter) -> Result<()> {
     let (forms, models) = (recipe.local_forms(), recipe.stages.iter().map(|stage| stage.model.about()));
     let width = forms.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
     print_to_stdout(
-        "\nStages, and the part of each that continues on local levels (beyond = \"local\", and a world's tiles):\n",
+        "\nStages, and the part of each that continues on refinement levels (with beyond = \"local\", and in the tiles of \
+         a world):\n",
     )?;
     for ((label, form), about) in forms.iter().zip(models) {
         let form = form.unwrap_or("none: it ends at the global level");

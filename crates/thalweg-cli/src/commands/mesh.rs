@@ -27,7 +27,7 @@ pub struct MeshArgs {
     /// The file to write: .glb, .obj (with .mtl), .ply or .stl.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Trees on the mesh (.glb), a table that `build` or `apply trees` wrote [default: the folder's own].
+    /// The trees on the mesh (.glb): a table that `build` or `apply trees` wrote [default: the trees in the folder].
     #[arg(long, value_name = "CSV")]
     trees: Option<PathBuf>,
     #[command(flatten)]
@@ -41,7 +41,7 @@ pub struct MeshArgs {
 impl Verb for MeshArgs {
     const NAME: &'static str = "mesh";
     const GROUP: Group = Group::Export;
-    const ABOUT: &'static str = "Writes a mesh with normals and tangents";
+    const ABOUT: &'static str = "Writes a terrain as a mesh with normals and tangents, for 3D programs and engines";
 
     fn run(&self, voice: Reporter) -> Result<ExitCode> {
         self.options.check_form(WorkForm::Folder, typed_flag)?;

@@ -34,7 +34,7 @@ pub struct NormalsArgs {
 impl Verb for NormalsArgs {
     const NAME: &'static str = "normals";
     const GROUP: Group = Group::Export;
-    const ABOUT: &'static str = "Writes a normal map or a bump map";
+    const ABOUT: &'static str = "Writes the normals of a terrain as a normal map, or its heights as a bump map";
 
     fn run(&self, voice: Reporter) -> Result<ExitCode> {
         self.options.check_form(WorkForm::Folder, typed_flag)?;

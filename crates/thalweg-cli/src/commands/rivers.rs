@@ -7,6 +7,7 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::{Value, json};
 use thalweg_core::Result;
+use thalweg_core::base::names::format_count;
 use thalweg_core::declare::operation::{Operation as _, WorkForm};
 use thalweg_export::rivers::{RiversOptions, list_river_conflicts, plan_river_network};
 use thalweg_io::river_folder::{check_files, draft_network};
@@ -57,6 +58,7 @@ impl Verb for RiversArgs {
         check_files(&self.output, &reads)?;
         let opened = open_terrain(&self.input, &self.load, &options.boundary, voice)?;
         let OpenedTerrain { mut terrain, nodata, overridden } = opened;
+        terrain.grid.check_square("`rivers`").map_err(|error| error.into_file_error(&self.input))?;
         memory::RIVERS.check_terrain("rivers", &terrain)?;
         let planned = plan_river_network(&mut terrain, options);
         let (network, carved) = planned.map_err(|error| self.options.as_typed(error))?;
@@ -108,7 +110,8 @@ impl Verb for CheckRiversArgs {
 fn report_rivers(report: &Value, start: Instant, files: &[PathBuf], voice: Reporter) {
     let number = |key: &str| report[key].as_f64().unwrap_or(0.0);
     let kilometres = number("length_m") / 1000.0;
-    voice.print_line(&format!("{} rivers, {kilometres:.1} km, {} lakes", report["rivers"], report["lakes"]));
+    let count = |key: &str, noun| format_count(report[key].as_u64().unwrap_or(0), noun);
+    voice.print_line(&format!("{}, {kilometres:.1} km, {}", count("rivers", "river"), count("lakes", "lake")));
     let [from, to] = ["drains_before", "drains"].map(|key| floor_percent(100.0 * number(key)));
     voice.print_line(&format!(
         "{to:.2} % of the land now drains to the edge, the sea or a lake; before, {from:.2} % did"

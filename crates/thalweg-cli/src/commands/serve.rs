@@ -12,6 +12,7 @@ use thalweg_sim::world::World;
 use tiny_http::{Header, Method, Request, Response, Server};
 
 use crate::args::WorldArgs;
+use crate::args::values::whole_number;
 use crate::console::Reporter;
 use crate::signals::{install_signal_handler, is_stop_requested};
 use crate::verb::{Group, Verb};
@@ -22,15 +23,15 @@ use crate::worlds::load_world_recipe;
 pub struct ServeArgs {
     #[command(flatten)]
     world: WorldArgs,
-    /// Seed of the world [default: the recipe's].
-    #[arg(long, value_name = "N")]
+    /// Seed of the world [allowed: a whole number of 0 or more] [default: that of the recipe].
+    #[arg(long, value_name = "N", value_parser = whole_number::<u64>(0..=u64::MAX))]
     seed: Option<u64>,
-    /// The IP address to listen on; with 127.0.0.1, only this machine can connect, with 0.0.0.0, other machines can
-    /// too.
+    /// The IP address to listen on. With 127.0.0.1, only programs on this machine can connect; with 0.0.0.0, other
+    /// machines can, too.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     bind: String,
-    /// The port to listen on; 0 selects a free one.
-    #[arg(long, value_name = "N", default_value = "8080")]
+    /// The port to listen on; 0 selects a free one [allowed: 0 to 65535].
+    #[arg(long, value_name = "N", default_value = "8080", value_parser = whole_number::<u16>(0..=65_535))]
     port: u16,
 }
 

@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use clap::builder::RangedU64ValueParser;
 use thalweg_core::Result;
 
-use crate::args::values::recipe_parser;
+use crate::args::values::{MAX_CELLS, recipe_parser, whole_number};
 use crate::console::Reporter;
 use crate::verb::{Group, Verb};
 
@@ -18,16 +17,17 @@ pub struct StudioArgs {
     /// The name of a preset (see `thalweg presets`), a recipe file, or the file of an elevation model.
     #[arg(value_name = "RECIPE|FILE", default_value = "alpine", value_parser = recipe_parser(), hide_possible_values = true)]
     recipe: OsString,
-    /// Number of cells on the long side [default: the recipe's; for presets, at most 512].
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
+    /// Number of cells on the long side [allowed: 1 to 1048576] [default: that of the recipe; for presets, at most
+    /// 512].
+    #[arg(long, value_name = "N", value_parser = whole_number::<usize>(1..=MAX_CELLS))]
     cells: Option<usize>,
-    /// Seed of the world [default: the recipe's].
-    #[arg(long, value_name = "N")]
+    /// Seed of the world [allowed: a whole number of 0 or more] [default: that of the recipe].
+    #[arg(long, value_name = "N", value_parser = whole_number::<u64>(0..=u64::MAX))]
     seed: Option<u64>,
     /// Opens the window without starting the simulation.
     #[arg(long)]
     paused: bool,
-    /// The folder in which the pictures are saved that you take in the studio [default: the current folder].
+    /// The folder into which the studio saves pictures [default: the current folder].
     #[arg(long, value_name = "DIR")]
     pictures: Option<PathBuf>,
 }

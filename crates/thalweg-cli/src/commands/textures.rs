@@ -29,7 +29,7 @@ pub struct TexturesArgs {
     #[command(flatten)]
     options: OperationArgs<TextureOptions>,
     /// The terrain before erosion, a file or a folder. If it is given, maps of erosion and deposition are also written.
-    #[arg(long, value_name = "FILE or FOLDER")]
+    #[arg(long, value_name = "FILE|DIR")]
     start: Option<PathBuf>,
     #[command(flatten)]
     sea: SeaArgs,

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
-use thalweg_core::base::names::format_path;
+use thalweg_core::base::names::{format_count, format_path};
 use thalweg_core::declare::operation::{Operation as _, WorkForm};
 use thalweg_core::{Error, Point, Result};
 use thalweg_export::world_files::{TileFolder, TileOptions, check_folder, draft_tile, tile_rect};
@@ -124,7 +124,10 @@ fn write_tiles(args: &TileArgs, voice: Reporter) -> Result<ExitCode> {
         let rects = batch.iter().map(|tile| world.tile_rect(level, *tile));
         let whole = rects.reduce(|a, b| a.union(b)).unwrap_or(world.tile_rect(level, first));
         if !solve_rect(&world, level, whole, &mut show)? || is_stop_requested() {
-            voice.print_line(&format!("stopped after {made} tiles; the same command continues the work"));
+            voice.print_line(&format!(
+                "stopped after {}; the same command continues the work",
+                format_count(made, "tile")
+            ));
             return Ok(ExitCode::from(INTERRUPTED));
         }
         folder.write_tiles(level, &batch)?;
@@ -133,7 +136,11 @@ fn write_tiles(args: &TileArgs, voice: Reporter) -> Result<ExitCode> {
     }
     drop(show);
     let seconds = start.elapsed().as_secs_f64();
-    voice.print_line(&format!("wrote {made} of {all} tiles in {seconds:.1} s into {}", format_path(dir)));
+    voice.print_line(&format!(
+        "wrote {made} of {} in {seconds:.1} s into {}",
+        format_count(all, "tile"),
+        format_path(dir)
+    ));
     voice.print_event(&json!({"event": "result", "tiles": all, "written": made, "seconds": seconds}));
     Ok(ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
-use thalweg_core::base::names::format_path;
+use thalweg_core::base::names::{format_count, format_path};
 use thalweg_core::declare::operation::{Operation as _, WorkForm};
 use thalweg_core::{Result, Terrain};
 use thalweg_export::vary::{VariationSheet, VaryOptions, keep_drawn_layers};
@@ -58,7 +58,7 @@ impl Verb for VaryArgs {
         let Some(terrains) = build_worlds(&sheet, voice)? else { return Ok(ExitCode::from(INTERRUPTED)) };
         save_picture(&self.output, &sheet.draw(&terrains, &self.options)?)?;
         let seconds = begun.elapsed().as_secs_f64();
-        voice.print_line(&format!("{all} worlds in {seconds:.1} s: {}", format_path(&self.output)));
+        voice.print_line(&format!("{} in {seconds:.1} s: {}", format_count(all, "world"), format_path(&self.output)));
         let names: Vec<&str> = sheet.worlds.iter().map(|world| world.name.as_str()).collect();
         voice.print_event(
             &json!({"event": "result", "files": paths_to_text(std::slice::from_ref(&self.output)), "worlds": names}),

@@ -125,7 +125,8 @@ fn files_that_are_not_what_they_should_be() {
     place.write("cut.tif", &dem[..dem.len() / 2]);
     place.write("head.tif", &dem[..8]);
     place.write("text.tif", "this is no TIFF");
-    place.write("dem.xyz", &dem);
+    place.write("dem.foo", &dem);
+    place.write("dem.nc", "CDF\x01");
     std::fs::create_dir(place.path("folder.tif")).unwrap();
     let ascii = |cols: &str, values: &str| {
         format!("ncols {cols}\nnrows 1\nxllcorner 0\nyllcorner 0\ncellsize 10\nNODATA_value -9999\n{values}\n")
@@ -142,7 +143,8 @@ fn files_that_are_not_what_they_should_be() {
         ("cut.tif", &[]),
         ("head.tif", &[]),
         ("text.tif", &[]),
-        ("dem.xyz", &[".tif", ".png"]),
+        ("dem.foo", &[".tif", ".png"]),
+        ("dem.nc", &["NetCDF", "gdal_translate dem.nc dem.tif"]),
         ("folder.tif", &["folder"]),
         ("lying.asc", &["999999999999"]),
         ("short.asc", &["3"]),
@@ -199,7 +201,8 @@ fn outputs_that_cannot_be_written() {
         ("nosuch/x.tif", &["nosuch", "cannot write"][..]),
         ("file/x.tif", &["file", "cannot write"]),
         ("folder.tif", &["folder.tif", "not a regular file"]),
-        ("x.xyz", &["x.xyz", ".tif"]),
+        ("x.foo", &["x.foo", ".tif"]),
+        ("x.xyz", &["x.xyz", "can only be read"]),
         ("x", &[".tif"]),
         ("x.hgt", &["x.hgt", "can only be read"]),
     ] {

@@ -436,7 +436,9 @@ fn the_smallest_and_the_flattest_work() {
     place.write("holes.asc", format!("{header}1 2 nan\n3 4 5\n"));
     place.works("apply shape holes.asc -o out.tif --report r.json");
     assert_eq!(place.json("r.json")["nodata_cells"], 1);
-    assert!(place.works("info out.tif").lines().any(|line| line.starts_with("nodata cells") && line.ends_with(" 1")));
+    let told = place.works("info out.tif");
+    assert!(told.lines().any(|line| line.starts_with("nodata cells") && line.ends_with(" 1")), "{told}");
+    assert!(told.lines().any(|line| line.starts_with("cell size  ") && line.ends_with(" m")), "{told}");
 }
 
 #[test]

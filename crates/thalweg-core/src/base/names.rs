@@ -123,6 +123,20 @@ pub fn title_from_name(name: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
+/// Returns a count with its noun, which takes an `s` in the plural.
+///
+/// # Examples
+/// ```
+/// use thalweg_core::base::names::format_count;
+///
+/// assert_eq!([0, 1, 2].map(|count| format_count(count, "tile")), ["0 tiles", "1 tile", "2 tiles"]);
+/// ```
+pub fn format_count<N: std::fmt::Display>(count: N, noun: &str) -> String {
+    let count = count.to_string();
+    let ending = if count == "1" { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
 fn escape_control_chars(text: &str, also: impl Fn(char) -> bool) -> Cow<'_, str> {
     let is_bad = |c: char| also(c) || (c.is_control() && c != '\n' && c != '\t') || is_bidi_or_line_break(c);
     if !text.contains(is_bad) {

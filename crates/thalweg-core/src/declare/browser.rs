@@ -44,7 +44,7 @@ pub fn read_operation<T: Operation + Default>(
         for key in keys.iter().filter(|key| is_key_of(option, key) && !others.contains(key)) {
             let value = read_value(key);
             if !value.is_null() {
-                options.set(option.name, &value).map_err(|error| rename_option(error, option))?;
+                options.set(option.name, &value).map_err(|error| rename_options(&declared, error))?;
             }
         }
     }
@@ -57,12 +57,15 @@ fn is_key_of(option: &OptionSpec, key: &str) -> bool {
     option.camel_name() == key || option.alias.is_some_and(|alias| OptionSpec::to_camel_case(alias) == key)
 }
 
-/// Gives an option its name in JavaScript in an error about its value.
-fn rename_option(error: Error, option: &OptionSpec) -> Error {
+/// Gives the options in an error their names in JavaScript.
+pub fn rename_options(options: &[OptionSpec], error: Error) -> Error {
+    let rename = |name: String| match options.iter().find(|option| option.name == name) {
+        Some(option) => option.camel_name(),
+        None => name,
+    };
     match error {
-        Error::Value { name, value, allowed } if name == option.name => {
-            Error::Value { name: option.camel_name(), value, allowed }
-        }
+        Error::Value { name, value, allowed } => Error::Value { name: rename(name), value, allowed },
+        Error::Conflict { setting, problem } => Error::Conflict { setting: rename(setting), problem },
         other => other,
     }
 }

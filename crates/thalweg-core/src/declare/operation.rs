@@ -310,17 +310,25 @@ impl OptionSpec {
         }
     }
 
-    /// Returns how a value is typed, where the placeholder does not show it; for the help of a command.
+    /// Returns examples of values with a unit that may be typed, for the help of a command.
+    pub fn typed_examples(&self) -> Option<&'static str> {
+        match (self.kind, self.unit) {
+            (OptionKind::Number { .. }, "m²") => Some("250000, 250000m2 or 0.25km2"),
+            (OptionKind::Number { .. }, "km²") => Some("0.1 or 100000m2"),
+            (OptionKind::Count { .. }, "B") => Some("500M or 2.5G"),
+            _ => None,
+        }
+    }
+
+    /// Returns a sentence that states how several values are typed, where the placeholder does not show it; for the
+    /// help of a command.
     pub fn value_syntax(&self) -> Option<&'static str> {
-        match (self.kind, self.unit, self.arity) {
-            (OptionKind::Number { .. }, "m²", _) => Some("such as 250000, 250000m2 or 0.25km2"),
-            (OptionKind::Number { .. }, "km²", _) => Some("such as 0.1 or 100000m2"),
-            (OptionKind::Count { .. }, "B", _) => Some("such as 500M or 2.5G"),
-            (OptionKind::Size, ..) => Some("one number stands for both"),
-            (OptionKind::Tiles, ..) => Some("N, COLSxROWS, or a tile's side in samples such as 1009px"),
-            (OptionKind::Limits(_), ..) => Some("`unlimited` sets no limits"),
-            (_, _, Arity::List) if self.is_comma_separated() => Some("separated by commas, or repeated"),
-            (_, _, Arity::List) => Some("may be repeated"),
+        match (self.kind, self.arity) {
+            (OptionKind::Size, _) => Some("One number stands for both."),
+            (_, Arity::List) if self.is_comma_separated() => {
+                Some("Several values are separated by commas, or the option is repeated.")
+            }
+            (_, Arity::List) => Some("The option may be repeated."),
             _ => None,
         }
     }
@@ -481,8 +489,8 @@ fn is_division(text: &str) -> bool {
 /// The text that stands for limits without an upper bound.
 const UNLIMITED: &str = "unlimited";
 
-/// A number as it is read easily: 1e15 rather than 1000000000000000.
-struct ReadableNumber(f64);
+/// A number as it is read easily: 1e15 rather than 1000000000000000. All ranges are written with it.
+pub struct ReadableNumber(pub f64);
 
 impl fmt::Display for ReadableNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -708,6 +716,11 @@ impl<T: OptionType> OptionType for Vec<T> {
 pub trait Operation {
     /// Returns the name of the operation.
     fn name(&self) -> &'static str;
+    /// Returns the words of the command that has these options, such as `render map`. Without other words in the
+    /// declaration, it is the name.
+    fn command(&self) -> &'static str {
+        self.name()
+    }
     /// Returns the documentation of the operation; the first line is its summary.
     fn page(&self) -> &'static str;
     /// Returns the declarations of the options in their order.
@@ -839,10 +852,11 @@ pub fn read_option<T: OptionType>(option: &OptionSpec, value: &Json) -> Result<T
 /// Declares the options of an operation in one place.
 ///
 /// The comment above the struct is the page of the operation: a sentence, then paragraphs. The name of the struct is
-/// followed by that of the operation, by traits to derive in addition, by an attribute of serde, and by groups of
-/// options that several operations share. For example, `with(look: LookOptions)` adds a field `look`; this macro also
-/// declares the struct of a group. The options of groups come first. Each option has a type, a default, the range
-/// `within` which its values are allowed (`..` for types without a range), and a unit (`1` for none). These may follow:
+/// followed by that of the operation, by the words of its command if they differ from the name, such as `command
+/// "render map"`, by traits to derive in addition, by an attribute of serde, and by groups of options that several
+/// operations share. For example, `with(look: LookOptions)` adds a field `look`; this macro also declares the struct of
+/// a group. The options of groups come first. Each option has a type, a default, the range `within` which its values are
+/// allowed (`..` for types without a range), and a unit (`1` for none). These may follow:
 ///
 /// - `flag "…"`: the flag of the command, if it is not the name with hyphens;
 /// - `alias "…"`: a name of earlier versions that is still accepted;
@@ -874,7 +888,7 @@ pub fn read_option<T: OptionType>(option: &OptionSpec, value: &Json) -> Result<T
 macro_rules! operation {
     (
         $(#[doc = $page:literal])+
-        pub struct $type:ident, $operation:literal
+        pub struct $type:ident, $operation:literal $(, command $command:literal)?
         $(, derive($($derive:ident),+))? $(, serde($serde:ident))? $(, with($($group:ident: $group_type:ty),+))? {
             $( $(#[doc = $meaning:literal])+
                $name:ident : $kind:ty = $default:expr, within $within:expr, unit $unit:literal
@@ -901,6 +915,9 @@ macro_rules! operation {
         impl $crate::declare::operation::Operation for $type {
             fn name(&self) -> &'static str {
                 $operation
+            }
+            fn command(&self) -> &'static str {
+                [$($command,)? $operation][0]
             }
             fn page(&self) -> &'static str {
                 concat!($($page, "\n"),+)

@@ -10,6 +10,7 @@ use std::ops::{RangeFull, RangeInclusive};
 use serde::Serialize;
 use serde_json::json;
 
+use crate::declare::operation::ReadableNumber;
 use crate::{Error, Result};
 
 /// The values that a parameter accepts.
@@ -38,10 +39,10 @@ pub enum ParamKind {
 impl fmt::Display for ParamKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Number { min, max } => write!(f, "{min} to {max}"),
+            Self::Number { min, max } => write!(f, "{} to {}", ReadableNumber(*min), ReadableNumber(*max)),
             // The largest number stands for no limit.
             Self::Count { min, max: u32::MAX } => write!(f, "a whole number of {min} or more"),
-            Self::Count { min, max } => write!(f, "a whole number from {min} to {max}"),
+            Self::Count { min, max } => write!(f, "a whole number from {min} to {}", ReadableNumber((*max).into())),
             Self::Switch => write!(f, "true or false"),
             Self::Choice(words) => {
                 let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
@@ -258,6 +259,15 @@ impl Param {
         matches!(self.kind, ParamKind::Number { .. } | ParamKind::Count { .. })
     }
 
+    /// Describes the accepted values with their unit, for the end of the sentence "must be".
+    pub fn describe_allowed(&self) -> String {
+        match (self.kind, self.unit) {
+            (ParamKind::Number { .. }, "°") => format!("{}°", self.kind),
+            (ParamKind::Number { .. }, unit) if unit != "1" => format!("{} {unit}", self.kind),
+            _ => self.kind.to_string(),
+        }
+    }
+
     /// Returns the parameter's JSON Schema, with its default and its meaning.
     pub fn json_schema(&self) -> serde_json::Value {
         let mut schema = self.kind.json_schema();
@@ -370,7 +380,7 @@ impl ParamType for bool {
 /// Returns an error with the limits if `value` is of another kind than the parameter or outside its limits.
 pub fn read_param<T: ParamType>(owner: &str, param: &Param, value: &Written) -> Result<T> {
     T::parse(value, &param.kind)
-        .ok_or_else(|| Error::invalid_value(format!("{owner}.{}", param.name), value, param.kind.to_string()))
+        .ok_or_else(|| Error::invalid_value(format!("{owner}.{}", param.name), value, param.describe_allowed()))
 }
 
 /// Parses a value as typed on a command line: as TOML if it is valid TOML, otherwise as a word.

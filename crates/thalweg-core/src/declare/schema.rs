@@ -8,7 +8,8 @@ use crate::declare::operation::{Arity, Json, Operation, OptionKind, OptionSpec};
 const MAX_EXACT: u64 = (1 << 53) - 1;
 
 /// Returns the JSON Schema of the options of an operation: an object with one property for each option, in the form
-/// that [`Operation::set_all`] accepts. Options of earlier versions are marked as deprecated.
+/// that [`Operation::set_all`] accepts. Options of earlier versions are marked as deprecated. If the command has other
+/// words than the operation's name, `command` contains them; validators ignore it.
 ///
 /// # Examples
 /// ```
@@ -49,6 +50,9 @@ pub fn operation_schema(operation: &dyn Operation) -> Json {
         operation.declared().iter().filter(|option| option.is_required).map(|option| option.name).collect();
     if !required.is_empty() {
         schema["required"] = json!(required);
+    }
+    if operation.command() != operation.name() {
+        schema["command"] = operation.command().into();
     }
     schema
 }
@@ -117,10 +121,16 @@ fn allow_null(mut schema: Json) -> Json {
     json!({"anyOf": [schema, {"type": "null"}]})
 }
 
-/// Returns the meaning and the unit of an option.
+/// Returns the meaning and the unit of an option, and the order of rows and columns in its value.
 fn describe_option(option: &OptionSpec) -> String {
     let unit = if option.unit == "1" { String::new() } else { format!(" Unit: {}.", option.unit) };
-    format!("{}{unit}", option.meaning)
+    let allowed = option.describe_allowed();
+    let order = match option.kind {
+        OptionKind::Size => format!(" Value: {allowed}."),
+        OptionKind::Form(_) if allowed.contains("[row") => format!(" Value: {allowed}."),
+        _ => String::new(),
+    };
+    format!("{}{unit}{order}", option.meaning)
 }
 
 /// Returns the schema of one value of a kind.
@@ -189,6 +199,22 @@ mod tests {
         }
     }
 
+    crate::operation! {
+        /// Has a command of two words.
+        pub struct WordyOptions, "wordy", command "say much" {
+            /// A number.
+            number: f64 = 0.0, within 0.0..=1.0, unit "m";
+        }
+    }
+
+    #[test]
+    fn a_schema_names_the_command_if_it_is_not_the_operation() {
+        assert_eq!(operation_schema(&WordyOptions::default())["command"], "say much");
+        assert_eq!(WordyOptions::default().command(), "say much");
+        assert_eq!(operation_schema(&StoredOptions::default()).get("command"), None);
+        assert_eq!(StoredOptions::default().command(), "stored");
+    }
+
     #[test]
     fn stored_values_may_be_null_but_not_false() {
         let schemas: Vec<Json> = StoredOptions::default().declared().iter().map(stored_option_schema).collect();
@@ -196,6 +222,9 @@ mod tests {
         assert_eq!(schemas[1], json!({"enum": ["single", null], "description": "The routing."}));
         assert_eq!(schemas[2]["anyOf"][1], json!({"type": "null"}));
         // A value that is set may be false instead.
+        assert!(
+            schemas[2]["description"].as_str().unwrap().starts_with("A size. Value: [rows, columns] or one number")
+        );
         let accepted = option_schema(&StoredOptions::default().declared()[1]);
         assert_eq!(accepted["anyOf"][1], json!({"enum": [null, false]}));
     }

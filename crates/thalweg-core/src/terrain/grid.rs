@@ -1,7 +1,9 @@
 //! [`Grid`]: the size and position of a terrain's cells.
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Serialize, Serializer};
 
+use super::cell_shape::CellShape;
 use crate::{Cell, CellRect, Error, Extent, Height, Point, Result, Size};
 
 /// The boundary condition at a side of the world. For example, a world whose four sides are looped repeats without a
@@ -162,13 +164,16 @@ pub struct Georeference {
 
 impl Georeference {
     /// Returns the EPSG code from the GeoKeys: that of the projected system (3072), otherwise that of the geographic
-    /// one (2048). `None` if neither is present, or if the code stands for a user-defined system (32 767).
+    /// one (2048), unless that is only the base of a projected system without a code. `None` if neither is present, or
+    /// if the code stands for a user-defined system (32 767).
     pub fn epsg(&self) -> Option<u16> {
         // The directory has a header of four numbers, then four numbers per key: key, location (0: in this entry),
         // count, value.
         let entries = self.keys.as_chunks::<4>().0;
         let code = |name| entries.iter().skip(1).find(|e| e[0] == name && e[1] == 0).map(|e| e[3]);
-        code(3072).or_else(|| code(2048)).filter(|code| *code != 32_767)
+        // The model type (1024) is 2 for a geographic system, but other programs may leave it out.
+        let is_geographic = code(1024).is_none_or(|model| model == 2);
+        code(3072).or_else(|| code(2048).filter(|_| is_geographic)).filter(|code| *code != 32_767)
     }
 }
 
@@ -179,11 +184,16 @@ impl Georeference {
 /// same world, so that everything keyed by world cell or world metre agrees between tiles. World metres are counted
 /// from the map's north-western corner. A looped axis has no first cell: a window of the whole axis may begin anywhere,
 /// and world cells and metres wrap around.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+///
+/// Cells need not be squares ([`CellShape`]): those of a file in degrees are not. World metres, extents and all other
+/// lengths of such a grid are those of squares with the nominal side `cell`. True areas and distances are those of
+/// [`Grid::cell_metrics`], and code that needs squares calls [`Grid::check_square`].
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Grid {
     /// The numbers of rows and columns of this window.
     pub size: Size,
-    /// The side of a square cell in metres.
+    /// The side of a square cell in metres. If the cells are not squares, it is the side of a square with the area of a
+    /// cell in the middle of the world.
     pub cell: f64,
     /// The world row and column of this window's first cell.
     pub origin: Cell<i64>,
@@ -199,6 +209,35 @@ pub struct Grid {
     pub sea_level: Option<Height>,
     /// The position on Earth; `None` if it is not known.
     pub georeference: Option<Georeference>,
+    /// The shape of the cells. It is set by [`Grid::with_shape`], which also sets the nominal side. Text formats omit
+    /// it for squares.
+    #[serde(default)]
+    pub shape: CellShape,
+}
+
+impl Serialize for Grid {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        // Naming all fields makes the compiler report one that is missing here.
+        let Self { size, cell, origin, world, first, edges, sea_level, georeference, shape } = self;
+        // Formats without names of fields cannot omit one. The others omit the shape of squares, so that files of
+        // square cells have the bytes that they had before there were other shapes.
+        let has_shape = !serializer.is_human_readable() || !shape.is_square();
+        let mut fields = serializer.serialize_struct("Grid", 8 + usize::from(has_shape))?;
+        fields.serialize_field("size", size)?;
+        fields.serialize_field("cell", cell)?;
+        fields.serialize_field("origin", origin)?;
+        fields.serialize_field("world", world)?;
+        fields.serialize_field("first", first)?;
+        fields.serialize_field("edges", edges)?;
+        fields.serialize_field("sea_level", sea_level)?;
+        fields.serialize_field("georeference", georeference)?;
+        if has_shape {
+            fields.serialize_field("shape", shape)?;
+        } else {
+            fields.skip_field("shape")?;
+        }
+        fields.end()
+    }
 }
 
 /// The greatest number of cells of a grid (2³²: an index then always fits in 32 bits, and the ground takes 16 GiB).
@@ -263,6 +302,7 @@ impl Grid {
             edges: Edges::default(),
             sea_level: None,
             georeference: None,
+            shape: CellShape::Square,
         })
     }
 
@@ -271,10 +311,11 @@ impl Grid {
     /// # Errors
     /// Returns an error if [`Grid::new`] would not make its world, if its margin leaves no map, if its window is empty
     /// or not inside the world, if its sea level is outside the accepted elevations, if one side is looped and the
-    /// opposite one is not, or if fewer cells than [`Topology::MIN_LOOPED_CELLS`] are looped. For example, a window of
-    /// 64 rows that begins at row 40 of a world of 100 rows would end outside it.
+    /// opposite one is not, if fewer cells than [`Topology::MIN_LOOPED_CELLS`] are looped, or if the shape of its cells
+    /// does not fit. For example, a window of 64 rows that begins at row 40 of a world of 100 rows would end outside it.
     pub fn check(&self) -> Result<()> {
-        Self::new(self.world, self.cell)?;
+        // The nominal side of other cells is checked with their shape.
+        Self::new(self.world, if self.is_square() { self.cell } else { 1.0 })?;
         check_edges("edges", self.edges)?;
         for axis in 0..2 {
             let [size, world] = [self.size[axis] as i64, self.world[axis] as i64];
@@ -297,6 +338,7 @@ impl Grid {
                 return Err(Error::invalid_value("window", format!("{size} cells from {first}"), allowed));
             }
         }
+        self.check_shape()?;
         self.sea_level.map_or(Ok(()), |sea| Height::from_metres(sea.metres()).map(|_| ()))
     }
 
@@ -320,7 +362,8 @@ impl Grid {
         self.len() == 0
     }
 
-    /// Returns the area of a cell in m².
+    /// Returns the area of a cell in m². If the cells are not squares, it is that of a cell in the middle of the world;
+    /// [`Grid::cell_metrics`] has the area of each.
     pub fn cell_area(&self) -> f64 {
         self.cell * self.cell
     }

@@ -3,6 +3,7 @@
 mod boundary;
 pub mod bytes;
 mod cell;
+pub mod cell_shape;
 mod channels;
 pub mod d8;
 pub mod field;
@@ -17,6 +18,7 @@ mod tile_grid;
 
 pub use boundary::{BoundaryOptions, SeaLevelOptions, TerrainOptions};
 pub use cell::{Cell, CellIndex, CellRect};
+pub use cell_shape::{CellAreas, CellMetrics, CellShape, Ellipsoid, GeographicCells, RowMetrics};
 pub use channels::{ChannelNetwork, ChannelReach, Hydraulics, ReachId, path_length, shreve_magnitude, strahler_order};
 pub use lake::{Lake, LakeRaster};
 pub use layer::{

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::styles;
-use thalweg_core::{Error, Result};
+use thalweg_core::{Error, Georeference, Result};
 use thalweg_io::{FilePath, write_text};
 use thalweg_render::pictures::ramps::Ramp;
 
@@ -52,10 +52,13 @@ pub(super) fn find_collections(folder: Option<&Path>) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Writes collections as layers of one GeoPackage.
+/// Writes collections as layers of one GeoPackage, with the coordinate system of `place`.
 #[cfg(feature = "geopackage")]
-pub(super) fn write_lines(path: FilePath, collections: &[PathBuf], epsg: Option<u16>) -> Result<()> {
-    let mut file = thalweg_io::gpkg::GeoPackage::new(path, epsg)?;
+pub(super) fn write_lines(path: FilePath, collections: &[PathBuf], place: Option<&Georeference>) -> Result<()> {
+    let mut file = thalweg_io::gpkg::GeoPackage::new(path, place.and_then(Georeference::epsg))?;
+    if let Some(wkt) = place.and_then(thalweg_io::describe_system) {
+        file = file.with_wkt(&wkt)?;
+    }
     for source in collections {
         let bytes = fs::metadata(source).map_err(Error::io(source, "read"))?.len();
         thalweg_core::base::memory::check_memory(&source.display().to_string(), bytes.saturating_mul(FEATURE_BYTES))?;
@@ -68,6 +71,6 @@ pub(super) fn write_lines(path: FilePath, collections: &[PathBuf], epsg: Option<
 }
 
 #[cfg(not(feature = "geopackage"))]
-pub(super) fn write_lines(_: FilePath, _: &[PathBuf], _: Option<u16>) -> Result<()> {
+pub(super) fn write_lines(_: FilePath, _: &[PathBuf], _: Option<&Georeference>) -> Result<()> {
     Ok(())
 }

@@ -37,27 +37,27 @@ operation! {
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub struct ExportOptions, "export" {
-        /// The number of tiles in each direction, or the side of a tile in samples. The default is one file.
+        /// The number of tiles in each direction, or the side of a tile in samples. By default, the export is one file.
         tiles: Option<ExportTiles> = None, within .., unit "1";
-        /// Determines if adjacent tiles share the samples at their common edge. The default depends on the target.
+        /// Determines if adjacent tiles share the samples at their common edge. By default, it depends on the target.
         edges: Option<TileEdges> = None, within .., unit "1";
-        /// The size in samples, if the export is a single file. Code gives the rows first, a command line the columns.
-        /// The default is the size accepted by the target that is nearest to the terrain's.
+        /// The size in samples, if the export is a single file. By default, it is the size accepted by the target that
+        /// is nearest to the terrain's.
         size: Option<Size> = None, within .., unit "1";
         /// The heights that the lowest and the highest sample value represent; all heights must be within this range.
-        /// The default is the range of the terrain.
+        /// By default, it is the range of the terrain.
         range: Option<[f64; 2]> = None, within &["min", "max"], unit "m";
-        /// The layers to export as well: names of layers, or paths of rasters with the same cells as the heights.
+        /// The layers to export in addition to the heights: names of layers, or paths of rasters with the same cells.
         layers: Vec<String> = Vec::new(), within .., unit "1";
-        /// The prefix of the file names. The default is the name of the input.
+        /// The prefix of the file names. By default, it is the name of the input.
         name: Option<String> = None, within .., unit "1";
-        /// The extension of the files of heights, if the target reads several formats. The default depends on the
+        /// The extension of the files of heights, if the target reads several formats. By default, it depends on the
         /// target.
         format: Option<String> = None, within .., unit "1";
         /// Replaces another export that the folder contains.
         fresh: bool = false, within .., unit "1";
-        /// The longitude and latitude of the centre of a terrain without a position on Earth, for web maps and globes. The
-        /// default is 0,0.
+        /// The longitude and latitude in degrees of the centre of a terrain without a position on Earth, for web maps
+        /// and globes. By default, both are 0.
         origin: Option<LonLat> = None, within .., unit "1";
         /// The first and the last zoom level of a web map or globe. By default, the last is as fine as the cells of the
         /// terrain, and the first shows the whole terrain.

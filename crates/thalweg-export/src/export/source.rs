@@ -13,7 +13,7 @@ use thalweg_core::{Cell, CellRect, Error, Field, Georeference, Grid, Height, Res
 use thalweg_io::has_crs;
 use thalweg_io::{
     Format, HeightReading, LoadOptions, PlacedGrid, SampleStatistics, SampleType, Sidecar, WindowedMap, determine_grid,
-    load_terrain, needs_sidecar, open_windows,
+    load_square_terrain, needs_sidecar, open_windows,
 };
 use thalweg_models::models::Models;
 
@@ -162,19 +162,22 @@ fn list_rasters(folder: &Path) -> Vec<String> {
     names
 }
 
+/// What needs square cells, in messages.
+const SUBJECT: &str = "an export";
+
 /// Opens a file's heights for reading in windows.
 fn open_heights(path: &Path, options: &LoadOptions) -> Result<(Box<dyn WindowedRaster>, Grid, Vec<String>)> {
     // The removal of terraces needs the whole map at once.
     if options.deterrace || !Format::from_path(path)?.reads_windows() {
-        let loaded = load_terrain(path, options)?;
+        let loaded = load_square_terrain(path, options, SUBJECT)?;
         let grid = loaded.terrain.grid.clone();
         return Ok((Box::new(InMemoryGround(Arc::new(loaded.terrain))), grid, loaded.warnings));
     }
     let windows = open_windows(path)?;
     let mut head = windows.metadata_raster()?;
     let sidecar = if needs_sidecar(&head) { Sidecar::read_for(path)? } else { None };
-    head.nodata = head.nodata.or(sidecar.as_ref().and_then(|sidecar| sidecar.nodata));
     let PlacedGrid { grid, mut warnings, .. } = determine_grid(path, &mut head, sidecar.as_ref(), options)?;
+    grid.check_square(SUBJECT).map_err(|error| error.into_file_error(path))?;
     let reading = HeightReading::from_head(&head, sidecar.as_ref(), options);
     // The whole file is examined first, because the value for no data is certain only then.
     let mut look = SampleStatistics::default();

@@ -85,7 +85,7 @@ impl SheetExport {
         if self.collections.is_empty() {
             return Ok(());
         }
-        let epsg = self.ground.grid.georeference.as_ref().and_then(Georeference::epsg);
-        write_lines(self.folder.join(format!("{}.gpkg", self.name)), &self.collections, epsg)
+        let place = self.ground.grid.georeference.as_ref();
+        write_lines(self.folder.join(format!("{}.gpkg", self.name)), &self.collections, place)
     }
 }

@@ -11,21 +11,21 @@ use thalweg_io::map_coordinates::locate_cells;
 choice! {
     /// The routing method by which the drainage area accumulates.
     pub enum FlowMethod {
-        /// Each cell drains to its steepest lower neighbour (O'Callaghan & Mark 1984).
+        /// Each cell drains to the neighbour of steepest descent (O'Callaghan & Mark 1984).
         D8 = "d8",
-        /// Each cell drains to the two neighbours on either side of its steepest direction (Tarboton 1997).
+        /// Each cell drains to the two neighbours on either side of the direction of steepest descent (Tarboton 1997).
         DInfinity = "dinf",
-        /// Each cell drains to all of its lower neighbours, by their slopes (Freeman 1991).
+        /// Each cell drains to all lower neighbours, in proportion to a power of the slope (Freeman 1991).
         Multiple = "mfd",
     }
 }
 
 operation! {
-    /// Derives where water flows on an elevation model: flow directions, drainage areas, basins, lakes and streams.
+    /// Computes the drainage of an elevation model: flow directions, drainage areas, basins, lakes and streams.
     ///
-    /// Depressions are filled (Barnes et al. 2014). Water flows to the steepest lower one of eight neighbours
-    /// (O'Callaghan & Mark 1984), and across flats away from higher and towards lower ground (Barnes et al. 2014).
-    /// Streams begin where the drainage area reaches the threshold.
+    /// Depressions are filled (Barnes et al. 2014). Each cell drains to the neighbour of steepest descent (O'Callaghan
+    /// & Mark 1984); flats drain away from higher and towards lower ground (Barnes et al. 2014). Streams begin where
+    /// the drainage area reaches the threshold.
     ///
     /// # Examples
     /// By default a stream needs a drainage area of 0.5 km², and of 100 cells at least.
@@ -45,20 +45,21 @@ operation! {
     pub struct DrainOptions, "drain" {
         /// The smallest drainage area of a stream. The default is 0.5 km², but at least 100 cells.
         threshold: Option<f64> = None, within 0.0..=1e15, unit "m²";
-        /// A cell where water leaves the map, counted from 0 in the north-west.
+        /// Cells at which water leaves the map, in addition to open edges, the sea and no-data cells. Rows and columns
+        /// are counted from 0 in the north-west.
         outlets: Vec<Cell> = Vec::new(), within .., unit "1", flag "outlet";
-        /// A point where water leaves the map, in the coordinates of the file.
+        /// Points at which water leaves the map, in the coordinates of the file.
         outlets_at: Vec<MapPoint> = Vec::new(), within .., unit "1", flag "outlet-at", only Folder Store;
-        /// Breaches depressions by carving channels, and fills those that remain (Lindsay 2016): the maximum depth and
-        /// length of a channel in metres. By default, all depressions are filled.
+        /// Maximum depth and length, in metres, of channels that are carved to breach depressions (Lindsay 2016);
+        /// depressions that remain are filled. By default, all depressions are filled.
         breach: Option<BreachLimits> = None, within .., unit "1", only Arrays Browser Folder;
         /// The routing method of the drainage area. Flow directions, basins, streams and discharge always follow D8.
         method: FlowMethod = FlowMethod::D8, within .., unit "1", only Arrays Browser Folder;
         /// The exponent of the slope in the method `mfd`: the larger it is, the more of the flow follows the steepest
         /// slope.
         exponent: f64 = 1.1, within 0.5..=10.0, unit "1", only Arrays Browser Folder;
-        /// The runoff per year. If it is given, the discharge, the wetness, the lakes, and the rivers with their widths
-        /// are also written.
+        /// Annual runoff. If it is given, the discharge, the wetness, the lakes, and the rivers with their widths are
+        /// also written.
         runoff: Option<f64> = None, within 0.0..=1e15, unit "mm", only Folder;
         /// Writes the tree of depressions as a table: pit, spill cell, parent, area, volume and depth of each depression.
         depressions: bool = false, within .., unit "1", only Folder Store;

@@ -7,7 +7,7 @@ use thalweg_core::terrain::{ReadBack, earlier_layer_names};
 use thalweg_core::{Error, Result, Terrain};
 use thalweg_io::file_identity::is_same_file;
 use thalweg_io::trees::load_trees;
-use thalweg_io::{Format, LoadOptions, Sidecar, VrtWindows, load_terrain, load_terrain_layer, plain};
+use thalweg_io::{Format, LoadOptions, Sidecar, VrtWindows, load_square_terrain, load_terrain_layer, plain};
 use thalweg_models::models::Models;
 use thalweg_models::process::forest::{Forest, Tree};
 use thalweg_models::rocks::Rock;
@@ -26,7 +26,7 @@ const LONGEST: u64 = 16 << 20;
 /// heights.
 ///
 /// # Examples
-/// A file of heights is read as [`load_terrain`] reads it.
+/// A file of heights is read as [`load_terrain`](thalweg_io::load_terrain) reads it; its cells must be squares.
 ///
 /// ```
 /// use thalweg_core::{Grid, Terrain};
@@ -53,10 +53,10 @@ pub fn read_world(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<St
 /// Returns the errors of [`read_world`].
 pub fn read_world_with_models(path: &Path, options: &LoadOptions, models: &Models) -> Result<(Terrain, Vec<String>)> {
     if !path.is_dir() {
-        let loaded = load_terrain(path, options)?;
+        let loaded = load_square_terrain(path, options, SUBJECT)?;
         return Ok((loaded.terrain, loaded.warnings));
     }
-    let loaded = load_terrain(find_heights_file(path)?, options)?;
+    let loaded = load_square_terrain(find_heights_file(path)?, options, SUBJECT)?;
     let mut terrain = loaded.terrain;
     // Layers need the terrain's mask, so they are read after the heights.
     add_layers(path, ReadBack::Always, models, &mut terrain)?;
@@ -68,6 +68,9 @@ pub fn read_world_with_models(path: &Path, options: &LoadOptions, models: &Model
     }
     Ok((terrain, loaded.warnings))
 }
+
+/// What needs square cells, in messages.
+const SUBJECT: &str = "this operation";
 
 /// Returns the file of heights in a world's folder.
 ///

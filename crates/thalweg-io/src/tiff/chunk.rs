@@ -7,6 +7,7 @@ use ruzstd::decoding::StreamingDecoder;
 use weezl::BitOrder;
 use weezl::decode::Configuration;
 
+use super::floats::widen_floats;
 use super::lerc;
 use crate::{SampleType, Samples};
 
@@ -25,6 +26,30 @@ pub fn compression_name(compression: u64) -> Option<&'static str> {
         50002 | 52546 => "JPEG XL",
         _ => return None,
     })
+}
+
+impl ChunkCoding {
+    /// Names the compression and the predictor.
+    pub fn describe_compression(&self) -> String {
+        let name = match self.compression {
+            1 => "none",
+            5 => "LZW",
+            8 | 32946 => "Deflate",
+            32773 => "PackBits",
+            LERC => match self.lerc {
+                1 => "LERC with Deflate",
+                2 => "LERC with Zstandard",
+                _ => "LERC",
+            },
+            ZSTD => "Zstandard",
+            _ => "unknown",
+        };
+        match self.predictor {
+            2 => format!("{name}, horizontal differences"),
+            3 => format!("{name}, floating-point predictor"),
+            _ => name.to_string(),
+        }
+    }
 }
 
 /// How all strips or tiles of a file are encoded.
@@ -83,11 +108,21 @@ impl ChunkCoding {
                 let bit = |row: &[u8], j: usize| row[j / 8] >> (7 - j % 8) & 1;
                 Samples::U8(bytes.chunks(row_bytes).flat_map(|row| (0..cols).map(move |j| bit(row, j))).collect())
             }
-            // There is no sample type for signed bytes, so they are widened to 16 bits.
+            // There are no sample types for signed bytes, for floats of less than 32 bits and for integers of 64 bits, so
+            // they are widened.
             (2, 8) => Samples::I16(bytes.iter().map(|b| i16::from(*b as i8)).collect()),
+            (3, bits @ (16 | 24)) => Samples::F32(widen_floats(&bytes, bits, big_endian)),
+            (1, 64) => Samples::F64(read_u64s(&bytes, big_endian).map(|number| number as f64).collect()),
+            (2, 64) => Samples::F64(read_u64s(&bytes, big_endian).map(|number| number as i64 as f64).collect()),
             _ => Samples::from_bytes(self.kind, &bytes, big_endian),
         })
     }
+}
+
+/// Reads integers of 64 bits.
+fn read_u64s(bytes: &[u8], big_endian: bool) -> impl Iterator<Item = u64> {
+    let read = move |b: &[u8; 8]| if big_endian { u64::from_be_bytes(*b) } else { u64::from_le_bytes(*b) };
+    bytes.as_chunks::<8>().0.iter().map(read)
 }
 
 /// Decompresses until `out` is full; returns false if the data end before.

@@ -9,15 +9,17 @@ use rayon::prelude::*;
 use super::directory::Directory;
 use super::source::TiffSource;
 use super::{
-    BATCH, Content, ReadScope, TiffLayout, external_mask_layout, internal_mask_layout, no_data, read_layout,
-    read_metadata,
+    BATCH, Content, ReadScope, TiffLayout, alpha_layout, external_mask_layout, internal_mask_layout, no_data,
+    read_layout, read_metadata,
 };
+use crate::side_files::SideFiles;
 use crate::{RasterHead, Samples, WindowedMap, check_window_bounds, mask_path, plain};
 use thalweg_core::base::memory;
 use thalweg_core::{CellRect, Error, Result, Size};
 
-/// A TIFF, GeoTIFF, BigTIFF or COG that is read in windows: the first band of the first image, as
-/// [`read_raster`](crate::read_raster()) reads it as a whole, whatever its size. Overviews are ignored.
+/// A TIFF, GeoTIFF, BigTIFF or COG that is read in windows, whatever its size: the first band of the first image, as
+/// [`read_raster`](crate::read_raster()) reads it as a whole, but in the order of its rows in the file. Overviews are
+/// ignored.
 ///
 /// A strip or tile that a window covers in part is decoded completely, and the most recent of these are cached:
 /// adjacent windows then cost little more than one. Many threads may read at the same time.
@@ -25,7 +27,7 @@ pub struct TiffWindows {
     path: PathBuf,
     head: RasterHead,
     image: Image,
-    /// The masks: the file's internal one, and one next to it.
+    /// The masks: the file's alpha band and internal mask, and one next to it.
     masks: Vec<Image>,
     cache: Mutex<ChunkCache>,
 }
@@ -34,6 +36,8 @@ pub struct TiffWindows {
 struct Image {
     source: Arc<TiffSource<'static>>,
     layout: TiffLayout,
+    /// True if its strips or tiles are those of the heights, which store several bands together.
+    shares_chunks: bool,
 }
 
 /// Cached strips and tiles that were covered in part; the most recently used is at the end.
@@ -55,30 +59,46 @@ impl TiffWindows {
     ///
     /// # Errors
     /// Returns an error if the file is not a plain file, not a TIFF, or of an unsupported kind; or if a mask next to it
-    /// (`NAME.msk`) has another size.
+    /// (`NAME.msk`) has another size, or another file next to it that describes it is broken.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let source = open_source(path)?;
+        let side_files = SideFiles::read_for(path)?;
         let found = (|| {
             let directory = Directory::parse(&source)?;
-            let layout = read_layout(&directory, source.length(), Content::Heights, ReadScope::Windows)?;
-            let raster = read_metadata(&directory, &layout)?;
+            let mut layout = read_layout(&directory, source.length(), Content::Heights, ReadScope::Windows)?;
+            let mut raster = read_metadata(&directory, &layout)?;
+            side_files.apply_to(&mut raster);
+            layout.fill = raster.nodata.unwrap_or(0.0);
+            let alpha = alpha_layout(&directory, &layout, source.length(), ReadScope::Windows)?;
+            if alpha.is_some() {
+                raster.facts.record_alpha();
+            }
             let mask = internal_mask_layout(&directory, source.length(), raster.size, ReadScope::Windows)?;
-            Ok((layout.split_long_strips(), raster, mask))
+            if mask.is_some() {
+                raster.facts.record_internal_mask();
+            }
+            Ok((layout.split_long_strips(), raster, alpha.map(TiffLayout::split_long_strips), mask))
         })();
-        let (layout, raster, mask) = found.map_err(|problem: String| Error::invalid_file(path, problem))?;
-        let head = RasterHead { kind: layout.coding.kind, ..raster.head() };
+        let (layout, raster, alpha, mask) = found.map_err(|problem: String| Error::invalid_file(path, problem))?;
+        let mut head = RasterHead { kind: layout.coding.kind, ..raster.head() };
         let source = Arc::new(source);
-        let mut masks: Vec<_> = mask.map(|layout| Image { source: source.clone(), layout }).into_iter().collect();
+        let mut masks = Vec::new();
+        if let Some(alpha) = alpha {
+            let shares_chunks = alpha.coding.bands > 1;
+            masks.push(Image { source: source.clone(), layout: alpha, shares_chunks });
+        }
+        masks.extend(mask.map(|layout| Image { source: source.clone(), layout, shares_chunks: false }));
         let mask_file = mask_path(path);
         if mask_file.exists() {
             let source = open_source(&mask_file)?;
             let layout = external_mask_layout(&source, head.size, ReadScope::Windows);
             let layout = layout.map_err(|problem| Error::invalid_file(&mask_file, problem))?;
-            masks.push(Image { source: Arc::new(source), layout });
+            masks.push(Image { source: Arc::new(source), layout, shares_chunks: false });
+            head.facts.record_mask_file(&mask_file);
         }
         let cache = Mutex::new(ChunkCache { kept: VecDeque::new(), bytes: 0, most: DEFAULT_CACHE_BYTES });
-        Ok(Self { path: path.to_path_buf(), head, image: Image { source, layout }, masks, cache })
+        Ok(Self { path: path.to_path_buf(), head, image: Image { source, layout, shares_chunks: true }, masks, cache })
     }
 
     /// Sets the size of the cache to `bytes` (default 64 MiB). It stores decoded strips and tiles that a window covered
@@ -157,13 +177,17 @@ impl WindowedMap for TiffWindows {
     fn read_mask(&self, window: CellRect) -> Result<Option<Vec<bool>>> {
         check_window_bounds(self.head.size, window)?;
         let mut found: Option<Vec<bool>> = None;
-        for Image { source, layout } in &self.masks {
+        for Image { source, layout, shares_chunks } in &self.masks {
             let mask = (|| {
                 let mut samples = Samples::zeros(layout.coding.kind, window.size()[0] * window.size()[1])?;
                 for k in layout.chunks_in_window(window) {
-                    layout.copy_chunk(&mut samples, &layout.decode_chunk(source, k)?, k, window)?;
+                    let part = match shares_chunks {
+                        true => self.fetch_chunk(k, window)?,
+                        false => Arc::new(layout.decode_chunk(source, k)?),
+                    };
+                    layout.copy_chunk(&mut samples, &part, k, window)?;
                 }
-                no_data(Ok(samples))
+                Ok(no_data(&samples))
             })();
             let mask =
                 mask.map_err(|problem: String| Error::invalid_file(&self.path, format!("has a mask that {problem}")))?;
@@ -259,10 +283,12 @@ impl TiffLayout {
         let mut places = Vec::new();
         for (k, [at, length]) in self.places.iter().enumerate() {
             let own = self.chunk_rows(k) as u64;
-            if own * row > *length {
+            let is_absent = *length == 0;
+            if own * row > *length && !is_absent {
                 return self; // broken; the decoder reports it
             }
-            places.extend((0..own).step_by(rows as usize).map(|first| [at + first * row, rows.min(own - first) * row]));
+            let part = |first: u64| [at + first * row, rows.min(own - first) * row];
+            places.extend((0..own).step_by(rows as usize).map(|first| if is_absent { [0; 2] } else { part(first) }));
         }
         // The parts are evenly spaced only if each strip ends with a full part.
         if self.places.len() > 1 && !(self.chunk[0] as u64).is_multiple_of(rows) {

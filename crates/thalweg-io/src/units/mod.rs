@@ -1,14 +1,18 @@
 //! Determines the units of a file's coordinates and heights: from keys, from names, or from the code of a reference
 //! system alone.
 //!
-//! `epsg.tsv` contains the reference systems of the EPSG dataset (IOGP) whose unit of length is not the metre.
-//! `make_table.py` makes it from the PROJ database.
+//! `epsg.tsv` contains the reference systems of the EPSG dataset (IOGP) whose unit of length is not the metre, and the
+//! ellipsoids of the geographic systems. `make_table.py` makes it from the PROJ database.
+
+mod geographic;
 
 use std::ops::RangeFull;
 
 use serde::{Deserialize, Serialize};
 
 use super::geokeys::{self, key};
+use super::wkt;
+pub use geographic::{Degrees, detect_degrees, find_ellipsoid};
 use thalweg_core::Georeference;
 use thalweg_core::declare::operation::{OptionKind, OptionType};
 
@@ -49,7 +53,7 @@ impl OptionType for Unit {
     type Within = RangeFull;
 
     fn kind(_: RangeFull) -> OptionKind {
-        OptionKind::Choice(&[("metre", "The metre.")])
+        OptionKind::Choice(&[("metre", "Coordinates and heights are metres.")])
     }
 
     fn from_json(value: &serde_json::Value) -> Option<Self> {
@@ -114,7 +118,7 @@ fn find_system(code: u16) -> Option<System> {
 }
 
 /// Returns the length of a unit in metres, and its name.
-fn find_unit_length(code: u16) -> Option<(f64, &'static str)> {
+pub(super) fn find_unit_length(code: u16) -> Option<(f64, &'static str)> {
     let prefix = format!("u\t{code}\t");
     let (metres, name) = TABLE.lines().find_map(|line| line.strip_prefix(prefix.as_str()))?.split_once('\t')?;
     Some((metres.parse().ok()?, name))
@@ -134,26 +138,12 @@ fn describe_unit(code: u16) -> String {
 /// Returns an error for coordinates in degrees or another unit of length, or in a world Mercator projection.
 pub fn check_horizontal(georeference: &Georeference) -> Result<(), UnitProblem> {
     let advice = "reproject it to metres (`gdalwarp -t_srs EPSG:326<zone> IN OUT`), or give the cell size in metres";
-    let short = |key| geokeys::find_short(georeference, key);
-    let geographic = short(key::GEOGRAPHIC).is_some() && short(key::PROJECTED).is_none();
-    match short(key::MODEL_TYPE) {
-        Some(2) => return Err(UnitProblem::Angular(format!("is in degrees (a geographic CRS); {advice}"))),
-        Some(3) => return Err(UnitProblem::Angular(format!("is in a geocentric CRS; {advice}"))),
-        None if geographic => return Err(UnitProblem::Angular(format!("is in degrees (a geographic CRS); {advice}"))),
-        _ => {}
+    if let Some(degrees) = detect_degrees(georeference) {
+        return Err(UnitProblem::Angular(format!("{}; {advice}", degrees.describe())));
     }
-    // A file without a CRS whose numbers can only be degrees.
-    if let Some([x, a, _, y, _, _]) = georeference.transform
-        && georeference.doubles.is_empty()
-        && short(key::MODEL_TYPE).is_none()
-        // As metres, cells of less than 2 cm are implausible. A corner at 0, 0 is excluded, because files without a
-        // position have it.
-        && a < 0.02
-        && [x, y] != [0.0, 0.0]
-        && x.abs() <= 360.0
-        && y.abs() <= 90.0
-    {
-        return Err(UnitProblem::Angular(format!("seems to be in degrees (cells of {a} at {x}, {y}); {advice}")));
+    let short = |key| geokeys::find_short(georeference, key);
+    if short(key::MODEL_TYPE) == Some(3) {
+        return Err(UnitProblem::Angular(format!("is in a geocentric CRS; {advice}")));
     }
     let taken = format!("{advice}; `--unit metre` reads its coordinates as metres anyway");
     let linear = |words: String| Err(UnitProblem::Linear(format!("{words}; {taken}")));
@@ -178,6 +168,14 @@ pub fn check_horizontal(georeference: &Georeference) -> Result<(), UnitProblem> 
     }
     // The texts of the vertical system do not concern the horizontal one.
     let words = geokeys::join_key_texts(georeference, |name| !key::HEIGHT_KEYS.contains(&name));
+    match wkt::find_cited_unit(&words) {
+        Some((1.0, _)) => return Ok(()),
+        Some((size, unit)) => {
+            let unit = super::plain::clip_text(&unit);
+            return linear(format!("is in {unit} ({size} m) according to the definition of its CRS"));
+        }
+        None => {}
+    }
     if names_feet(&words) {
         return linear(format!("is in feet according to its CRS (`{}`)", words.trim()));
     }
@@ -306,6 +304,15 @@ mod tests {
                     find_unit_length(code).is_some_and(|(metres, name)| metres > 0.0 && !name.is_empty()),
                     "{code}"
                 ),
+                "e" => {
+                    let line = TABLE.lines().find(|line| line.starts_with(&format!("e\t{code}\t"))).unwrap();
+                    let numbers: Vec<f64> = line.split('\t').skip(2).map(|number| number.parse().unwrap()).collect();
+                    assert!(thalweg_core::terrain::Ellipsoid::new(numbers[0], numbers[1]).is_ok(), "{code}");
+                }
+                "g" => {
+                    let place = keyed(&[[1024, 2], [2048, code]]);
+                    assert!(find_ellipsoid(&place).map_or(true, |(_, warning)| warning.is_none()), "{code}");
+                }
                 _ => {
                     let found = find_system(code).unwrap();
                     let units = [

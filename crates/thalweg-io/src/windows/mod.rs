@@ -1,12 +1,14 @@
 //! [`WindowedMap`]: a raster that is read in windows, from any storage.
 
 mod mosaic;
+mod north_up;
 mod vrt;
 
 use std::path::Path;
 
-use super::{Format, Raster, RasterHead, Samples, TiffWindows, check_window_bounds};
+use super::{Format, LoadOptions, Raster, RasterHead, Samples, TiffWindows, check_window_bounds, read_stored_raster};
 pub use mosaic::VrtWindows;
+pub use north_up::orient_north_up;
 use thalweg_core::{CellRect, Result, Size};
 
 /// A map that is read in windows. Many threads may read it at the same time.
@@ -57,10 +59,11 @@ pub trait WindowedMap: Send + Sync {
         Ok(Raster {
             nodata: head.nodata,
             scale: head.scale,
-            scaled: head.scale != [1.0, 0.0] || head.unit.is_some(),
+            scaled: head.scaled || head.scale != [1.0, 0.0] || head.unit.is_some(),
             unit: head.unit,
             georeference: head.georeference,
             warnings: head.warnings,
+            facts: head.facts,
             ..Raster::new(head.size, Samples::filled(head.kind, 0, 0.0)?)
         })
     }
@@ -76,7 +79,8 @@ pub trait WindowedMap: Send + Sync {
 }
 
 /// Opens a raster file according to its extension. A file of a format that cannot be read in windows
-/// ([`Format::reads_windows`]) is loaded into memory.
+/// ([`Format::reads_windows`]) is loaded into memory. Row 0 is in the north, as in
+/// [`read_raster`](crate::read_raster()).
 ///
 /// # Errors
 /// Returns the errors of [`TiffWindows::open`], [`VrtWindows::open`] and [`read_raster`](crate::read_raster()).
@@ -96,11 +100,24 @@ pub trait WindowedMap: Send + Sync {
 /// # Ok::<(), thalweg_core::Error>(())
 /// ```
 pub fn open_windows(path: impl AsRef<Path>) -> Result<Box<dyn WindowedMap>> {
-    let path = path.as_ref();
+    open_windows_with(path, &LoadOptions::default())
+}
+
+/// Opens a raster file as [`open_windows`] does, with the options of [`read_raster_with`](crate::read_raster_with()).
+///
+/// # Errors
+/// Returns the errors of [`open_windows`] and of [`LoadOptions::check_raw_options`].
+pub fn open_windows_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Box<dyn WindowedMap>> {
+    Ok(orient_north_up(open_stored_windows(path.as_ref(), options)?))
+}
+
+/// Opens a raster file as [`open_windows_with`] does, with the rows in the order of the file.
+fn open_stored_windows(path: &Path, options: &LoadOptions) -> Result<Box<dyn WindowedMap>> {
+    options.check_raw_options(path)?;
     Ok(match Format::from_path(path)? {
         Format::Tiff => Box::new(TiffWindows::open(path)?),
         Format::Vrt => Box::new(VrtWindows::open(path)?),
-        _ => Box::new(MapInMemory::from(super::read_raster(path)?)),
+        _ => Box::new(MapInMemory::from(read_stored_raster(&path.into(), options)?)),
     })
 }
 

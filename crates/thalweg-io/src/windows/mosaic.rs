@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::vrt::{Mosaic, MosaicPart};
-use super::{WindowedMap, open_windows};
+use super::{WindowedMap, open_stored_windows};
 use crate::raster::both;
-use crate::{Format, Raster, RasterHead, SampleType, Samples, TiffWindows, check_window_bounds, geokeys, plain};
+use crate::{
+    Format, LoadOptions, Raster, RasterHead, SampleType, Samples, TiffWindows, check_window_bounds, geokeys, plain, wkt,
+};
 use thalweg_core::base::memory;
 use thalweg_core::terrain::grid::{MAX_CELLS, PixelIs};
 use thalweg_core::{Cell, CellRect, Error, Georeference, Result, Size};
@@ -52,7 +54,7 @@ impl VrtWindows {
     /// # Errors
     /// Returns an error if the file is not a virtual raster, has more than 64 MiB, or computes its cells instead of
     /// only placing files; if one of its files does not exist; if the first file has another CRS, or has none while the
-    /// raster's own has no EPSG code.
+    /// raster's own cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let refuse = |problem: String| Error::invalid_file(path, problem);
@@ -67,6 +69,7 @@ impl VrtWindows {
         let mut head = RasterHead {
             nodata: mosaic.nodata,
             scale: mosaic.scale,
+            scaled: mosaic.scaled,
             unit: mosaic.unit.clone(),
             ..RasterHead::new(mosaic.size, mosaic.kind)
         };
@@ -180,7 +183,7 @@ impl VrtWindows {
         let format = Format::from_path(&part.path)?;
         let map: Arc<dyn WindowedMap> = match format {
             Format::Tiff => Arc::new(TiffWindows::open(&part.path)?.with_cache_bytes(CACHE_BYTES_PER_FILE)),
-            _ => open_windows(&part.path)?.into(),
+            _ => open_stored_windows(&part.path, &LoadOptions::default())?.into(),
         };
         let size = map.size();
         if (0..2).any(|k| part.from.start[k] + part.from.size()[k] > size[k]) {
@@ -230,9 +233,10 @@ impl VrtWindows {
             }
             (_, Some(code)) => Ok(placed(geokeys::georeference_from_epsg(code, mosaic.is_geographic()))),
             (_, None) => {
-                let problem = "has a CRS without an EPSG code, and its first file has no CRS; give it one with \
-                               `gdal_edit.py -a_srs`";
-                Err(Error::invalid_file(&self.path, problem))
+                let own = wkt::georeference_from_wkt(&mosaic.crs);
+                let mut own = own.map_err(|problem| Error::invalid_file(&self.path, problem))?.unwrap_or_default();
+                geokeys::set_pixel(&mut own, pixel);
+                Ok(placed(own))
             }
         }
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use roxmltree::{Document, Node};
 
 use crate::SampleType;
+use crate::raster::parse_scaling;
 use thalweg_core::base::names;
 use thalweg_core::{Cell, CellRect, Size};
 
@@ -72,7 +73,11 @@ impl Mosaic {
         }
         let said = |name| Some(child_text(band, name)).filter(|text| !text.is_empty());
         let value = |name| said(name).map(|text| parse_number(text, name)).transpose();
-        let (factor, offset) = (value("Scale")?, value("Offset")?);
+        let scaling = |name, is_scale| {
+            let item = format!("item {name} of its band");
+            said(name).map(|text| parse_scaling(text, is_scale, &item)).transpose()
+        };
+        let (factor, offset) = (scaling("Scale", true)?, scaling("Offset", false)?);
         let unit = said("UnitType").map(str::to_string);
         let parts = band.children().filter(|node| node.is_element() && node.tag_name().name().ends_with("Source"));
         let parts = parts.map(|node| MosaicPart::parse(node, size, folder)).collect::<Result<Vec<_>, _>>()?;
@@ -205,8 +210,8 @@ fn parse_sample_type(name: &str) -> Result<SampleType, String> {
         "UInt16" => SampleType::U16,
         "Int32" => SampleType::I32,
         "UInt32" => SampleType::U32,
-        "Float32" => SampleType::F32,
-        "Float64" => SampleType::F64,
+        "Float16" | "Float32" => SampleType::F32,
+        "Float64" | "Int64" | "UInt64" => SampleType::F64,
         _ => return Err(format!("has samples of type {}, which cannot be heights", names::format_short(name))),
     })
 }
@@ -269,6 +274,8 @@ mod tests {
             ("\"3.9999999\"", "\"3.5\"", "between cells"),
             ("xSize=\"5\" ySize=\"2\"/><Dst", "xSize=\"9\" ySize=\"2\"/><Dst", "between cells"),
             ("Int16", "CInt16", "CInt16"),
+            ("<NoDataValue>", "<Scale>0</Scale><NoDataValue>", "scale `0`"),
+            ("<NoDataValue>", "<Scale>0,1</Scale><NoDataValue>", "scale `0,1`"),
             ("a.tif", "a.vrt", "another virtual raster"),
             ("\"7\"", "\"0\"", "rasterXSize=\"0\""),
             ("5.0e+05,", "", "six numbers"),

@@ -55,7 +55,7 @@ params! {
         /// water.
         runoff: f64 = 0.0, within 0.0..=100.0, unit "m/a", scales Rain,
             source "ours; 0.3 is the mean of land (Fekete et al. 2002)";
-        /// True if depressions are full of water even without `runoff`.
+        /// Fills depressions with water even without `runoff`.
         lakes: bool = false, within .., unit "1", source "ours";
         /// How the water of a cell is divided among its neighbours.
         routing: Routing = Routing::D8, within .., unit "1", source "O'Callaghan & Mark 1984; Tarboton 1997; Freeman 1991";

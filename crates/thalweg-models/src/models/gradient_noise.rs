@@ -37,7 +37,7 @@ params! {
     /// Limits: noise has no drainage, and every hollow is a pit; it repeats after 2³² waves; strong warp folds the
     /// ground, and compresses waves below the grid's resolution.
     pub struct GradientNoise {
-        /// How octaves are shaped: rolling, rounded or ridged ground.
+        /// Shape of the octaves: rolling, rounded or ridged ground.
         kind: FractalKind = FractalKind::Fbm, within .., unit "1", source "Musgrave 2003";
         /// Height of hills: three standard deviations for fbm, the whole range for the others; negative values turn the
         /// ground upside down.
@@ -56,7 +56,7 @@ params! {
         /// For ridged: how strongly the height of an octave admits the next one; low values leave valleys and flanks
         /// smooth.
         ridge_gain: f64 = 2.0, within 0.0..=100.0, unit "1", source "Musgrave 2003";
-        /// How much finer octaves are reduced on steep slopes: smooth flanks, as if eroded.
+        /// Reduction of finer octaves on steep slopes, which makes flanks smooth, as if eroded.
         damping: f64 = 0.1, within 0.0..=1000.0, unit "1", source "Quilez 2008 (his is 1)";
         /// Displacement of points by domain warp, which curves ridges and hills (three standard deviations; at most
         /// 262144 cells).

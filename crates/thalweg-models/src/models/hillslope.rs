@@ -13,7 +13,7 @@ use thalweg_core::terrain::{HARDNESS, PROTECT, SEDIMENT};
 use thalweg_core::{Cell, Edge, Error, Field, Grid, Height, Result, Terrain, Topology, params};
 
 params! {
-    /// Cuts slopes down to the steepest stable one, equally in all directions, and lets soil creep: even flanks and
+    /// Lowers slopes to the steepest stable angle, equally in all directions, and lets soil creep: even flanks and
     /// round crests.
     ///
     /// First the ground is lowered to the highest surface that is nowhere above it and has
@@ -45,10 +45,10 @@ params! {
             source "Fernandes & Dietrich 1997: 0.001 to 0.02";
         /// Steepest stable slope; 90 leaves slopes as steep as they are.
         angle: f64 = 35.0, within 0.0..=90.0, unit "°", scales Slope, source "Burbank 1996: 30 to 37";
-        /// Unevenness of the steepest slope: the standard deviation of its logarithm. With 0, flanks are as smooth as
-        /// cones.
+        /// Variation of the steepest stable slope: the standard deviation of its logarithm. With 0, flanks are as
+        /// smooth as cones.
         jitter: f64 = 0.08, within 0.0..=1.0, unit "1", source "ours";
-        /// Distance from one steep flank to the next.
+        /// Longest wavelength of the variation of the steepest stable slope.
         jitter_wavelength: f64 = 1000.0, within 0.01..=1e8, unit "m", scales Size, source "ours";
     }
 }

@@ -41,13 +41,13 @@ params! {
         rise: f64 = 0.015, within 0.0..=1.0, unit "1", source "ours";
         /// Outer part of the half width over which the cut eases out; a small value leaves steep banks.
         edge: f64 = Valley::EDGE, within 0.0..=1.0, unit "1", source "ours";
-        /// How much the width of floors varies: the standard deviation of its logarithm.
+        /// Variation of the width of floors: the standard deviation of its logarithm.
         unevenness: f64 = Valley::UNEVEN, within 0.0..=2.0, unit "1", source "ours";
         /// Distance from one wide place of a floor to the next, in half widths.
         wavelength: f64 = Valley::WAVELENGTH, within 2.0..=1000.0, unit "1", source "ours";
         /// Share of the cut that is made in one step.
         share: f64 = 1.0, within 0.0..=1.0, unit "1", source "ours";
-        /// How many times rivers are located and floors are cut.
+        /// Number of times that rivers are located and floors are cut.
         steps: u32 = 1, within 0..=10_000, unit "1", source "ours";
     }
 }

@@ -14,7 +14,7 @@ use thalweg_rivers::waypoints::{self, MOUTHS, PASSES};
 use thalweg_rivers::{Carved, Design, Network, Site, distance};
 
 choice! {
-    /// How rivers are found.
+    /// The method by which rivers are located.
     pub enum Method {
         /// From the drainage of the land: lakes, smooth lines, and widths in metres from real discharges.
         Drainage = "drainage",
@@ -90,7 +90,7 @@ params! {
         breach_depth: f64 = 12.0, within 0.0..=16_000.0, unit "m", source "ours";
         /// Greatest straight-line distance from the pit that a channel that drains a depression may reach.
         breach_length: f64 = 1000.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
-        /// Roughness of the ground that has no influence on where rivers run.
+        /// Height of the roughness of the ground that is smoothed before rivers are located.
         noise: f64 = 2.0, within 0.0..=1000.0, unit "m", source "ours";
         /// Depth from which on a remaining depression is a lake.
         lake: f64 = 2.0, within 0.0..=1000.0, unit "m", source "ours";
@@ -98,7 +98,7 @@ params! {
         width: f64 = 7.2, within 0.0..=1000.0, unit "m", source "Moody & Troutman 2002";
         /// Depth of a river with a discharge of 1 m³/s.
         depth: f64 = 0.27, within 0.0..=100.0, unit "m", source "Moody & Troutman 2002";
-        /// How far rivers meander, as a factor: 0 not at all, 1 as usual in nature.
+        /// Factor on the size of meanders: 0 for none, 1 for the usual size in nature.
         meander: f64 = 1.0, within 0.0..=3.0, unit "1", source "Leopold & Wolman 1960";
         /// Width of floodplains on either side, as a factor on the usual width: 0 makes none.
         floodplain: f64 = 1.0, within 0.0..=10.0, unit "1", source "ours";
@@ -112,20 +112,20 @@ params! {
         grading: f64 = 15.0, within 0.0..=1000.0, unit "m", source "ours";
         /// Discharge from which on a gentle river divides into arms at the sea; with 0 none does.
         delta: f64 = 5.0, within 0.0..=1e6, unit "m³/s", source "ours";
-        /// How many times its own width a gentle river gains at the sea.
+        /// Widening of a gentle river towards the sea, in multiples of its own width.
         estuary: f64 = 2.0, within 0.0..=20.0, unit "1", source "ours";
-        /// How rivers are found. With `sampled` the parameters above have no effect; with `drainage` those below have
-        /// none.
+        /// Method by which rivers are located. With `sampled` the parameters above have no effect; with `drainage`
+        /// those below have none.
         method: Method = Method::Drainage, within .., unit "1", source "ours";
         /// Least distance r between two sampled points; where points are closest, it is at least four cells.
         spacing: f64 = 500.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
-        /// How much closer sampled points are on steep ground, as a share of the distance.
+        /// Reduction of the distance between sampled points on steep ground, as a share of the distance.
         closeness: f64 = 0.0, within 0.0..=0.75, unit "1", source "ours";
         /// The factor C on the cost of climbs: more keeps rivers from climbing, at the price of long detours.
         climb: f64 = 2.0, within 1.0..=1000.0, unit "1", source "ours";
         /// Number of sampled points at which rivers begin, in addition to springs; 0 takes all.
         sources: u32 = 0, within 0..=1_000_000, unit "1", source "ours";
-        /// Which sampled points rivers begin at, if `sources` is not 0.
+        /// The sampled points at which rivers begin, if `sources` is not 0.
         source: SourceRule = SourceRule::Any, within .., unit "1", source "ours";
     }
 }

@@ -33,6 +33,7 @@ params! {
     ///
     /// With r the distance from the centre divided by the radius, h the height and d the depth; the offset is added to
     /// all:
+    ///
     /// - plane: z = h + tan(tilt)·(distance towards the azimuth);
     /// - cone: z = h·(1 − r), dome: z = h·(1 − r²)², for r < 1, else 0;
     /// - crater: z = −d + (h + d)·r² for r < 1, else h·r⁻³;
@@ -70,8 +71,8 @@ params! {
         azimuth: f64 = 0.0, within -360.0..=360.0, unit "°", source "ours";
         /// Plane: the angle of its slope; outlet: the angle of the slope of the land around it.
         tilt: f64 = 2.0, within 0.0..=80.0, unit "°", scales Relief Size^-1, source "ours";
-        /// How far the shape is turned at random, by the world's seed, around the middle of the extent: its azimuth
-        /// turns, and its centre moves along the sides of a rectangle. 1 allows any direction, 0 none.
+        /// Random rotation of the shape around the middle of the extent, by the world's seed: its azimuth turns, and
+        /// its centre moves along the sides of a rectangle. 1 allows any direction, 0 none.
         turn: f64 = 0.0, within 0.0..=1.0, unit "1", source "ours";
         /// Height added to the shape everywhere.
         offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";

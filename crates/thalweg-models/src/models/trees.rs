@@ -52,10 +52,10 @@ params! {
         spread: f64 = 20.0, within 0.0..=10_000.0, unit "m", source "McDonald 2020, 4 cells";
         /// Probability that a plant dies in a year: more deaths leave more gaps and younger plants.
         death: f64 = 0.001, within 0.0..=1.0, unit "1/a", source "McDonald 2020";
-        /// Root density at which no more plants take root; 1 holds the ground completely. A lower value gives an open
-        /// wood.
+        /// Root density at which no more plants take root; at 1, roots stabilise the ground completely. A lower value
+        /// gives an open wood.
         cap: f64 = 1.0, within 0.01..=100.0, unit "1", source "McDonald 2020";
-        /// Side of the square of ground that a plant's roots hold: with wider patches there are fewer plants.
+        /// Side of the square of ground that a plant's roots stabilise: with wider patches there are fewer plants.
         patch: f64 = 5.0, within 0.1..=1000.0, unit "m", source "ours, for the article's cell";
         /// Elevation above the sea at which conifers end; the elevation belts of the other kinds scale with it.
         tree_line: f64 = 1800.0, within 1.0..=16_000.0, unit "m", source "ours";

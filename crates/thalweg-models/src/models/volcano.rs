@@ -41,7 +41,7 @@ params! {
     pub struct Volcano {
         /// Height of the summit above the volcano's foot.
         height: f64 = 2000.0, within 0.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// Distance that the flanks extend from the axes.
+        /// Distance from the axes to the foot of the flanks.
         radius: f64 = 6000.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
         /// Number of rift zones: 1 or 2 make a long ridge, 3 a star of three blunt arms.
         rifts: u32 = 2, within 1..=6, unit "1", source "Carracedo 1994, 2 or 3";
@@ -49,13 +49,13 @@ params! {
         stretch: f64 = 0.6, within 0.0..=5.0, unit "1", source "ours";
         /// Direction of the first rift zone, clockwise from north.
         azimuth: f64 = 60.0, within -360.0..=360.0, unit "°", source "ours";
-        /// How much the seed varies the directions, spacing and lengths of the axes: 0 not at all, 1 in any direction.
+        /// Random variation of the directions, spacing and lengths of the rift zones: 0 for none, 1 for any direction.
         wander: f64 = 1.0, within 0.0..=1.0, unit "1", source "ours";
         /// Number of small cones.
         vents: u32 = 24, within 0..=1000, unit "1", source "ours";
         /// Radius of the largest small cone.
         vent: f64 = 350.0, within 1.0..=1e6, unit "m", scales Size, source "Wood 1980, 100 to 800";
-        /// Distance that the caldera extends from its centre along the first rift zone; 0 for none.
+        /// Semi-axis of the caldera along the first rift zone; 0 for no caldera.
         caldera: f64 = 700.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
         /// Depth of the caldera's floor below the summit.
         caldera_depth: f64 = 220.0, within 0.0..=16000.0, unit "m", scales Relief, source "ours";
@@ -75,7 +75,7 @@ impl Model for Volcano {
         About {
             name: "volcano",
             title: "Volcano",
-            summary: "A volcano as lava built it: rift zones, cones along them, a caldera, a fallen flank.",
+            summary: "A volcano: a shield along rift zones, cones on them, a caldera, a collapsed flank.",
             source: "Walker (1999), Volcanic rift zones and their intrusion swarms; Moore et al. (1989)",
             family: Family::Base,
             uses: &[AMOUNT],

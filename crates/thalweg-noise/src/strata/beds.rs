@@ -191,6 +191,7 @@ impl StandingBeds {
             edges: Default::default(),
             sea_level: None,
             georeference: None,
+            shape: Default::default(),
         };
         let Risen { variation, wavelength, strike, key, .. } = self.risen;
         let noise =

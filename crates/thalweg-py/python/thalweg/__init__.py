@@ -1,18 +1,21 @@
 """thalweg: generation, erosion, drainage and analysis of terrain, with NumPy and xarray.
 
-:func:`build` creates a world from a preset or a recipe, :func:`drain` computes the drainage of a terrain, and
-:func:`measure` computes its geomorphological measures. :mod:`thalweg.models` has every model as a function; one model
-of each process and the usual noise are here as well (``help(thalweg.droplets)``). :mod:`thalweg.flow`,
-:mod:`thalweg.slopes` and :mod:`thalweg.noise` have single functions.
+:func:`build` creates a world from a preset or a recipe, :func:`drain` computes the drainage of an elevation model, and
+:func:`measure` computes its geomorphological measures. :func:`read` and :func:`write` read and write files.
+:mod:`thalweg.models` contains every model as a function; gradient noise and one model of each process are in this
+namespace as well. :mod:`thalweg.flow`, :mod:`thalweg.slopes` and :mod:`thalweg.noise` contain functions for single
+steps of an analysis. :mod:`thalweg.dask`, which is imported separately, processes maps larger than memory.
 
-Heights are returned as the type that was passed: an array for an array, a DataArray with its coordinates for a
-DataArray. They are metres within ±16 000, stored in units of 1/65 536 m.
+A function that takes heights accepts a NumPy array with its cell size, an xarray DataArray, a Dataset with a variable
+``height``, or a :class:`Terrain`. Heights are returned as the type that was passed; a DataArray keeps its coordinates.
+They are metres within ±16 000, rounded to 1/65 536 m. Rows of arrays run from north to south. Cells are square.
 
 Examples
 --------
 >>> import thalweg as tw
 >>> world = tw.build("hills", cells=128, seed=3)
->>> out = tw.thermal(world.height, cell_size=50.0)
+>>> relaxed = tw.thermal(world.height)
+>>> found = tw.drain(relaxed, threshold=1e6)
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ import typing as _typing
 from . import _moved, flow, models, noise, slopes
 from ._build import Evolution, build, evolve, presets
 from ._core import __version__, rocks, set_threads, threads
-from ._drain import ChannelReach, Drainage, drain
+from ._drain import ChannelReach, Drainage, drain, reaches
 from ._export import export
 from ._measure import Measure, Measures, measure
 from ._mesh import mesh
@@ -88,6 +91,7 @@ __all__ = [
     "noise",
     "pipes",
     "presets",
+    "reaches",
     "read",
     "resample",
     "rivers",
@@ -105,7 +109,7 @@ __all__ = [
 
 _functions = {name: getattr(module, name) for module in (slopes, flow, models) for name in module.__all__}
 _METHODS.update({name: function for name, function in _functions.items() if not name[0].isupper()})
-_METHODS.update(crop=crop, drain=drain, measure=measure, mesh=mesh, resample=resample, rivers=rivers)
+_METHODS.update(crop=crop, drain=drain, measure=measure, mesh=mesh, reaches=reaches, resample=resample, rivers=rivers)
 _METHODS.update(shade=shade, view=view, write=write)
 
 _moved.MOVED.update({f"thalweg.{name}": f"thalweg.models.{name}" for name in set(models.__all__) - set(__all__)})

@@ -29,12 +29,16 @@ if TYPE_CHECKING:
 
 
 def presets() -> list[Preset]:
-    """Return the recipes that come with the library.
+    """Return the presets, which are the recipes that come with the library.
 
     Returns
     -------
     list of Preset
         Name, description and extent of each recipe; :func:`build` accepts the names.
+
+    Examples
+    --------
+    >>> names = [preset.name for preset in tw.presets()]
     """
     found = []
     for name in _core.preset_names():
@@ -64,8 +68,8 @@ def build(
     progress : bool or callable, optional
         If True, show a tqdm progress bar. A callable is called with each :class:`Step`.
     between : callable, optional
-        A function that is called with the :class:`Run` after each step, and that may read and replace heights and
-        layers. It is slow, because arrays are copied, and its changes are not part of any mass balance.
+        A function that is called with the :class:`Run` after each step and may read and replace heights and layers,
+        as in ``run["height"]``. Each access copies an array. Changes are not part of any mass balance.
     xarray : bool, optional
         If True, return a Dataset; if False, a :class:`Terrain`. By default, return a Dataset if xarray is installed.
     {options}
@@ -73,7 +77,7 @@ def build(
     Returns
     -------
     xarray.Dataset or Terrain
-        ``height`` in metres and the layers that the stages produced.
+        The heights, as ``height`` in metres, the layers that the stages wrote, and their tables.
 
     Raises
     ------
@@ -83,7 +87,10 @@ def build(
     OSError
         If a file cannot be read.
     KeyboardInterrupt
-        On Ctrl-C, after the current step. The exception's ``run`` can be continued.
+        On Ctrl-C, after the current step. The attribute ``run`` of the exception is the :class:`Run`, which can be
+        continued.
+    MemoryError
+        If the run does not fit into memory.
 
     Examples
     --------
@@ -103,10 +110,10 @@ class Evolution:
     ----------
     time : array of float64, (maps,), years
         Simulated time of each map.
-    elevation : array, (maps, rows, columns), metres, or None
-        Heights; None if they were written to files.
+    elevation : array of float64 or float32, (maps, rows, columns), metres, or None
+        Heights, as float32 if ``dem`` was float32; None if they were written to files.
     files : list of str
-        Paths of the files, if heights were written to files.
+        Paths of the files, in the order of ``time``; empty if no ``folder`` was given.
     cell_size : float, metres
         Side of a cell.
     """
@@ -133,22 +140,24 @@ def evolve(
     progress: RunProgress = None,
     between: Callable[[Run], object] | None = None,
 ) -> Any:
-    """Run a recipe over a terrain and record maps of the heights at intervals of simulated time.
+    """Run a recipe over a terrain and record the heights at intervals of simulated time.
 
     Parameters
     ----------
     dem : array, DataArray, Dataset, Terrain or None
-        The initial terrain. None starts from the recipe's own start and records maps of the last level.
+        The initial terrain. If it is None, the run begins as the recipe specifies, and only the maps of the last and
+        finest level are kept.
     recipe : Recipe, str, path or dict
         The recipe, or any source that :class:`Recipe` accepts. At least one stage must simulate time.
     save_every : float, years
-        Time between two maps. A map is recorded after the first step that reaches its time; steps are not shortened.
+        Simulated time between two maps, above 0. A map is recorded after the first step that reaches or passes a
+        multiple of this time, with the time of that step. The initial terrain is recorded as well, if one is given.
     folder : path, optional
-        Write the maps to this folder as GeoTIFF (f64) instead of keeping them in memory.
+        Folder for the maps, which are written as GeoTIFF of float64 instead of being kept in memory.
     store : path, optional
-        Write each map as it is computed to a new Zarr store at this path (``.zarr``), along ``time``, instead of
-        keeping the maps in memory. The store appears under its name only when it is complete; a run that is stopped
-        earlier leaves no store. Requires xarray, zarr and dask.
+        Path of a new Zarr store, which ends in ``.zarr``. Each map is written to it along ``time`` instead of being
+        kept in memory. The store gets its name when it is complete; a run that is stopped earlier leaves no store.
+        This needs xarray, zarr and dask.
     cell_size, nodata, sea_level, edges, layers : optional
         See :class:`Run`.
     progress, between : optional
@@ -158,24 +167,25 @@ def evolve(
     -------
     xarray.Dataset or Evolution
         A Dataset if ``dem`` is a DataArray or a Dataset, if it is None and xarray is installed, or if a store is
-        given; otherwise an :class:`Evolution`. The Dataset holds ``elevation`` (time, y, x) with the time in years;
-        with ``folder``, it holds the paths of the files by time; with ``store``, dask reads the maps from the store
-        on demand.
+        given; otherwise an :class:`Evolution`. The variable ``elevation`` of the Dataset has the dimensions time, y and
+        x, and the coordinate ``time`` in years. With ``store``, dask reads it on demand. With ``folder``, the Dataset
+        contains the paths of the files instead, as ``files`` by time.
 
     Raises
     ------
     ValueError
-        If ``save_every`` is not above 0, both ``folder`` and ``store`` are given, the store exists already, or no
-        stage simulates time.
+        If ``save_every`` is not above 0, both ``folder`` and ``store`` are given, the store exists already, no stage
+        simulates time, or an argument of :class:`Run` is not valid.
     ImportError
         If ``store`` is given and a package that it requires is not installed.
     KeyboardInterrupt
-        On Ctrl-C, after the current step. The exception's ``run`` can be continued.
+        On Ctrl-C, after the current step. The attribute ``run`` of the exception is the :class:`Run`, which can be
+        continued.
 
     Examples
     --------
-    >>> plain = {"stage": [{"model": "stream_power", "years": 200_000.0, "step": 20_000.0}]}
-    >>> through_time = tw.evolve(dem, plain, save_every=50_000)
+    >>> recipe = {"stage": [{"model": "stream_power", "years": 200_000.0, "step": 20_000.0}]}
+    >>> through_time = tw.evolve(dem, recipe, save_every=50_000)
     """
     if not save_every > 0.0:
         raise ValueError(f"save_every = {save_every}: must be a number of years above 0")

@@ -44,6 +44,7 @@ __all__ = [
     "plan_build",
     "plan_drain",
     "preset_names",
+    "reaches",
     "resample",
     "rocks",
     "set_threads",
@@ -62,6 +63,7 @@ __version__: str
 _Outlets = Sequence[tuple[int, int]]
 _Spec = tuple[str, str, str]
 _Looped = Sequence[bool]
+_Reach = tuple[int, int, int, NDArray[int64], float, float, float, float, int | None]
 # Receives the name of the task, the number of finished steps and their total number.
 _Receiver = Callable[[str, int, int], object]
 
@@ -127,6 +129,7 @@ class Terrain:
         cell_size: float,
         *,
         nodata: float | None = None,
+        warn: Callable[[str], object] | None = None,
         sea_level: float | None = None,
         edges: str | Mapping[str, str] | None = None,
         place: Mapping[str, Any] | None = None,
@@ -297,6 +300,7 @@ def multiple(
 ) -> NDArray[float64]: ...
 def basins(terrain: Terrain, directions: NDArray[uint8]) -> NDArray[uint32]: ...
 def orders(directions: NDArray[uint8], looped: _Looped, streams: NDArray[uint8], shreve: bool) -> NDArray[uint32]: ...
+def reaches(terrain: Terrain, directions: NDArray[uint8], streams: NDArray[uint8]) -> list[_Reach]: ...
 def upstream_length(directions: NDArray[uint8], looped: _Looped, cell_size: float) -> NDArray[float64]: ...
 def outlet_distance(directions: NDArray[uint8], looped: _Looped, cell_size: float) -> NDArray[float64]: ...
 def chi(
@@ -356,7 +360,7 @@ def drain(
     NDArray[float64],
     NDArray[uint32],
     NDArray[uint32],
-    list[tuple[int, int, int, NDArray[int64], float, float, float, float, int | None]],
+    list[_Reach],
     str,
 ]: ...
 def gradient(terrain: Terrain) -> tuple[NDArray[float64], NDArray[float64]]: ...

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._arrays import HEIGHT, Label
-from ._inputs import read_terrain
+from ._inputs import read_terrain, xarray_kind
+from ._keywords import named
 from ._operations import declared
 from ._progress import CallProgress, core_reporting
 
@@ -26,28 +27,29 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class ChannelReach:
-    """A channel reach: the part of a stream between two junctions.
+    """A channel reach: the part of a stream from a source or a junction down to the next junction or the outlet.
 
     Attributes
     ----------
     id : int
-        Number of the reach, from 0.
+        Number of the reach, from 0; its index in :attr:`Drainage.reaches`.
     order : int
-        Strahler order.
+        Strahler order, from 1.
     magnitude : int
-        Shreve magnitude: the number of sources upstream.
+        Shreve magnitude: the number of sources upstream, from 1.
     cells : array of int64, (cells, 2)
-        Row and column of each cell, downstream, as far as the next junction or the outlet.
+        Row and column of each cell, counted from the north-western cell, in downstream order. The last one is the
+        outlet or the junction, which is also the first cell of the reach downstream.
     length : float, metres
         Length along the centres of the cells.
     drop : float, metres
-        Height of the first cell above the last.
-    slope : float
+        Fall of the filled surface from the first cell to the last, 0 or more.
+    slope : float, m/m
         Drop divided by length.
     drainage_area : float, m²
-        Drainage area at the lower end.
+        Drainage area at the lower end, without the other reaches that join there.
     downstream : int or None
-        Number of the reach downstream; None at an outlet.
+        Number of the reach into which this one flows; None at an outlet.
     """
 
     id: int
@@ -65,31 +67,36 @@ class ChannelReach:
 class Drainage:
     """The drainage of an array or a Terrain: the result of :func:`thalweg.drain`.
 
+    All arrays have the shape (rows, columns) of the terrain. Heights and depths are float32 if the input was float32,
+    otherwise float64.
+
     Attributes
     ----------
     filled : array, metres
-        Heights with depressions filled.
+        Heights with depressions filled; NaN in no-data cells.
     lake_depth : array, metres
-        Depth of the filled depressions.
+        Depth of the filled depressions, 0 elsewhere; NaN in no-data cells.
     flow_direction : array of uint8
-        D8 flow direction as ESRI code: 1 east, 2 south-east, 4 south … 128 north-east; 0 where water leaves, 255 in
-        no-data cells.
+        D8 flow direction as ESRI code: 1 east, 2 south-east, 4 south, 8 south-west, 16 west, 32 north-west, 64 north,
+        128 north-east; 0 where water leaves, 255 in no-data cells.
     flow_angle : array of float32, radians
-        D∞ flow direction, counter-clockwise from east; −1 where water flows to no neighbour.
+        D∞ flow direction, counter-clockwise from east, 0 to 2π; −1 where water flows to no neighbour and in no-data
+        cells.
     drainage_area : array of float64, m²
-        Drainage area of each cell, by the chosen method.
+        Drainage area of each cell, including the cell itself, by the chosen method; 0 in no-data cells.
     basin : array of uint32
         Number of the drainage basin, from 1; 0 in the sea and in no-data cells.
     stream_order : array of uint32
-        Strahler order of the stream; 0 where there is none.
+        Strahler order of the stream, from 1; 0 where there is none.
     reaches : list of ChannelReach
-        The reaches of the streams.
+        The channel reaches of the streams.
     summary : dict
-        Summary figures, as in ``drain.json``.
+        Summary figures, such as the numbers of lakes and basins and the drainage density; units are in the names. They
+        are those that ``thalweg drain`` writes to ``drain.json``.
     cell_size : float, metres
         Side of a cell.
     cut : array, metres, or None
-        Depth of the carved channels; None without ``breach``.
+        Depth of the channels that were carved to breach depressions, 0 elsewhere; None without ``breach``.
     """
 
     filled: Array
@@ -131,22 +138,24 @@ def drain(
 ) -> Any:
     """{page}
 
-    The results are those of ``thalweg drain``.
-
     Parameters
     ----------
     dem : array, DataArray, Dataset or Terrain
         Heights in metres within ±16 000; they are rounded to 1/65 536 m.
     cell_size : float, metres, optional
-        Side of a cell; required for an array.
+        Side of a square cell; required for an array. By default, that of ``dem``.
     nodata : float, optional
-        A value besides NaN that means no data.
+        Value that marks no-data cells, in addition to NaN.
     unit : "metre", optional
-        Treat coordinates as metres, even if the map declares another unit.
+        Reads coordinates and heights as metres, even if the map declares another unit. Coordinates in degrees are
+        refused in any case; project the map first.
     sea_level : float, metres, optional
-        Elevation of the sea surface.
+        Elevation of the sea surface; cells at or below it are sea. By default, that of ``dem`` if it is a Terrain or a
+        Dataset; otherwise there is no sea.
     edges : str or dict, optional
-        ``"open"``, ``"closed"`` or ``"looped"``, for all sides or by side.
+        Boundary condition of all sides, or of each side (north, east, south, west): ``"open"`` (water leaves the map),
+        ``"closed"`` (it does not) or ``"looped"`` (it continues at the opposite side). By default, that of ``dem`` if
+        it is a Terrain, otherwise open.
     progress : bool or callable, optional
         If True, show a tqdm progress bar. A callable is called with a :class:`Progress` for each task.
     {options}
@@ -155,20 +164,27 @@ def drain(
     -------
     xarray.Dataset or Drainage
         A Dataset for a DataArray or a Dataset, otherwise a :class:`Drainage`. The variables of the Dataset are the
-        arrays of :class:`Drainage`. Its attribute ``reaches`` is a GeoDataFrame if geopandas is installed and the map
-        has coordinates, otherwise a list of :class:`ChannelReach`.
+        arrays of :class:`Drainage`, and its attribute ``threshold_m2`` is the drainage area at which streams begin.
+        :func:`thalweg.reaches` returns its reaches.
 
     Raises
     ------
     ValueError
         If a value is out of range, an outlet is not a cell with data, or options exclude one another.
+    MemoryError
+        If the work does not fit into memory.
     KeyboardInterrupt
         On Ctrl-C, before the next task.
+
+    See Also
+    --------
+    thalweg.flow : Functions for the single steps.
+    thalweg.dask.drain : The same for elevation models larger than memory.
 
     Examples
     --------
     >>> found = tw.drain(dem, threshold=1e6)
-    >>> streams = found.drainage_area > 1e6
+    >>> streams = found.stream_order > 0
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata, unit=unit, sea_level=sea_level, edges=edges)
     with core_reporting(progress, "drain") as receiver:
@@ -191,5 +207,61 @@ def drain(
     if given.layout.is_xarray:
         from .xarray import drainage_dataset
 
-        return drainage_dataset(found, given.layout, LABELS)
+        return drainage_dataset(found, given, LABELS)
     return found
+
+
+@named
+def reaches(
+    drainage: Any,
+    *,
+    cell_size: float | None = None,
+    unit: str | None = None,
+    edges: str | Mapping[str, str] | None = None,
+) -> Any:
+    """Return the channel reaches of a drainage.
+
+    The reaches of a Dataset are traced along its variables ``flow_direction`` and ``stream_order`` over ``filled``, so
+    the Dataset may be a part of a drainage, or one that was written to a file and read again.
+
+    Parameters
+    ----------
+    drainage : xarray.Dataset or Drainage
+        The result of :func:`thalweg.drain`.
+    cell_size : float, metres, optional
+        Side of a cell; by default the one that :func:`thalweg.drain` used.
+    unit : "metre", optional
+        Treat coordinates as metres, even if the map declares another unit.
+    edges : str or dict, optional
+        The edges of the map; by default those that :func:`thalweg.drain` used.
+
+    Returns
+    -------
+    geopandas.GeoDataFrame or list of ChannelReach
+        For a Dataset, lines in the coordinates of the map with the columns ``id``, ``order``, ``magnitude``,
+        ``length``, ``drop``, ``slope``, ``drainage_area`` and ``downstream``, which :class:`ChannelReach` explains. A
+        list if geopandas is not installed, if the map has no coordinates, or for a :class:`Drainage`.
+
+    Raises
+    ------
+    ValueError
+        If a variable is missing, or the flow directions have a circle.
+
+    Examples
+    --------
+    >>> lines = tw.reaches(tw.drain(dem, threshold=1e6))
+    >>> lines.to_file("reaches.gpkg")
+    """
+    if isinstance(drainage, Drainage):
+        return drainage.reaches
+    if xarray_kind(drainage) != "dataset":
+        kind = type(drainage).__name__
+        raise TypeError(f"drainage is of type {kind}; it must be a result of drain: a Dataset or a Drainage")
+    from .xarray import DRAINAGE, read_drainage, reach_lines
+
+    if lacking := [name for name in DRAINAGE if name not in drainage]:
+        needed = ", ".join(DRAINAGE)
+        raise ValueError(f"drainage has no variable {lacking[0]}; it must be a result of drain, with {needed}")
+    given, codes, streams = read_drainage(drainage, cell_size, unit, edges)
+    found = [ChannelReach(*reach) for reach in _core.reaches(given.core, codes, streams)]
+    return reach_lines(found, drainage)

@@ -34,15 +34,16 @@ def export(
     Parameters
     ----------
     source : path, array, DataArray, Dataset or Terrain
-        The terrain: the path of a file of heights or of a world's folder, or heights in memory.
+        The terrain: the path of an elevation model or of a world's folder, or heights in memory in metres.
     target : str
-        The program, for example "unreal", "unity" or "gis"; ``thalweg export --help`` lists all.
+        Name of the program. It is one of these:
+        {targets}.
     path : path
         The folder to write into.
     cell_size : float, metres, optional
-        Side of a cell; required for an array.
+        Side of a square cell; required for an array. By default, that of ``source``.
     nodata : float, optional
-        A value besides NaN that means no data.
+        Value that marks no-data cells, in addition to NaN.
     progress : bool or callable, optional
         If True, show a tqdm progress bar. A callable is called with each :class:`Progress`.
     {options}
@@ -50,18 +51,24 @@ def export(
     Returns
     -------
     dict
-        The manifest: sizes, range, files, and under ``"import"`` the instructions for the program.
+        The manifest, as in the file ``manifest.json`` of the folder: sizes, range of heights and files, and under
+        ``"import"`` the values to enter in the program.
 
     Raises
     ------
     ValueError
         If the program does not accept a size, tiles, a name or a layer, or if the folder contains another export.
     OSError
-        If a file cannot be read or written. Finished files stay, and the same call continues the export.
+        If a file cannot be read or written. Finished files remain, and the same call continues the export.
+
+    Warns
+    -----
+    UserWarning
+        If information is lost or changed in the files.
 
     Examples
     --------
-    >>> manifest = tw.export(world, "unity", "unity", size=(129, 129))
+    >>> manifest = tw.export(world, "unity", "terrain_for_unity", size=(129, 129))
     """
     is_path = isinstance(source, (str, PathLike))
     given = fspath(source) if is_path else read_terrain(source, cell_size=cell_size, nodata=nodata).core
@@ -71,3 +78,8 @@ def export(
         warn_caller(message)
     content: dict[str, Any] = json.loads(manifest)
     return content
+
+
+if export.__doc__ is not None:
+    # The interpreter drops docstrings if it is started with -OO.
+    export.__doc__ = export.__doc__.replace("{targets}", ", ".join(_core.export_targets()))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._arrays import NUMPY, TERRAIN, Array, Input, Layout, as_numbers
+from ._arrays import NUMPY, TERRAIN, Array, Input, Layout, as_map, as_numbers, core_terrain, dtype_of
 from ._core import Terrain as CoreTerrain
 
 if TYPE_CHECKING:
@@ -60,15 +60,20 @@ def read_terrain(
     what : str, default "dem"
         Name of the input in error messages.
     cell_size : float, metres, optional
-        Side of a cell; required for an array.
+        Side of a square cell; required for an array. By default, that of ``dem``.
     nodata : float, optional
-        A value besides NaN that means no data.
+        Value that marks no-data cells, in addition to NaN. If it is NaN, undeclared values for no data are not looked
+        for.
     unit : "metre", optional
-        Treat coordinates as metres, even if the map declares another unit.
+        Reads coordinates and heights as metres, even if the map declares another unit. Coordinates in degrees are
+        refused in any case; project the map first.
     sea_level : float, metres, optional
-        Elevation of the sea surface.
+        Elevation of the sea surface; cells at or below it are sea. By default, that of ``dem`` if it is a Terrain or a
+        Dataset; otherwise there is no sea.
     edges : str or dict, optional
-        ``"open"``, ``"closed"`` or ``"looped"``, for all sides or by side.
+        Boundary condition of all sides, or of each side (north, east, south, west): ``"open"`` (water leaves the map),
+        ``"closed"`` (it does not) or ``"looped"`` (it continues at the opposite side). By default, that of ``dem`` if
+        it is a Terrain, otherwise open.
     layers : dict of arrays, optional
         Further layers by name.
 
@@ -100,18 +105,21 @@ def read_terrain(
                 origin=own.origin,
             )
         return Input(core, TERRAIN, False)
+    dtype = dtype_of(dem)
     array = as_numbers(dem, what)
     if cell_size is None:
         raise ValueError(f"{what} is an array, which has no cell size; give cell_size, the side of a cell in metres")
-    core = _core.Terrain(
+    core = core_terrain(
         array,
         cell_size,
+        what=what,
         nodata=nodata,
+        dtype=dtype,
         sea_level=sea_level,
         edges=edges,
         layers={name: as_numbers(values, f"layer {name}") for name, values in (layers or {}).items()},
     )
-    return Input(core, NUMPY, np.asarray(dem).dtype == np.float32)
+    return Input(core, NUMPY, dtype == np.float32)
 
 
 def read_map(values: Any, what: str) -> tuple[Array, Layout]:
@@ -127,7 +135,7 @@ def read_map_like(values: Any, layout: Layout, what: str) -> Array:
     """Read another map of the same cells, which has the layout of the first one unless it is a DataArray."""
     if xarray_kind(values) == "array":
         return read_map(values, what)[0]
-    array = np.asarray(values)
+    array = as_map(values, what)
     if array.dtype.kind == "b":
         array = array.astype(np.uint8)
     return as_numbers(layout.orient(array), what)

@@ -25,22 +25,24 @@ class Measure:
 
     Attributes
     ----------
-    name, title : str
-        Name of the measure, and its name in words.
+    name : str
+        Identifier of the measure, for example "hack_exponent".
+    title : str
+        Name of the measure in words, for example "Hack's exponent h".
     value : float or None
-        The value in ``unit``; None if it cannot be computed.
+        Value in ``unit``; None if it cannot be computed.
     unit : str
-        The unit; "1" for dimensionless numbers.
+        Unit of the value; "1" for dimensionless numbers.
     usual : (float, float) or None
-        The usual range in nature, in ``unit``; None if it is not known.
+        Lower and upper limit of the usual range in nature, in ``unit``; None if it is not known.
     within : bool or None
-        True if the value is within the usual range; None if either is not known.
+        True if the value is within the usual range; None if the value or the range is not known.
     missing : str or None
-        The reason why there is no value; None if there is one.
+        Reason why there is no value; None if there is one.
     nature : str
-        The usual values in nature and their reasons, in words.
+        Usual values in nature, and the reasons for them.
     source : str
-        Author and year of the source.
+        Author and year of the source of the usual values.
     """
 
     name: str
@@ -61,16 +63,24 @@ def _measure_of(found: Mapping[str, Any]) -> Measure:
 
 
 class Measures(Mapping[str, float]):
-    """The measures of a terrain: a mapping from their names to their values, which are NaN if they cannot be computed.
+    """The measures of a terrain: a mapping from their names to their values, the result of :func:`thalweg.measure`.
+
+    Values that cannot be computed are NaN.
 
     Attributes
     ----------
     all : dict of Measure
         The measures by name, with units, usual ranges and sources.
-    curves : dict
-        The curves from which measures are derived, by name: axes, points and fitted law.
+    curves : dict of dict
+        The curves from which measures are derived, by name. A curve has the entries ``x`` and ``y`` (quantities of the
+        axes, with units), ``scale``, ``points`` (pairs of x and y) and ``law`` (the fitted power law, or None).
     cell_size : float, metres
         Side of a cell.
+
+    Examples
+    --------
+    >>> found = tw.measure(dem)
+    >>> found["hypsometric_integral"], found.all["hypsometric_integral"].usual
     """
 
     def __init__(self, found: Mapping[str, Any]) -> None:
@@ -90,7 +100,7 @@ class Measures(Mapping[str, float]):
 
     @property
     def units(self) -> dict[str, str]:
-        """Unit of each measure, by name; "1" for dimensionless numbers."""
+        """Units of the measures, by name; "1" for dimensionless numbers."""
         return {name: one.unit for name, one in self.all.items()}
 
     def compare(self, other: Measures) -> dict[str, tuple[float, float, float]]:
@@ -103,9 +113,14 @@ class Measures(Mapping[str, float]):
 
         Returns
         -------
-        dict
-            By name: this value, the other value, and the distance between them. The distance is in widths of the usual
-            range or, if that is not known, relative to the value with the greater magnitude.
+        dict of (float, float, float)
+            By name: the value of this terrain, the value of the other, and the distance between them. The distance is
+            the absolute difference divided by the width of the usual range; if that is not known, divided by the
+            greater of the two magnitudes. It is NaN if a value is NaN.
+
+        Examples
+        --------
+        >>> distances = tw.measure(before).compare(tw.measure(after))
         """
 
         def distance(one: Measure, x: float, y: float) -> float:
@@ -117,7 +132,12 @@ class Measures(Mapping[str, float]):
         }
 
     def to_series(self) -> pandas.Series[float]:
-        """Return the measures as a pandas Series, with their units in ``attrs``.
+        """Return the measures as a pandas Series, with their units in ``attrs["units"]``.
+
+        Returns
+        -------
+        pandas.Series of float64
+            The values by name; NaN if they cannot be computed.
 
         Raises
         ------
@@ -154,26 +174,28 @@ def measure(
 ) -> Measures:
     """{page}
 
-    The figures are those of ``thalweg measure``; docs/measure.md explains each.
+    The page *Measures* of the documentation explains each measure.
 
     Parameters
     ----------
     dem : array, DataArray, Dataset or Terrain
         Heights in metres.
     cell_size : float, metres, optional
-        Side of a cell; required for an array.
+        Side of a square cell; required for an array. By default, that of ``dem``.
     nodata : float, optional
-        A value besides NaN that means no data.
+        Value that marks no-data cells, in addition to NaN.
     unit : "metre", optional
-        Treat coordinates as metres, even if the map declares another unit.
+        Reads coordinates and heights as metres, even if the map declares another unit. Coordinates in degrees are
+        refused in any case; project the map first.
     sea_level : float, metres, optional
-        Elevation of the sea surface.
+        Elevation of the sea surface; cells at or below it are sea. By default, that of ``dem`` if it is a Terrain or a
+        Dataset; otherwise there is no sea.
     {options}
 
     Returns
     -------
     Measures
-        The measures by name.
+        The measures, a mapping from their names to their values.
 
     Raises
     ------

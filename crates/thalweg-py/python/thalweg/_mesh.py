@@ -27,24 +27,24 @@ def mesh(
 ) -> list[str]:
     """{page}
 
-    The water and the trees are those in the layers and tables of the terrain. docs/mesh.md describes the files.
+    The water and the trees are those in the layers and tables of the terrain.
 
     Parameters
     ----------
     dem : array, DataArray, Dataset or Terrain
-        The terrain.
+        The terrain, with heights in metres.
     path : path
-        The file to write: .glb, .obj (with .mtl), .ply or .stl.
+        The file to write; its extension is ``.glb``, ``.obj`` (an ``.mtl`` file is also written), ``.ply`` or ``.stl``.
     cell_size : float, metres, optional
-        Side of a cell; required for an array.
+        Side of a square cell; required for an array. By default, that of ``dem``.
     nodata : float, optional
-        A value besides NaN that means no data.
+        Value that marks no-data cells, in addition to NaN.
     {options}
 
     Returns
     -------
     list of str
-        The files that were written, the mesh first.
+        Paths of the files that were written, that of the mesh first.
 
     Raises
     ------
@@ -53,9 +53,14 @@ def mesh(
     OSError
         If a file cannot be written.
 
+    Warns
+    -----
+    UserWarning
+        If information is lost or changed in the files.
+
     Examples
     --------
-    >>> files = tw.mesh(dem, "land.glb", error=1.0)
+    >>> files = tw.mesh(dem, "terrain.glb", error=1.0)
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata)
     files, said = _core.mesh(given.core, fspath(path), dict(options))

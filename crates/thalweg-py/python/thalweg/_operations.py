@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from . import _core
@@ -14,6 +15,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: The placeholders of a docstring: the description of the operation, and its parameters.
 PAGE, OPTIONS = "{page}", "{options}\n"
+
+#: The number of characters to which a line of an entry is wrapped, without its indent of 4.
+WIDTH = 112
 
 #: The suffix of the name of a constructor, which messages leave out.
 INIT = ".__init__"
@@ -72,12 +76,35 @@ def _docstring(template: str, page: _core._Operation) -> str:
 
 
 def _described(option: _core._Option) -> str:
-    kind, unit = option["kind"], option["unit"]
-    if kind.startswith(("float", "int")):
-        kind += f", {option['allowed']}"
+    kind, unit = option["kind"].removesuffix(", optional"), option["unit"]
+    if kind in ("float", "int") or kind.startswith("float or"):
+        kind += f", {shorten_range(option['allowed'])}"
     elif unit != "1":
         kind += f", {unit}"
-    default = "" if option["default"] is None else f", default {option['default']!r}"
-    lines = textwrap.wrap(option["meaning"], 108)
-    lines += [f"{word}: {meaning}" for word, meaning in option["words"]]
-    return "".join([f"{option['name']} : {kind}{default}\n", *(f"    {line}\n" for line in lines)])
+    if option["default"] is not None:
+        kind += f", default {option['default']!r}"
+    elif not option["required"]:
+        kind += ", optional"
+    return "".join(f"{line}\n" for line in entry(f"{option['name']} : {kind}", option["meaning"], option["words"]))
+
+
+def shorten_range(allowed: str) -> str:
+    """Return the accepted values of a number without the words that its type says already."""
+    return allowed.removeprefix("a whole number from ").removeprefix("a whole number of ")
+
+
+def entry(head: str, meaning: str, words: Iterable[tuple[str, str]] = ()) -> list[str]:
+    """Return the lines of an entry in a section of a docstring, with a list of the words that a choice accepts."""
+    wrap = functools.partial(textwrap.wrap, width=WIDTH, break_on_hyphens=False, break_long_words=False)
+    lines = wrap(meaning)
+    if words := list(words):
+        lines.append("")
+    for word, about in words:
+        lines += wrap(f"- ``{word}``: {about}", subsequent_indent="  ")
+    return [head, *(f"    {line}".rstrip() for line in lines)]
+
+
+def cite(source: str) -> str:
+    """Return the source of a parameter or a model in words; empty if the authors of the library chose it."""
+    source = source.rstrip(".")
+    return "" if source in ("ours", "none") else re.sub(r"\bours\b", "chosen for this library", source)

@@ -34,19 +34,19 @@ def view(
     Parameters
     ----------
     dem : array, DataArray, Dataset or Terrain
-        The terrain.
+        The terrain, with heights in metres.
     path : path, optional
-        The PNG file to which the picture is also written.
+        PNG file to which the picture is also written.
     cell_size : float, metres, optional
-        Side of a cell; required for an array.
+        Side of a square cell; required for an array. By default, that of ``dem``.
     nodata : float, optional
-        A value besides NaN that means no data.
+        Value that marks no-data cells, in addition to NaN.
     {options}
 
     Returns
     -------
     array of uint8, (rows, columns, 3)
-        Red, green and blue of each pixel.
+        Red, green and blue of each pixel, sRGB.
 
     Raises
     ------
@@ -77,19 +77,19 @@ def shade(
     Parameters
     ----------
     dem : array, DataArray, Dataset or Terrain
-        The terrain.
+        The terrain, with heights in metres.
     path : path, optional
-        The PNG file to which the picture is also written.
+        PNG file to which the picture is also written.
     cell_size : float, metres, optional
-        Side of a cell; required for an array.
+        Side of a square cell; required for an array. By default, that of ``dem``.
     nodata : float, optional
-        A value besides NaN that means no data.
+        Value that marks no-data cells, in addition to NaN.
     {options}
 
     Returns
     -------
     array of uint8, (rows, columns, 3)
-        Red, green and blue of each pixel.
+        Red, green and blue of each pixel, sRGB.
 
     Raises
     ------

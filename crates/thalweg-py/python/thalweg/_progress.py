@@ -10,15 +10,19 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a long call, which a function that is passed as ``progress=`` receives.
+    """The progress of a long call: the argument of a function that is passed as ``progress``.
 
     Attributes
     ----------
     label : str
         Name of the current task; in a run, the label of the current stage.
     done, total : int
-        Number of finished steps, and their total number. An export of maps for the web counts each of its two phases
-        from 0, and so does a world of several continents for each continent.
+        Number of finished steps, and total number of steps. If a call has several phases, such as an export of maps for
+        the web or a world of several continents, each phase counts from 0.
+
+    Examples
+    --------
+    >>> found = tw.drain(dem, progress=lambda report: print(report.label, report.fraction))
     """
 
     label: str
@@ -40,17 +44,18 @@ class Step(Progress):
     label : str
         Label of the stage.
     done, total : int
-        Number of finished steps of the run, and their total number.
+        Number of finished steps of the run, and total number.
     stage : int or None
         Index of the stage in the recipe; None while the terrain is refined to the next level.
     level, levels : int
         The current level, where 0 is the coarsest, and the number of levels.
     step, steps : int
-        Number of finished steps of this stage on this level, and their total number.
+        Number of finished steps of this stage on this level, and total number.
     years : float or None
         Simulated years so far; None before the first stage that simulates time.
-    mass_balance : dict
-        Mass balance of the step, by name: solids in units of 1/65 536 m over one cell, water in m³.
+    mass_balance : dict of float
+        Mass balance of the step, by name. Solids are counted in units of 1/65 536 m over the area of one cell, water in
+        m³.
     """
 
     stage: int | None

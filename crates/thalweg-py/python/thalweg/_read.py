@@ -26,18 +26,22 @@ def read(
     xarray: bool | None = None,
     **options: Unpack[OpenOptions],
 ) -> Any:
-    """Read an elevation model, or the folder of a world that ``thalweg build`` has written.
+    """Read an elevation model from a file, or a world from a folder that ``thalweg build`` has written.
 
-    The formats of elevation models are GeoTIFF, PNG, NPY, ESRI ASCII, R16, R32 and SRTM.
+    Files are GeoTIFF, PNG, NPY, ESRI ASCII grid, R16, R32 or SRTM (HGT). Cells must be square, and coordinates in
+    metres.
 
     Parameters
     ----------
     path : path
         The file or the folder.
     edges : str or dict, optional
-        ``"open"``, ``"closed"`` or ``"looped"``, for all sides or by side.
+        Boundary condition of all sides, or of each side (north, east, south, west): ``"open"`` (water leaves the map),
+        ``"closed"`` (it does not) or ``"looped"`` (it continues at the opposite side). By default, that of the world,
+        otherwise open. A DataArray or a Dataset does not keep it.
     sea_level : float, metres, optional
-        Elevation of the sea surface.
+        Elevation of the sea surface; cells at or below it are sea. By default, that of the world; for a file, there is
+        no sea. A DataArray does not keep it.
     xarray : bool, optional
         If True, return objects of xarray; if False, a :class:`Terrain`. By default, return objects of xarray if it is
         installed.
@@ -46,12 +50,14 @@ def read(
     Returns
     -------
     xarray.DataArray, xarray.Dataset or Terrain
-        For a file, a DataArray of its heights; for a folder, a Dataset; without xarray, a :class:`Terrain`.
+        For a file, a DataArray of heights in metres; for a folder, a Dataset of heights and layers; without xarray, a
+        :class:`Terrain`.
 
     Raises
     ------
     ValueError
-        If the file is not a terrain, is in degrees or feet, or has cells that are not square.
+        If the file is not an elevation model, an option is out of range, coordinates are in degrees or feet, or cells
+        are not square.
     OSError
         If the file cannot be read.
 

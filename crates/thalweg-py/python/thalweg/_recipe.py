@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class Preset(NamedTuple):
-    """A recipe that comes with the library.
+    """A recipe that comes with the library; :func:`thalweg.presets` lists them.
 
     Attributes
     ----------
     name : str
-        Name of the recipe.
+        Name of the recipe, which :func:`thalweg.build` accepts.
     about : str
         Description of the landform, in one paragraph.
     extent : (float, float), metres, or None
@@ -44,9 +44,9 @@ def split_key(key: str) -> tuple[str, str]:
 
 @declared("build")
 class Recipe:
-    """A recipe: extent, number of cells, seed, and stages, each of which is a model with its parameters.
+    """A recipe of a world: extent, number of cells, seed, and stages, each of which is a model with its parameters.
 
-    A recipe is immutable; every change returns a new one. The keywords are changes to the source.
+    A recipe is immutable; a change returns a new one. The keyword arguments change the recipe that ``source`` gives.
 
     Parameters
     ----------
@@ -92,16 +92,36 @@ class Recipe:
 
     @classmethod
     def from_toml(cls, text: str) -> Recipe:
-        """Return the recipe that a TOML text describes."""
+        """Return the recipe that a text in TOML describes.
+
+        Parameters
+        ----------
+        text : str
+            The recipe in TOML, as :meth:`to_toml` returns it. Paths in it are relative to the working directory.
+
+        Raises
+        ------
+        ValueError
+            If the text is not a valid recipe.
+
+        Examples
+        --------
+        >>> recipe = tw.Recipe.from_toml(tw.Recipe("hills").to_toml())
+        """
         return cls._of(_core.Recipe.parse(text))
 
     def with_parameters(self, values: Mapping[str, Any]) -> Recipe:
-        """Return the same recipe with other values of parameters.
+        """Return a copy of the recipe with other values of parameters.
 
         Parameters
         ----------
         values : dict
-            Values by ``"label.parameter"``, where ``label`` names a stage of the recipe.
+            Values by ``"label.parameter"``, where ``label`` is the label of a stage of the recipe.
+
+        Returns
+        -------
+        Recipe
+            The changed recipe.
 
         Raises
         ------
@@ -115,12 +135,27 @@ class Recipe:
         return Recipe(self, parameters=values)
 
     def get(self, key: str) -> Any:
-        """Return the value of the parameter ``"label.parameter"``; for a label, all parameters of that stage.
+        """Return the value of a parameter, or the values of all parameters of a stage.
+
+        Parameters
+        ----------
+        key : str
+            The parameter as ``"label.parameter"``, or the label of a stage.
+
+        Returns
+        -------
+        float, int, bool, str or dict
+            The value in the unit of the parameter; for a stage, a dict of values by the names of the parameters.
 
         Raises
         ------
         ValueError
             If the stage or the parameter does not exist.
+
+        Examples
+        --------
+        >>> tw.Recipe("hills").get("uplift.years")
+        15000000.0
         """
         label, dot, parameter = key.partition(".")
         values = dict(self._core.parameters(label))
@@ -143,7 +178,7 @@ class Recipe:
 
     @property
     def cells(self) -> int:
-        """Number of cells on the longer side; 0 if the cells are those of the elevation model."""
+        """Number of cells on the longer side; 0 if the recipe keeps the cells of its elevation model."""
         return self._core.cells
 
     @property
@@ -153,7 +188,7 @@ class Recipe:
 
     @property
     def extent(self) -> tuple[float, float] | None:
-        """Extent in metres: from west to east, and from north to south; None if an elevation model determines it."""
+        """Extent in metres from west to east and from north to south; None if an elevation model determines it."""
         extent = self._core.extent
         return None if extent is None else (extent[0], extent[1])
 
@@ -164,15 +199,26 @@ class Recipe:
 
     @property
     def stages(self) -> list[tuple[str, str]]:
-        """Label and model of each stage."""
+        """Label and model of each stage, in the order in which they run."""
         return self._core.stages
 
     def to_toml(self) -> str:
-        """Return the recipe as TOML with the values of all parameters; :meth:`from_toml` reads it back."""
+        """Return the recipe in TOML with the values of all parameters; :meth:`from_toml` reads it."""
         return self._core.to_toml()
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Write the recipe to a TOML file."""
+        """Write the recipe to a file in TOML, as :meth:`to_toml` returns it.
+
+        Parameters
+        ----------
+        path : path
+            The file, whose name should end in ``.toml``.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
         self._core.save(fspath(path))
 
     def __eq__(self, other: object) -> bool:

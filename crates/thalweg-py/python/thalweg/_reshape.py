@@ -26,25 +26,27 @@ def resample(
 ) -> Any:
     """{page}
 
-    The first and the last cell of each side keep their centres. More cells are interpolated, heights by bicubic and
-    layers by linear interpolation; fewer cells are low-pass filtered. Tables are dropped.
+    The centres of the outermost cells keep their positions. If there are more cells, heights are interpolated
+    bicubically and layers linearly; if there are fewer, both are low-pass filtered first. Tables are dropped.
 
     Parameters
     ----------
     dem : array, DataArray, Dataset or Terrain
         Heights in metres.
     cell_size : float, metres, optional
-        Side of a cell; required for an array.
+        Side of a square cell; required for an array. By default, that of ``dem``.
     nodata : float, optional
-        A value besides NaN that means no data.
+        Value that marks no-data cells, in addition to NaN.
     unit : "metre", optional
-        Treat coordinates as metres, even if the map declares another unit.
+        Reads coordinates and heights as metres, even if the map declares another unit. Coordinates in degrees are
+        refused in any case; project the map first.
     {options}
 
     Returns
     -------
     array, DataArray, Dataset or Terrain
-        The type of ``dem``. A DataArray or a Dataset has the dimensions ``y``, from north to south, and ``x``.
+        The new terrain, of the type of ``dem``. A DataArray or a Dataset has the dimensions ``y``, from north to south,
+        and ``x``.
 
     Raises
     ------
@@ -53,7 +55,7 @@ def resample(
 
     Examples
     --------
-    >>> coarse = tw.resample(dem, cells=200)
+    >>> coarse = tw.resample(dem, cells=200)  # 200 columns
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata, unit=unit)
     return wrap_new_cells(_core.resample(given.core, dict(options)), given)
@@ -70,24 +72,26 @@ def crop(
 ) -> Any:
     """{page}
 
-    The layers of a Terrain or a Dataset are cropped with the heights. Rows are counted from the north.
+    The layers of a Terrain or a Dataset are cropped with the heights.
 
     Parameters
     ----------
     dem : array, DataArray, Dataset or Terrain
         Heights in metres.
     cell_size : float, metres, optional
-        Side of a cell; required for an array.
+        Side of a square cell; required for an array. By default, that of ``dem``.
     nodata : float, optional
-        A value besides NaN that means no data.
+        Value that marks no-data cells, in addition to NaN.
     unit : "metre", optional
-        Treat coordinates as metres, even if the map declares another unit.
+        Reads coordinates and heights as metres, even if the map declares another unit. Coordinates in degrees are
+        refused in any case; project the map first.
     {options}
 
     Returns
     -------
     array, DataArray, Dataset or Terrain
-        The type of ``dem``. A DataArray or a Dataset has the dimensions ``y``, from north to south, and ``x``.
+        The new terrain, of the type of ``dem``. A DataArray or a Dataset has the dimensions ``y``, from north to south,
+        and ``x``.
 
     Raises
     ------
@@ -96,7 +100,7 @@ def crop(
 
     Examples
     --------
-    >>> part = tw.crop(dem, window=(100, 150, 200, 200))
+    >>> part = tw.crop(dem, window=(100, 150, 200, 300))  # rows 100 to 299, columns 150 to 449
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata, unit=unit)
     return wrap_new_cells(_core.crop(given.core, dict(options)), given)

@@ -29,19 +29,20 @@ def rivers(
 ) -> Any:
     """{page}
 
-    The heights are bit-identical to those of ``thalweg rivers``. The edges of the map, its sea level, and the layers
-    ``rain``, ``hardness`` and ``protect`` are those of ``dem``; to choose them, pass a :class:`Terrain`.
+    The edges of the map, its sea level, and the layers ``rain``, ``hardness`` and ``protect`` are those of ``dem``; to
+    choose them, pass a :class:`Terrain`.
 
     Parameters
     ----------
     dem : array, DataArray, Dataset or Terrain
         Heights in metres.
     cell_size : float, metres, optional
-        Side of a cell; required for an array.
+        Side of a square cell; required for an array. By default, that of ``dem``.
     nodata : float, optional
-        A value besides NaN that means no data.
+        Value that marks no-data cells, in addition to NaN.
     unit : "metre", optional
-        Treat coordinates as metres, even if the map declares another unit.
+        Reads coordinates and heights as metres, even if the map declares another unit. Coordinates in degrees are
+        refused in any case; project the map first.
     progress : bool or callable, optional
         If True, show a tqdm progress bar. A callable is called with each :class:`Step`.
     {options}
@@ -49,16 +50,23 @@ def rivers(
     Returns
     -------
     xarray.Dataset or Terrain
-        A Dataset for a DataArray or a Dataset, otherwise a :class:`Terrain`. It has the carved heights, the layers
-        ``river``, ``lake``, ``river_distance``, ``water`` and ``discharge``, and the table ``rivers`` with a row for
-        each point of a river.
+        A Dataset for a DataArray or a Dataset, otherwise a :class:`Terrain`. It contains the carved heights in metres,
+        the layers ``river``, ``lake``, ``river_distance`` (m), ``water`` (depth in m) and ``discharge`` (m³/s), and the
+        table ``rivers`` with a row for each point of a river.
 
     Raises
     ------
     ValueError
-        If a value is out of range, a parameter does not exist, or a place is not a cell of the terrain.
+        If a value is out of range, a parameter does not exist, or a mouth, a spring or a pass is not a cell of the
+        terrain.
     MemoryError
         If the work does not fit into memory.
+    KeyboardInterrupt
+        On Ctrl-C, after the current step.
+
+    See Also
+    --------
+    thalweg.models.river_network : The model, with all its parameters.
 
     Examples
     --------

@@ -25,7 +25,10 @@ Array = NDArray[Any]
 
 
 class Run:
-    """The execution of a recipe, one step at a time. Iterating over a run takes its remaining steps.
+    """The execution of a recipe, step by step. Iterating over a run takes its remaining steps and yields each Step.
+
+    ``run["height"]`` is a copy of the current heights in metres, and ``run[name]`` one of a layer. Assigning to them
+    replaces the values; such changes are not part of any mass balance.
 
     Parameters
     ----------
@@ -34,15 +37,16 @@ class Run:
     dem : array, DataArray, Dataset or Terrain, optional
         The initial terrain, which replaces the recipe's own start; its cells are kept.
     cell_size : float, metres, optional
-        Side of a cell; required for an array, and overrides that of a map.
+        Side of a square cell; required for an array. By default, that of ``dem``.
     nodata : float, optional
-        A value besides NaN that means no data.
+        Value that marks no-data cells, in addition to NaN.
     sea_level : float, metres, optional
-        Elevation of the sea surface; by default that of the recipe.
+        Elevation of the sea surface; cells at or below it are sea. By default, that of the recipe.
     edges : str or dict, optional
-        ``"open"``, ``"closed"`` or ``"looped"``, for all sides or by side; by default those of the recipe.
+        Boundary condition of all sides, or of each side (north, east, south, west): ``"open"``, ``"closed"`` or
+        ``"looped"``. By default, that of the recipe.
     layers : dict of arrays, optional
-        Initial layers by name.
+        Initial layers by name, of the shape of ``dem``.
 
     Raises
     ------
@@ -50,6 +54,10 @@ class Run:
         If the recipe or the terrain is not valid, or a layer that a stage requires is missing.
     MemoryError
         If the run does not fit into memory.
+
+    See Also
+    --------
+    thalweg.build : Runs a recipe to its end.
 
     Examples
     --------
@@ -92,7 +100,17 @@ class Run:
 
     @classmethod
     def resume(cls, path: str | PathLike[str]) -> Run:
-        """Return a run that continues from a checkpoint, which :meth:`checkpoint` or the command has written.
+        """Return a run that continues from a checkpoint.
+
+        Parameters
+        ----------
+        path : path
+            The file that :meth:`checkpoint` or an interrupted ``thalweg build`` has written.
+
+        Returns
+        -------
+        Run
+            The run, in the state in which it was saved.
 
         Raises
         ------
@@ -111,7 +129,7 @@ class Run:
         Returns
         -------
         Step or None
-            The progress after the step; None if all steps were done already.
+            The progress after the step; None if all steps had been taken before.
         """
         taken = self._core.step()
         if taken is None:
@@ -142,37 +160,61 @@ class Run:
         progress : bool or callable, optional
             If True, show a tqdm progress bar. A callable is called with each :class:`Step`.
         between : callable, optional
-            A function that is called with the run after each step, and that may read and replace heights and layers.
+            A function that is called with the run after each step and may read and replace heights and layers.
 
         Returns
         -------
         Terrain
-            Heights, layers, tables and the report.
+            The terrain at the end, with layers, tables and the report.
 
         Raises
         ------
         KeyboardInterrupt
-            On Ctrl-C, after the current step. The exception's ``run`` can be continued.
+            On Ctrl-C, after the current step. The attribute ``run`` of the exception is this run, which can be
+            continued.
         """
         drive(self, progress, between)
         return self.terrain
 
     def set_parameter(self, key: str, value: Any) -> None:
-        """Set the parameter ``"label.parameter"`` of a stage that is not done; it takes effect at the next step.
+        """Set a parameter of a stage that is not finished; it takes effect at the next step.
+
+        Parameters
+        ----------
+        key : str
+            The parameter as ``"label.parameter"``, where ``label`` is the label of the stage.
+        value : float, int, bool or str
+            The value in the unit of the parameter.
 
         Raises
         ------
         ValueError
-            If the stage is done, the stage or the parameter does not exist, or the value is out of range.
+            If the stage is finished, the stage or the parameter does not exist, or the value is out of range.
+
+        Examples
+        --------
+        >>> run = tw.Run("hills")
+        >>> run.set_parameter("uplift.uplift", 1e-3)
         """
         self._core.set(*split_key(key), value)
 
     def checkpoint(self, path: str | PathLike[str]) -> None:
-        """Save the run to a file; :meth:`resume` and ``thalweg resume`` continue it with bit-identical results."""
+        """Save the run to a file, from which :meth:`resume` and ``thalweg resume`` continue it bit-identically.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
         self._core.save(fspath(path))
 
     def __getitem__(self, name: str) -> Array:
-        """Return a copy of the current heights (``"height"``) or of a layer, by its name."""
+        """Return a copy of the current heights in metres (``"height"``), or of a layer by its name."""
         return self._core.height() if name == "height" else self._core.layer(name)
 
     def __setitem__(self, name: str, values: Array) -> None:
@@ -186,17 +228,17 @@ class Run:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of the current level."""
+        """Numbers of rows and columns of the current level."""
         return self._core.shape
 
     @property
     def is_done(self) -> bool:
-        """True if all steps are done."""
+        """True if all steps have been taken."""
         return self._core.is_done
 
     @property
     def steps(self) -> tuple[int, int]:
-        """Number of steps done, and total number of steps."""
+        """Number of steps that have been taken, and total number of steps."""
         done, total = self._core.steps
         return done, total
 
@@ -207,7 +249,7 @@ class Run:
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe, including parameters that were set since the start."""
+        """The recipe, with the parameters that have been set since the start."""
         return Recipe._of(self._core.recipe)
 
     @property
@@ -221,7 +263,8 @@ class Run:
         Returns
         -------
         dict
-            Model, parameters, seconds, steps and mass balance of each stage, and fingerprints of the current terrain.
+            Model, parameters, duration in seconds, number of steps and mass balance of each stage, and fingerprints of
+            the current terrain.
         """
         report: dict[str, Any] = json.loads(self._core.report())
         return report

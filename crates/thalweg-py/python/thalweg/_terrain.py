@@ -53,7 +53,7 @@ def _fixed(array: Array) -> Array:
 class Terrain(CoreHolder):
     """A terrain: heights in metres, layers, tables and georeference.
 
-    A terrain is immutable: its arrays are read-only; copy them to change them.
+    A terrain is immutable, and its arrays are read-only; change a copy of them instead.
 
     Parameters
     ----------
@@ -62,25 +62,27 @@ class Terrain(CoreHolder):
     cell_size : float, metres
         Side of a square cell.
     nodata : float, optional
-        A value besides NaN that means no data.
+        Value that marks no-data cells, in addition to NaN.
     sea_level : float, metres, optional
-        Elevation of the sea surface; by default there is no sea.
+        Elevation of the sea surface; cells at or below it are sea. By default, there is no sea.
     edges : str or dict, optional
-        ``"open"``, ``"closed"`` or ``"looped"``, for all sides or by side (north, east, south, west).
+        Boundary condition of all sides, or of each side (north, east, south, west): ``"open"`` (water leaves the map),
+        ``"closed"`` (it does not) or ``"looped"`` (it continues at the opposite side). By default, open.
     layers : dict of arrays, optional
-        Further layers, by the names under which models declare them.
+        Further layers of the same shape, by the names that models use, such as ``"hardness"`` or ``"rain"``.
 
     Attributes
     ----------
-    layers : mapping of arrays
-        Layers by name; a layer is converted to an array when it is first read.
+    layers : mapping of arrays, (rows, columns)
+        Layers by name. Depths and thicknesses are float64, other quantities float32, and counts and codes uint32.
     report : dict or None
-        Report of the run, as the command writes it; None if the terrain is not the result of a run.
+        Report of the run: stages, parameters, mass balances, fingerprints; None if the terrain is not the result of a
+        run.
 
     Raises
     ------
     ValueError
-        If a height is out of range, a layer is not known, or sizes differ.
+        If a height is not within ±16 000 m, a layer is not known, or shapes differ.
 
     Examples
     --------
@@ -114,7 +116,7 @@ class Terrain(CoreHolder):
 
     @property
     def height(self) -> Array:
-        """Heights in metres; NaN in no-data cells."""
+        """Heights in metres, float64, rows from north to south; NaN in no-data cells."""
         if self._height is None:
             self._height = _fixed(self._core.height())
         return self._height
@@ -136,38 +138,44 @@ class Terrain(CoreHolder):
 
     @property
     def units(self) -> dict[str, str]:
-        """Unit of each layer; "1" for dimensionless values."""
+        """Units of the layers, by name; "1" for dimensionless values."""
         return {name: self._core.about(name)[0] for name in self.layers}
 
     @property
     def tables(self) -> dict[str, dict[str, Array]]:
-        """Tables of objects that are not cells: the columns of each table, by name."""
+        """Tables of objects that are not cells, such as trees: by name, the columns of each table by name."""
         tables = self._core.tables()
         return {name: {column: values for column, (_, values) in table.items()} for name, table in tables.items()}
 
     @property
     def crs(self) -> str | None:
-        """The coordinate reference system as ``EPSG:code``; None if it is not known."""
+        """Coordinate reference system as ``EPSG:code``; None if it has no code or is not known."""
         epsg = self._core.place[1]
         return None if epsg is None else f"EPSG:{epsg}"
 
     @property
     def transform(self) -> tuple[float, float, float, float, float, float]:
-        """Affine transform of the cells' corners, in GDAL's order: x = t0 + column·t1, y = t3 + row·t5."""
+        """Affine transform in GDAL's order: a cell's north-western corner has x = t0 + column·t1, y = t3 + row·t5."""
         return transform_of(self._core)
 
     @property
     def x(self) -> Array:
-        """Eastward coordinates of the cells' centres."""
+        """Eastings of the cells' centres in metres, from west to east."""
         return column_coordinates(self._core)
 
     @property
     def y(self) -> Array:
-        """Northward coordinates of the cells' centres, from north to south."""
+        """Northings of the cells' centres in metres, from north to south."""
         return row_coordinates(self._core)
 
     def to_xarray(self) -> xarray.Dataset:
         """Return a Dataset of heights and layers, with units, coordinates and coordinate reference system.
+
+        Returns
+        -------
+        xarray.Dataset
+            The variable ``height`` and a variable for each layer, with the dimensions ``y`` and ``x``. A column of a
+            table is a variable named ``table.column`` with the dimension ``table``.
 
         Raises
         ------
@@ -181,21 +189,22 @@ class Terrain(CoreHolder):
         return as_dataset(self._core, self.report, None)
 
     def view(self, path: str | PathLike[str] | None = None, **options: Any) -> NDArray[np.uint8]:
-        """Draw the terrain in perspective; see :func:`thalweg.view`."""
+        """Draw the terrain in perspective; parameters and result are those of :func:`thalweg.view`."""
         return view(self, path, **options)
 
     def shade(self, path: str | PathLike[str] | None = None, **options: Any) -> NDArray[np.uint8]:
-        """Draw the terrain as a shaded map; see :func:`thalweg.shade`."""
+        """Draw the terrain as a shaded map; parameters and result are those of :func:`thalweg.shade`."""
         return shade(self, path, **options)
 
     def write(self, path: str | PathLike[str], **options: Any) -> None:
-        """Write the heights or a layer to a file; see :func:`thalweg.write`."""
+        """Write the heights or a layer to a file; the parameters are those of :func:`thalweg.write`."""
         write(self, path, **options)
 
     def fingerprints(self) -> dict[str, str]:
-        """Return fingerprints of the elevation and of each layer and table.
+        """Return hashes of the elevation and of each layer and table, by name.
 
-        The command's reports have the same fingerprints for the same values.
+        Two terrains with the same values have the same fingerprints. They are those in the reports of the command
+        ``thalweg``.
         """
         return self._core.fingerprints()
 

@@ -35,28 +35,35 @@ _MAPS = {
 
 
 class Textures:
-    """Textures of a terrain, rows from the north. The outermost samples are at the centres of the outermost cells.
+    """The ground cover of a terrain as textures: the result of :func:`thalweg.textures`.
+
+    Rows of samples run from north to south. The outermost samples are at the centres of the outermost cells.
 
     Attributes
     ----------
     materials : tuple of str
-        The materials of the ground cover, in the order of the weights.
+        Names of the materials of the ground cover, in the order of the weights.
     weights : array of uint8 or uint16, (rows, columns, materials)
-        The weight of each material; they sum to exactly ``full`` in a cell with data, and to 0 in one without.
+        Weight of each material. In a sample with data they sum to exactly ``full``, in one without data to 0.
     full : int
-        The sum of the weights: 255 or 65535.
+        Sum of the weights: 255 or 65535.
     albedo : array of float32, (rows, columns, 3)
-        Unlit colour: red, green, blue; linear, 0 to 1.
-    roughness, occlusion, curvature : arrays of float32
-        The roughness, from 0 (smooth) to 1 (rough); the visible share of the sky, 0 to 1; the mean curvature in 1/m,
-        above 0 on crests.
+        Unlit colour: linear red, green and blue, 0 to 1.
+    roughness : array of float32, (rows, columns)
+        Roughness, from 0 (smooth) to 1 (rough).
+    occlusion : array of float32, (rows, columns)
+        Share of the sky that is visible, 0 to 1.
+    curvature : array of float32, (rows, columns), 1/m
+        Mean curvature, above 0 on crests.
     flow : array of float32, (rows, columns, 3)
-        The flow direction as a unit vector east and south, and the flow speed in m/s.
-    wear, deposit : arrays of float32, metres, or None
-        Erosion and deposition since the start; without a start, ``deposit`` is the sediment thickness if the terrain
-        has one.
-    cell_size : float
-        Distance between two samples in metres.
+        Eastward and southward components of the flow direction, a unit vector or zero, and the flow speed in m/s.
+    wear : array of float32, (rows, columns), metres, or None
+        Erosion since the start, 0 or more; None without ``start``.
+    deposit : array of float32, (rows, columns), metres, or None
+        Deposition since the start, 0 or more. Without ``start``, the thickness of the sediment, or None if the terrain
+        has no sediment.
+    cell_size : float, metres
+        Distance between two neighbouring samples.
     """
 
     def __init__(self, materials: list[str], full: int, cell_size: float, maps: dict[str, Array], terrain: Terrain) -> None:
@@ -82,6 +89,16 @@ class Textures:
     def weight(self, material: str) -> Array:
         """Return the weights of one material.
 
+        Parameters
+        ----------
+        material : str
+            Name of the material, one of ``materials``.
+
+        Returns
+        -------
+        array of uint8 or uint16, (rows, columns)
+            Weights, 0 to ``full``.
+
         Raises
         ------
         ValueError
@@ -95,8 +112,11 @@ class Textures:
     def to_xarray(self) -> xarray.Dataset:
         """Return a Dataset with the terrain's coordinates.
 
-        The dimensions are ``y`` and ``x``; the weights also have ``material``, the albedo ``colour``, the flow
-        ``component``.
+        Returns
+        -------
+        xarray.Dataset
+            The arrays by name, with the dimensions ``y`` and ``x``. In addition, ``weights`` has the dimension
+            ``material``, ``albedo`` ``colour``, and ``flow`` ``component``.
 
         Raises
         ------
@@ -147,27 +167,28 @@ def textures(
     Parameters
     ----------
     source : path, array, DataArray, Dataset or Terrain
-        The terrain: the folder of a world, a file of heights, or heights in memory. Its layers of sediment, water and
-        trees are used.
+        The terrain: the path of a world's folder or of an elevation model, or heights in memory in metres. Its layers
+        of sediment, water and trees are used.
     path : path, optional
-        A folder to which the files of ``thalweg textures`` are written.
+        Folder to which the textures are also written as images.
     start : array, DataArray, Dataset or Terrain, optional
-        The terrain before erosion, of the same size, from which erosion and deposition are computed.
+        The terrain before erosion, of the same shape, with which the terrain is compared for erosion and deposition.
     recipe : Recipe, or an argument of :class:`Recipe`, optional
-        The recipe that specifies the climate, the colours and the rock; by default that of the folder, otherwise the
-        default rules and rock.
+        The recipe that specifies the climate, the colours and the rock. By default, that of the folder, otherwise
+        the default climate, colours and rock.
     sea_level : float, metres, optional
-        Elevation of the sea surface. Only for heights in memory; the recipe of a folder specifies its own.
+        Elevation of the sea surface; cells at or below it are sea. It only applies to heights in memory; the recipe of
+        a folder specifies its own.
     cell_size : float, metres, optional
-        Side of a cell; required for an array.
+        Side of a square cell; required for an array. By default, that of ``source``.
     nodata : float, optional
-        A value besides NaN that means no data.
+        Value that marks no-data cells, in addition to NaN.
     {options}
 
     Returns
     -------
     Textures
-        Arrays; ``to_xarray()`` returns a Dataset.
+        The textures as arrays; :meth:`Textures.to_xarray` converts them to a Dataset.
 
     Raises
     ------

@@ -15,15 +15,15 @@ from ._results import new_terrain
 
 
 class FlowPath(NamedTuple):
-    """A flow path.
+    """The flow path of a point: the result of :meth:`World.trace_flow_path`.
 
     Attributes
     ----------
     points : array of float64, (cells, 3), metres
-        The cells, downstream: world coordinates eastward and southward, and height.
-    end : "sea", "rim", "inland" or None
-        The place at which the path ends: the sea, the open edge of the world, or an inland outlet; None if the path
-        was cut off before it ended.
+        Centres of the cells in downstream order: x (eastward) and y (southward) from the world's origin, and height.
+    end : {"sea", "rim", "inland"} or None
+        Place at which the path ends: the sea, the open edge of the world, or an inland outlet; None if the path was
+        cut off before its end.
     """
 
     points: NDArray[np.float64]
@@ -31,17 +31,18 @@ class FlowPath(NamedTuple):
 
 
 class WorldRiver(NamedTuple):
-    """The part of a river inside a rectangle.
+    """The part of a river inside a rectangle: a result of :meth:`World.rivers`.
 
     Attributes
     ----------
     id : int
-        Number of the river: the same in all tiles, and on all levels on which it is a river.
+        Number of the river, which is the same in all rectangles and on all levels on which it is a river.
     downstream : int or None
         Number of the larger river that it joins; None if it joins none inside the rectangle.
     vertices : array of float64, (vertices, 5)
-        The vertices, downstream: world coordinates eastward and southward and height in metres, drainage area in m²,
-        discharge in m³/s.
+        Vertices of the river's line in downstream order: x (eastward) and y (southward) from the world's origin and
+        height, in metres; drainage area in m²; mean discharge in m³/s. The height is that of the bed or, in a lake, of
+        the water surface.
     """
 
     id: int
@@ -50,18 +51,21 @@ class WorldRiver(NamedTuple):
 
 
 class World:
-    """A world with all its levels, whose tiles are computed on demand.
+    """A world of any size with all its levels, whose tiles are computed on demand.
 
-    The result is bit-identical for any order of requests.
+    Level 0 has the widest cells, and the cells of each further level are half as wide. Coordinates x (eastward) and y
+    (southward) are metres from the world's origin. Results are bit-identical for any order of requests.
 
     Parameters
     ----------
     recipe : Recipe, str, path or dict
-        The recipe, or any source that :class:`Recipe` accepts; the preset ``"endless"`` is unbounded.
+        The recipe, or any source that :class:`Recipe` accepts. The world of the preset ``"endless"`` is unbounded.
     tile : int, default 512
         Side of a tile in cells, 16 to 4096.
-    cells, seed : int, optional
-        See :class:`Recipe`.
+    cells : int, optional
+        Number of cells of the recipe on the longer side; see :class:`Recipe`.
+    seed : int, optional
+        Seed of the world; by default that of the recipe.
 
     Raises
     ------
@@ -89,7 +93,7 @@ class World:
         level : int
             The level; 0 is the coarsest.
         x, y : float, metres
-            World coordinates of the point, eastward and southward.
+            Coordinates of the point, eastward and southward from the world's origin.
         xarray : bool, optional
             If True, return a Dataset; if False, a :class:`Terrain`. By default, return a Dataset if xarray is
             installed.
@@ -99,9 +103,9 @@ class World:
         Returns
         -------
         xarray.Dataset or Terrain
-            ``height``, ``discharge``, ``flow_direction`` (ESRI codes), ``drainage_area`` and further layers.
-            Coordinates are world metres; as on all maps, y increases northward and is therefore the negative of the
-            metres southward.
+            ``height`` (m), ``discharge`` (m³/s), ``flow_direction`` (ESRI codes), ``drainage_area`` (m²) and further
+            layers. The coordinate ``y`` of a Dataset increases northward, as on all maps: it is the negative of the
+            argument ``y``.
 
         Raises
         ------
@@ -109,6 +113,10 @@ class World:
             If the world has no such level, or the point is outside the world.
         KeyboardInterrupt
             On Ctrl-C.
+
+        Examples
+        --------
+        >>> land = tw.World("endless").tile(2, 1000.0, 1000.0)
         """
         with core_reporting(progress, "level 0") as receiver:
             made = self._core.tile(level, x, y, receiver)
@@ -133,9 +141,10 @@ class World:
         level : int
             The level; 0 is the coarsest.
         row, column : int
-            The first cell of the rectangle.
+            North-western cell of the rectangle. Rows and columns are counted from the world's origin and may be
+            negative in an endless world.
         rows, columns : int
-            Size of the rectangle in cells.
+            Numbers of rows and columns of the rectangle.
         xarray, progress : optional
             As for :meth:`tile`.
 
@@ -143,41 +152,98 @@ class World:
         -------
         xarray.Dataset or Terrain
             As for :meth:`tile`.
+
+        Raises
+        ------
+        ValueError
+            If the world has no such level, or the rectangle is not inside the world.
+        KeyboardInterrupt
+            On Ctrl-C.
         """
         with core_reporting(progress, "level 0") as receiver:
             made = self._core.window(level, (row, column), (rows, columns), receiver)
         return new_terrain(made, xarray)
 
     def cell_size(self, level: int) -> float:
-        """Return the side of a level's cells in metres."""
+        """Return the side of the cells of a level, in metres.
+
+        Parameters
+        ----------
+        level : int
+            The level; 0 is the coarsest.
+
+        Raises
+        ------
+        ValueError
+            If the world has no such level.
+        """
         return self._core.width(level)
 
     def bounds(self, level: int) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return the first row and column of a level, and the row and column after its last."""
+        """Return the range of the rows and columns of a level.
+
+        Parameters
+        ----------
+        level : int
+            The level; 0 is the coarsest.
+
+        Returns
+        -------
+        ((int, int), (int, int))
+            The first row and column, and the row and column after the last.
+
+        Raises
+        ------
+        ValueError
+            If the world has no such level.
+        """
         (top, left), (bottom, right) = self._core.bounds(level)
         return (top, left), (bottom, right)
 
     def height_at(self, level: int, x: float, y: float) -> float:
-        """Return the elevation in metres at a point on a level; ``x`` and ``y`` as for :meth:`tile`."""
-        return self._core.height_at(x, y, level)
-
-    @named
-    def trace_flow_path(self, level: int, x: float, y: float, *, max_cells: int = 1_000_000) -> FlowPath:
-        """Compute the flow path from a point to its end.
+        """Return the elevation at a point on a level, in metres.
 
         Parameters
         ----------
         level : int
             The level; 0 is the coarsest.
         x, y : float, metres
-            World coordinates of the point, eastward and southward.
+            Coordinates of the point, eastward and southward from the world's origin.
+
+        Raises
+        ------
+        ValueError
+            If the world has no such level, or the point is outside the world.
+        """
+        return self._core.height_at(x, y, level)
+
+    @named
+    def trace_flow_path(self, level: int, x: float, y: float, *, max_cells: int = 1_000_000) -> FlowPath:
+        """Compute the flow path from a point down to the sea, the edge of the world or an inland outlet.
+
+        Parameters
+        ----------
+        level : int
+            The level; 0 is the coarsest.
+        x, y : float, metres
+            Coordinates of the point, eastward and southward from the world's origin.
         max_cells : int, default 1_000_000
-            Greatest number of cells of the path; a longer path is cut off.
+            Maximum number of cells of the path; a longer path is cut off.
 
         Returns
         -------
         FlowPath
             The cells of the path, and the place at which it ends.
+
+        Raises
+        ------
+        ValueError
+            If the world has no such level, or the point is outside the world.
+
+        Examples
+        --------
+        >>> path = tw.World("endless").trace_flow_path(1, 1000.0, 1000.0)
+        >>> path.points[:, 2]  # heights
         """
         return FlowPath(*self._core.follow(level, x, y, max_cells))
 
@@ -198,6 +264,11 @@ class World:
         -------
         list of WorldRiver
             The rivers, each with its vertices inside the rectangle.
+
+        Raises
+        ------
+        ValueError
+            If the world has no such level, the rectangle is not inside the world, or a value is out of range.
         """
         found = self._core.rivers(level, (row, column), (rows, columns), min_drainage_area)
         return [WorldRiver(id, downstream, np.asarray(vertices, dtype=np.float64)) for id, downstream, vertices in found]

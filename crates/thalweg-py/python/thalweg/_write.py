@@ -20,28 +20,31 @@ def write(
     cell_size: float | None = None,
     nodata: float | None = None,
 ) -> None:
-    """Write the heights or a layer of a terrain to a file, which appears under its name only when it is complete.
+    """Write the heights or a layer of a terrain to a file.
+
+    The file appears under its name only when it is complete.
 
     Parameters
     ----------
     dem : array, DataArray, Dataset or Terrain
-        The terrain.
+        The terrain, with heights in metres.
     path : path
         The file. Its extension determines the format: ``.tif`` (GeoTIFF, with the coordinate reference system),
-        ``.png``, ``.npy``, ``.asc``, ``.exr``, ``.r16`` or ``.r32``.
+        ``.png``, ``.npy``, ``.asc`` (ESRI ASCII grid), ``.exr``, ``.r16`` or ``.r32``.
     layer : str, optional
         Name of the layer to write instead of the heights.
-    type : "f64", "f32", "u16" or "u8", optional
-        Sample type in which heights are stored; "f64" is exact.
+    type : {"f64", "f32", "u16", "u8"}, optional
+        Number format in which heights are stored: floating-point numbers or unsigned integers of that many bits. "f64"
+        is exact. By default, it is that of the file format.
     cell_size : float, metres, optional
-        Side of a cell; required for an array.
+        Side of a square cell; required for an array. By default, that of ``dem``.
     nodata : float, optional
-        A value besides NaN that means no data.
+        Value that marks no-data cells, in addition to NaN.
 
     Raises
     ------
     ValueError
-        If the format is not known, it cannot store the values, or the terrain has no such layer.
+        If the extension is not known, the format cannot store the values, or the terrain has no such layer.
     OSError
         If the file cannot be written.
 

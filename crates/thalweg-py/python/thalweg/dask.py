@@ -1,11 +1,11 @@
-"""Processing of data larger than memory on Dask workers: drainage, models and worlds, written to stores.
+"""Processing of data larger than memory on Dask workers: drainage, models and worlds, written to Zarr stores.
 
-A plan consists of stages, and a stage of tiles. Each task is a tile of a stage and writes its own shards. Only the
-numbers of tiles pass through the scheduler; summaries are on the disk that all workers share. Completed tasks are
-recorded there, so a task that is restarted, after its worker was lost or in another session, repeats no completed
-work. The results are bit-identical to those of ``thalweg drain`` on one machine.
+Each function writes a plan next to the store and executes it. A plan consists of stages, and a stage of one task for
+each tile and one task that combines their results. Only numbers of tiles pass through the scheduler: tiles and
+summaries are on a disk that all workers must share. Completed tasks are recorded there, so that a call that is
+repeated, in the same or in another session, continues the work. The results are bit-identical to those of one machine.
 
-A scheduler executes any code that it receives: let it listen on this machine only, or use Dask's TLS.
+A Dask scheduler executes any code that it receives: let it listen on this machine only, or use Dask's TLS.
 """
 
 from __future__ import annotations
@@ -102,30 +102,35 @@ def _client(client: Client | None) -> Iterator[Client]:
 def execute_plan(
     plan: str | os.PathLike[str], client: Client | None = None, *, progress: CallProgress = None
 ) -> dict[str, Any]:
-    """Execute the remaining tasks of a plan that the command or a function of this module has written.
+    """Execute the remaining tasks of a plan that ``thalweg job plan`` or a function of this module has written.
 
     Workers must be able to access the plan, its source and its store at the paths that the plan contains.
 
     Parameters
     ----------
     plan : path
-        The plan's file.
+        The file of the plan, in JSON.
     client : distributed.Client, optional
-        The client of the workers; by default a new one, with workers on this machine.
+        Client of the workers. By default, a new one is created, with workers on this machine.
     progress : bool or callable, optional
         If True, show a tqdm progress bar. A callable is called with a :class:`thalweg.Progress` after each task.
 
     Returns
     -------
     dict
-        The report.
+        The report of the work, with its summary figures.
 
     Raises
     ------
     ValueError
-        If the file is not a valid plan.
+        If the file is not a valid plan, or its source has changed.
     OSError
         If a file cannot be read or written.
+
+    Examples
+    --------
+    >>> from thalweg import dask as by_dask
+    >>> report = by_dask.execute_plan("big.plan.json", progress=True)
     """
     path = str(Path(plan).absolute())
     work = _core.Work(path)
@@ -150,24 +155,29 @@ def _tasks(client: Client, path: str, work: _core.Work) -> Iterator[tuple[str, A
 
 
 def read_store(store: str | os.PathLike[str]) -> xr.Dataset:
-    """Open a store as a Dataset of dask arrays, which are read on demand.
+    """Open a store as a Dataset of Dask arrays, which are read on demand.
 
-    Each dask chunk is one shard, the unit in which stores are read and decoded.
+    Each Dask chunk is one shard, the unit in which stores are read and decoded.
 
     Parameters
     ----------
     store : path
-        The store's folder.
+        The folder of the store.
 
     Returns
     -------
     xarray.Dataset
-        The layers of the store.
+        The layers of the store, with the dimensions ``y`` and ``x``.
 
     Raises
     ------
     OSError
         If there is no such store.
+
+    Examples
+    --------
+    >>> from thalweg import dask as by_dask
+    >>> area = by_dask.read_store("big.zarr")["drainage_area"]
     """
     # Imported here only, because a worker does not need it and would take as long to import it as for two tiles.
     import xarray as xr
@@ -208,23 +218,29 @@ def drain(
 ) -> xr.Dataset:
     """{page}
 
-    The elevation model may be of any size, and the result is written to a store. It is bit-identical to that of
+    The elevation model may be of any size, and the result is written to a Zarr store. It is bit-identical to that of
     :func:`thalweg.drain`.
 
     Parameters
     ----------
     source : path
-        A GeoTIFF or COG, which is read by windows; files of other formats are read whole by every worker.
+        The elevation model: a GeoTIFF or COG, which is read in windows, a Zarr store, or a file of another format,
+        which every worker reads as a whole.
     store : path
-        A folder whose name ends in ``.zarr``. Finished tiles of the same work are kept.
+        The store to write: a folder whose name ends in ``.zarr``. Finished tiles of the same work are kept.
     client : distributed.Client, optional
-        The client of the workers; by default a new one, with workers on this machine.
+        Client of the workers. By default, a new one is created, with workers on this machine.
     tile : int, default 1024
         Side of a tile in cells.
-    cell_size, unit, sea_level
-        As in :func:`thalweg.drain`.
-    edges : "open" or "closed", default "open"
-        Boundary condition of the four sides.
+    cell_size : float, metres, optional
+        Side of a square cell. By default, that of the source.
+    unit : "metre", optional
+        Reads coordinates and heights as metres, even if the source declares another unit. Coordinates in degrees are
+        refused in any case; project the map first.
+    sea_level : float, metres, optional
+        Elevation of the sea surface; cells at or below it are sea. By default, there is no sea.
+    edges : {"open", "closed"}, default "open"
+        Boundary condition of the four sides: water leaves the map, or it does not.
     progress : bool or callable, optional
         If True, show a tqdm progress bar. A callable is called with a :class:`thalweg.Progress` after each task.
     {options}
@@ -232,9 +248,10 @@ def drain(
     Returns
     -------
     xarray.Dataset
-        The layers of the store, read on demand: ``height``, ``filled``, ``flow_direction``, ``angle``,
-        ``drainage_area``, ``basin``, ``order``, ``lake``, ``depth``. Streams are written next to the store as
-        FlatGeobuf, depressions as ``X.depressions.csv``.
+        The layers of the store, read on demand: ``height`` and ``filled`` (m), ``flow_direction`` (D8 as ESRI codes),
+        ``angle`` (D∞, rad), ``drainage_area`` (m²), ``basin`` (number of the basin), ``order`` (Strahler order),
+        ``lake`` (number of the lake) and ``depth`` (of the lake, m). Streams are written next to the store ``X.zarr``
+        as FlatGeobuf and, if requested, depressions as ``X.depressions.csv``.
 
     Raises
     ------
@@ -279,15 +296,17 @@ def apply(
 ) -> xr.Dataset:
     """{page}
 
-    The elevation model may be of any size, and the result is written to a store. The model must have a finite reach: a
-    step depends only on cells within a fixed distance. The result is bit-identical to that of ``thalweg apply``.
+    The elevation model may be of any size, and the result is written to a Zarr store. The model must have a finite
+    reach: in a step, a cell depends only on cells within a fixed distance. The result is bit-identical to that of the
+    function in :mod:`thalweg.models`.
 
     Parameters
     ----------
     model : str
-        Name of the model, one of :mod:`thalweg.models`. Models that depend on the whole map are refused.
+        Name of the model, that of a function in :mod:`thalweg.models`. A model that depends on the whole map is
+        refused.
     source, store, client, tile
-        See :func:`drain`; the source may also be a store.
+        See :func:`drain`.
     cell_size, unit, progress : optional
         See :func:`drain`.
     {options}
@@ -295,7 +314,7 @@ def apply(
     Returns
     -------
     xarray.Dataset
-        ``height`` and the layers that the model writes, read on demand.
+        ``height`` in metres and the layers that the model writes, read on demand.
 
     Raises
     ------
@@ -334,8 +353,8 @@ def build(
 ) -> xr.Dataset:
     """{page}
 
-    The world may be of any size, and the result is written to a store. The global levels are solved as a whole; beyond
-    them, the world is refined tile by tile.
+    The world may be of any size, and the result is written to a Zarr store. The global levels are solved as a whole;
+    the levels beyond them are computed tile by tile.
 
     Parameters
     ----------
@@ -350,7 +369,8 @@ def build(
     Returns
     -------
     xarray.Dataset
-        ``height``, ``flow_direction``, ``drainage_area`` and ``lake``, read on demand.
+        ``height`` (m), ``flow_direction`` (D8 as ESRI codes), ``drainage_area`` (m²) and ``lake`` (number of the lake),
+        read on demand.
 
     Raises
     ------

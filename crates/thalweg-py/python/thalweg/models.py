@@ -1,8 +1,13 @@
 """Every model of the library as a function.
 
-``thalweg.models.volcano(shape=(256, 256), cell_size=30.0)`` creates terrain, ``thalweg.models.droplets(dem)`` changes
-it, and ``thalweg.models.drainage(dem)`` computes layers of it. The functions and their docstrings are made from the
-library's declarations when this module is imported.
+Base models create terrain, erosion models change it, and analysis models compute layers of it. The unit ``a`` is a
+year. A parameter without a source has a default that was chosen for the library.
+
+Examples
+--------
+>>> cone = tw.models.volcano(shape=(256, 256), cell_size=30.0)
+>>> eroded = tw.models.droplets(cone, cell_size=30.0, density=100.0)
+>>> layers = tw.models.drainage(eroded, cell_size=30.0).layers
 """
 
 from __future__ import annotations
@@ -14,24 +19,44 @@ from typing import Any
 from . import _core
 from ._arrays import NUMPY, Input
 from ._inputs import read_terrain
+from ._operations import cite, entry, shorten_range
 from ._results import wrap_heights, wrap_terrain
 from ._run import Run, drive
 
 #: Parameters of every function besides those of its model: default, type and description.
 COMMON: dict[str, tuple[Any, str, str]] = {
-    "cell_size": (None, "float, metres", "Side of a cell; required for an array."),
-    "nodata": (None, "float", "A value besides NaN that means no data."),
-    "unit": (None, '"metre"', "Treat coordinates as metres, even if the map declares another unit; degrees are refused in any case."),
-    "sea_level": (None, "float, metres", "Elevation of the sea surface."),
-    "edges": ("open", '"open", "closed", "looped", or a dict of sides', "Boundary conditions of the four sides of the map."),
-    "layers": (None, "dict of arrays", "Layers that the model requires or uses, by name."),
-    "seed": (1, "int", "Seed of the random numbers."),
-    "progress": (None, "bool or callable", "If True, show a tqdm progress bar. A callable is called with each Step."),
-    "full": (False, "bool", "If True, return all results of the run: heights, layers, tables, report."),
+    "cell_size": (None, "float, metres", "Side of a square cell; required for an array. By default, that of ``dem``."),
+    "nodata": (None, "float", "Value that marks no-data cells, in addition to NaN."),
+    "unit": (
+        None,
+        '"metre"',
+        "Reads coordinates and heights as metres, even if the map declares another unit. Coordinates in degrees are "
+        "refused in any case; project the map first.",
+    ),
+    "sea_level": (
+        None,
+        "float, metres",
+        "Elevation of the sea surface; cells at or below it are sea. By default, that of ``dem`` if it is a Terrain or "
+        "a Dataset; otherwise there is no sea.",
+    ),
+    "edges": (
+        "open",
+        '{"open", "closed", "looped"} or dict',
+        "Boundary condition of all sides, or of each side (north, east, south, west). With the default, a Terrain keeps "
+        "its own.",
+    ),
+    "layers": (None, "dict of arrays", "Layers that the model requires or uses, by name; see Notes."),
+    "seed": (1, "int", "Seed of the random numbers, 0 or more."),
+    "progress": (
+        None,
+        "bool or callable",
+        "If True, show a tqdm progress bar. A callable is called with each :class:`thalweg.Step`.",
+    ),
+    "full": (False, "bool", "If True, return all results of the run: heights, layers, tables and report."),
 }
 
 #: A further parameter of the functions of base models, which create terrain.
-SHAPE = (None, "(rows, columns)", "Size in cells of the terrain to create, if no dem is passed.")
+SHAPE = (None, "(rows, columns)", "Numbers of rows and columns of the terrain to create, if no ``dem`` is passed.")
 
 __all__: list[str] = []
 
@@ -67,33 +92,70 @@ def _signature(page: _core._Page) -> inspect.Signature:
 
 def _page(page: _core._Page) -> str:
     """Return the docstring of a function."""
-    lines = [page["summary"], ""]
-    lines += [line.removeprefix(" ").rstrip() for line in page["page"].splitlines()]
-    lines += ["", f"Source: {page['source'].rstrip('.')}.", "", "Parameters", "----------"]
-    lines += ["dem : array, DataArray, Dataset or Terrain", "    Heights in metres, rows from north to south."]
+    text = "\n".join(line.removeprefix(" ").rstrip() for line in page["page"].splitlines())
+    first, _, notes = text.strip().partition("\n\n")
+    lines = [page["summary"], "", first, *_heading("Parameters")]
+    kinds = "Terrain or None, optional" if page["family"] == "base" else "Terrain"
+    heights = "Heights in metres; rows of an array run from north to south."
+    lines += entry(f"dem : array, DataArray, Dataset or {kinds}", heights)
     for one in page["parameters"]:
-        unit = "" if one["unit"] == "1" else f" {one['unit']}"
-        lines.append(f"{one['name']} : {one['kind']}, default {one['default']}{unit}; {one['allowed']}")
-        lines.append(f"    {one['meaning']} [{one['source'].rstrip('.')}]")
-        lines += [f"    {word}: {meaning}" for word, meaning in one["words"]]
+        source = cite(one["source"])
+        meaning = f"{one['meaning']} Source: {source}." if source else one["meaning"]
+        lines += entry(f"{one['name']} : {_kind(one)}, default {one['default']!r}", meaning, one["words"])
     for name, what in _common(page).items():
         default, kind, meaning = (COMMON | {"shape": SHAPE})[what]
-        lines += [f"{name} : {kind}, default {default}", f"    {meaning}"]
-    lines += ["", "Returns", "-------"]
+        lines += entry(f"{name} : {kind}, " + ("optional" if default is None else f"default {default!r}"), meaning)
+    lines += _heading("Returns")
     if page["family"] == "analysis":
-        lines.append(
-            "Dataset or Terrain\n    A Dataset for a DataArray or a Dataset, otherwise a Terrain,"
-            "\n    with the unchanged heights and the layers that the model writes."
+        result = (
+            "A Dataset for a DataArray or a Dataset, otherwise a Terrain: the unchanged heights and the layers that the "
+            "model writes."
         )
+        lines += entry("xarray.Dataset or Terrain", result)
     else:
-        lines.append(
-            "array, DataArray, Dataset or Terrain\n    Heights, in the type of dem; with full=True, all results."
+        result = (
+            "Heights in metres, of the type of ``dem``; a Terrain or a Dataset also contains the layers. With "
+            "``full=True``, a Dataset for a DataArray or a Dataset, otherwise a Terrain, with all results."
         )
-    for head, specs in (("Needs", page["needs"]), ("Uses", page["uses"]), ("Writes", page["writes"])):
+        lines += entry("array, DataArray, Dataset or Terrain", result)
+    lines += _heading("Raises")
+    lines += entry("ValueError", "If a value is out of range, or a layer is missing or not valid.")
+    lines += entry("TypeError", "If a keyword argument is not known, or no terrain is given.")
+    lines += entry("MemoryError", "If the run does not fit into memory.")
+    stopped = "On Ctrl-C, after the current step. The attribute ``run`` of the exception is the Run, which can continue."
+    lines += entry("KeyboardInterrupt", stopped)
+    lines += [*_heading("Notes"), notes] if notes else _heading("Notes")
+    for head, specs in (("requires", page["needs"]), ("uses if they exist", page["uses"]), ("writes", page["writes"])):
         if specs:
-            lines += ["", head, "-" * len(head)]
-            lines += [f"{name} [{unit}]: {meaning}" for name, unit, meaning in specs]
-    return "\n".join(lines)
+            lines += ["", f"Layers that the model {head}:", ""]
+            lines += [f"- ``{name}`` [{unit}]: {meaning}" for name, unit, meaning in specs]
+    if source := cite(page["source"]):
+        lines += [*_heading("References"), f"{source}."]
+    return "\n".join([*lines, *_heading("Examples"), _example(page)])
+
+
+def _heading(title: str) -> list[str]:
+    return ["", title, "-" * len(title)]
+
+
+def _kind(parameter: _core._Parameter) -> str:
+    """Return the type of a parameter, with its range and unit."""
+    if parameter["words"]:
+        words = ", ".join(f'"{word}"' for word, _ in parameter["words"])
+        return f"{{{words}}}"
+    if parameter["kind"] == "bool":
+        return "bool"
+    unit = "" if parameter["unit"] == "1" else f" {parameter['unit']}"
+    return f"{parameter['kind']}, {shorten_range(parameter['allowed'])}{unit}"
+
+
+def _example(page: _core._Page) -> str:
+    name, layers = page["name"], ", ".join(f'"{name}": {name}' for name, _, _ in page["needs"])
+    if layers:
+        return f">>> heights = tw.models.{name}(dem, layers={{{layers}}})"
+    if page["family"] == "base":
+        return f">>> heights = tw.models.{name}(shape=(256, 256), cell_size=30.0)"
+    return f">>> {'layers' if page['family'] == 'analysis' else 'heights'} = tw.models.{name}(dem)"
 
 
 def _function(page: _core._Page) -> Callable[..., Any]:

@@ -1,6 +1,6 @@
-"""Noise as a function of the position: overlapping windows of one world are bit-identical.
+"""Noise as a function of the position in the world, so that overlapping windows have bit-identical values.
 
-Base models create terrain from it (``thalweg.gradient_noise``).
+Base models such as :func:`thalweg.gradient_noise` create terrain from noise.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def fractal(
     seed: int = 1,
     origin: tuple[int, int] = (0, 0),
 ) -> NDArray[np.float32]:
-    """Compute a sum of octaves of gradient noise (Perlin 2002).
+    """Compute fractal noise: a sum of octaves of gradient noise.
 
     Parameters
     ----------
@@ -40,33 +40,42 @@ def fractal(
     wavelength : float, metres
         Wavelength of the first octave, 0.01 to 1e8.
     octaves : int, default 8
-        Number of octaves, 1 to 24; octaves whose wavelength is below two cells are faded out.
+        Number of octaves, 1 to 24. An octave fades in as its wavelength grows from two to four cells; shorter ones are
+        left out.
     gain : float, default 0.5
-        Ratio of the weights of an octave and the one before it, 0 to 1.
+        Ratio of the weight of an octave to that of the octave before it, 0 to 1.
     lacunarity : float, default 2.0
-        Ratio of the wavelengths of an octave and the one after it, 1.1 to 8.
-    kind : "fbm", "billow" or "ridged", default "fbm"
-        Shape of the octaves. "fbm" has mean 0 and a standard deviation of 1/3; the others range from 0 to 1, or a few
-        thousandths above 1.
+        Ratio of the wavelength of an octave to that of the octave after it, 1.1 to 8.
+    kind : {"fbm", "billow", "ridged"}, default "fbm"
+        Shape of the octaves: the noise itself (fractional Brownian motion), its absolute value, or the square of 1
+        minus its absolute value. "fbm" has a mean of 0 and a standard deviation of 1/3; the others range from 0 to 1,
+        or a few thousandths above 1.
     seed : int, default 1
         Seed of the noise.
     origin : (row, column), default (0, 0)
-        World cell of the window's first cell.
+        Position of the window's first cell in the world, in cells.
 
     Returns
     -------
     array of float32, (rows, columns)
-        The noise of each cell.
+        Noise of each cell, dimensionless.
 
     Raises
     ------
     ValueError
         If a value is out of range.
 
+    References
+    ----------
+    Perlin (2002), Improving noise, doi:10.1145/566570.566636; Musgrave, Kolb & Mace (1989), The synthesis and rendering
+    of eroded fractal terrains, doi:10.1145/74333.74337.
+
     Examples
     --------
     >>> whole = tw.noise.fractal((40, 50), 10.0, wavelength=300.0, seed=3)
-    >>> part = tw.noise.fractal((10, 20), 10.0, wavelength=300.0, seed=3, origin=(5, 7))  # whole[5:15, 7:27]
+    >>> part = tw.noise.fractal((10, 20), 10.0, wavelength=300.0, seed=3, origin=(5, 7))
+    >>> np.array_equal(part, whole[5:15, 7:27])
+    True
     """
     rows, columns = shape
     values: Any = _core.fractal((rows, columns), cell_size, kind, octaves, wavelength, gain, lacunarity, seed, origin)

@@ -1,6 +1,6 @@
-"""Slopes of a terrain, by central differences.
+"""Slope, gradient and aspect of a terrain, by central differences between the four adjacent cells.
 
-Differences are one-sided at the edges of the map and next to no-data cells. Results are NaN in no-data cells.
+Differences are one-sided at the edges of the map and next to no-data cells.
 
 Examples
 --------
@@ -30,16 +30,28 @@ def slope(dem: Any, *, degrees: bool = False, cell_size: float | None = None, no
     dem : array, DataArray, Dataset or Terrain
         Heights in metres.
     degrees : bool, default False
-        If True, return angles in degrees, otherwise metres of rise per metre.
+        If True, return the angle of the slope in degrees; if False, its tangent, the rise per metre.
     cell_size : float, metres, optional
-        Side of a cell; required for an array.
+        Side of a square cell; required for an array. By default, that of ``dem``.
     nodata : float, optional
-        A value besides NaN that means no data.
+        Value that marks no-data cells, in addition to NaN.
 
     Returns
     -------
     array or DataArray of float64
-        Slopes of 0 or more; angles are below 90°.
+        Slope of each cell, 0 or more, in m/m or degrees; NaN in no-data cells.
+
+    Raises
+    ------
+    ValueError
+        If a height is out of range, or an array is passed without a cell size.
+
+    Examples
+    --------
+    >>> rising_east = np.array([[0.0, 10.0, 20.0], [0.0, 10.0, 20.0]])
+    >>> tw.slopes.slope(rising_east, cell_size=10.0)
+    array([[1., 1., 1.],
+           [1., 1., 1.]])
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata)
     values = _core.slope_of(given.core)
@@ -57,14 +69,23 @@ def gradient(dem: Any, *, cell_size: float | None = None, nodata: float | None =
     dem : array, DataArray, Dataset or Terrain
         Heights in metres.
     cell_size : float, metres, optional
-        Side of a cell; required for an array.
+        Side of a square cell; required for an array. By default, that of ``dem``.
     nodata : float, optional
-        A value besides NaN that means no data.
+        Value that marks no-data cells, in addition to NaN.
 
     Returns
     -------
     east, north : array or DataArray of float64
-        Metres of rise per metre eastward and northward.
+        Rise per metre eastward and per metre northward, in m/m; NaN in no-data cells.
+
+    Raises
+    ------
+    ValueError
+        If a height is out of range, or an array is passed without a cell size.
+
+    Examples
+    --------
+    >>> east, north = tw.slopes.gradient(dem)
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata)
     east, north = _core.gradient(given.core)
@@ -76,21 +97,33 @@ def gradient(dem: Any, *, cell_size: float | None = None, nodata: float | None =
 
 @named
 def aspect(dem: Any, *, cell_size: float | None = None, nodata: float | None = None) -> Any:
-    """Compute the aspect of each cell: the direction in which it slopes down.
+    """Compute the aspect of each cell: the azimuth of the direction in which it slopes down.
 
     Parameters
     ----------
     dem : array, DataArray, Dataset or Terrain
         Heights in metres.
     cell_size : float, metres, optional
-        Side of a cell; required for an array.
+        Side of a square cell; required for an array. By default, that of ``dem``.
     nodata : float, optional
-        A value besides NaN that means no data.
+        Value that marks no-data cells, in addition to NaN.
 
     Returns
     -------
     array or DataArray of float64
-        Degrees clockwise from north, 0 to 360; NaN where the terrain is level.
+        Degrees clockwise from north, 0 to 360; NaN where the terrain is level and in no-data cells.
+
+    Raises
+    ------
+    ValueError
+        If a height is out of range, or an array is passed without a cell size.
+
+    Examples
+    --------
+    >>> rising_east = np.array([[0.0, 10.0, 20.0], [0.0, 10.0, 20.0]])
+    >>> tw.slopes.aspect(rising_east, cell_size=10.0)
+    array([[270., 270., 270.],
+           [270., 270., 270.]])
     """
     given = read_terrain(dem, cell_size=cell_size, nodata=nodata)
     east, north = _core.gradient(given.core)

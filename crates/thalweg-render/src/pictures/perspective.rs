@@ -38,7 +38,7 @@ const AIR: [[u8; 3]; 2] = [[214, 225, 235], PAPER];
 operation! {
     /// Chooses the size of a view and the camera that sees the terrain from far away.
     pub struct CameraOptions, "camera" {
-        /// Size of the view, 16 to 16384 pixels on each side. Code gives the rows first, a command line the columns.
+        /// Size of the view, 16 to 16384 pixels on each side.
         size: Size = [720, 1080], within .., unit "pixels";
         /// Azimuth of the camera as seen from the terrain, clockwise from north; with 180, the camera is in the south.
         azimuth: f64 = 205.0, within -360.0..=360.0, unit "°";
@@ -52,8 +52,21 @@ operation! {
 }
 
 operation! {
+    /// Draws two terrains in perspective, side by side: before and after.
+    pub struct PairOptions, "pair", command "render pair", with(camera: CameraOptions, look: LookOptions) {
+    }
+}
+
+impl PairOptions {
+    /// Returns the options of the view of each terrain, for [`draw_comparison`].
+    pub fn view_options(&self) -> ViewOptions {
+        ViewOptions { camera: self.camera.clone(), look: self.look.clone(), ..ViewOptions::default() }
+    }
+}
+
+operation! {
     /// Draws a terrain in perspective, with the water in its layers.
-    pub struct ViewOptions, "view", with(camera: CameraOptions, look: LookOptions) {
+    pub struct ViewOptions, "view", command "render perspective", with(camera: CameraOptions, look: LookOptions) {
         /// Draws the land in natural colours: rock, scree, grass, woods, snow and water under sun, sky and haze.
         natural: bool = false, within .., unit "1";
         /// Distance over which the air absorbs half of the light. By default, four times the longer side of the

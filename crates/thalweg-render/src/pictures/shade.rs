@@ -20,7 +20,7 @@ pub const SCREEN: usize = 2048;
 
 operation! {
     /// Draws a terrain as a shaded map with north up, with the water in its layers.
-    pub struct ShadeOptions, "shade", with(look: LookOptions) {
+    pub struct ShadeOptions, "shade", command "render map", with(look: LookOptions) {
         /// Draws a scale bar below the map.
         scale_bar: bool = false, within .., unit "1", flag "scale";
         /// Draws the colour ramp with its heights below the map.

@@ -28,7 +28,7 @@ operation! {
     /// assert_eq!(options.choose_captions(&names[..1])?, ["dry"]);
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
-    pub struct SheetOptions, "sheet", with(camera: CameraOptions, look: LookOptions) {
+    pub struct SheetOptions, "sheet", command "render sheet", with(camera: CameraOptions, look: LookOptions) {
         /// Caption of a terrain; given once for each terrain, in their order. By default, it is the name of the folder
         /// or file.
         captions: Vec<Line> = Vec::new(), within .., unit "1", flag "caption";

@@ -15,7 +15,7 @@ use thalweg_core::{Cell, Field, Height, choice};
 use thalweg_flow::CellRole;
 
 choice! {
-    /// Which points rivers begin at.
+    /// The points at which rivers begin.
     pub enum SourceRule {
         /// Any points, drawn at random.
         Any = "any",

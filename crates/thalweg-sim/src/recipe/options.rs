@@ -23,14 +23,14 @@ operation! {
     /// ```
     pub struct RecipeOptions, "recipe", with(knobs: Knobs) {
         /// Number of cells on the long side; more cells show the same world in finer detail. If the recipe begins with
-        /// an elevation model, that is resampled to this number. By default, it is the number of the recipe.
+        /// an elevation model, the model is resampled to this number. By default, it is the number of the recipe.
         cells: Option<usize> = None, within 1..=1 << 20, unit "1";
         /// Seed of the world. By default, it is that of the recipe.
         seed: Option<u64> = None, within 0..=u64::MAX, unit "1";
-        /// Label of the last stage to run; the stages after it are omitted. `thalweg presets NAME` lists the labels.
+        /// Label of the last stage to run; the stages after it are omitted. The recipe lists the labels of its stages.
         until: Option<String> = None, within .., unit "1", placeholder "LABEL";
-        /// Sets a parameter of a stage. Its name is the label of the stage, a dot, and the name of the parameter, such
-        /// as `uplift.years`.
+        /// Sets parameters of stages. The name of a parameter is the label of the stage, a dot, and the name of the
+        /// model's parameter, such as `uplift.years`.
         set: Vec<Setting> = Vec::new(), within .., unit "1";
     }
 }

@@ -58,7 +58,7 @@ fn fetch_layer(
             let path = folder.join(path);
             if *spec == ELEVATION {
                 // An elevation model has its own size; it is stretched over the whole world.
-                let loaded = io::terrain::load_terrain(&path, &io::terrain::LoadOptions::default())?;
+                let loaded = io::load_square_terrain(&path, &io::LoadOptions::default(), "a layer")?;
                 let resampled = resample_terrain(&loaded.terrain, terrain.grid.size)?;
                 let metres =
                     |i, j| if resampled.is_nodata(i, j) { f32::NAN } else { resampled.ground[(i, j)].metres_f32() };

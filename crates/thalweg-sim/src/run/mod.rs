@@ -84,6 +84,9 @@ pub struct Input {
     pub nodata: Option<f64>,
 }
 
+/// What needs square cells, in messages.
+const SUBJECT: &str = "a recipe";
+
 impl Run {
     /// Creates a run from the recipe's own start: flat terrain of its extent on the coarsest level, or its elevation
     /// model.
@@ -112,7 +115,7 @@ impl Run {
         path: impl Into<io::FilePath>,
         options: &io::LoadOptions,
     ) -> Result<Self> {
-        let io::Loaded { terrain, warnings, nodata, overridden, .. } = io::load_terrain(path, options)?;
+        let io::Loaded { terrain, warnings, nodata, overridden, .. } = io::load_square_terrain(path, options, SUBJECT)?;
         recipe.check_memory(&Grid::new(recipe.resampled_size(terrain.grid.size), terrain.grid.cell)?)?;
         let terrain = recipe.prepare_start_terrain(terrain)?;
         let mut run = Self::with_terrain(recipe, terrain)?;
@@ -149,6 +152,7 @@ impl Run {
 
     /// Creates a run on these levels.
     fn with_levels(recipe: Recipe, terrain: Terrain, grids: Vec<Grid>) -> Result<Self> {
+        terrain.grid.check_square(SUBJECT)?;
         let turns = plan_checked_turns(&recipe, &grids)?;
         let sketch = sketch_restoration::read_sketch(&recipe, &grids)?;
         let reports = Vec::new();

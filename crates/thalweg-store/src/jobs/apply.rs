@@ -96,6 +96,7 @@ impl ApplyJob {
     /// Sets up the model on the file's cells.
     fn set_up_model(&self, file: &ElevationFile) -> Result<Modelled> {
         let recipe = self.parse_recipe()?;
+        file.check_square("`apply`")?;
         let mut grid = Grid { edges: recipe.edges, ..file.grid().clone() };
         grid.sea_level = recipe.sea_level.map(Height::from_metres).transpose()?;
         check_edges("edges", grid.edges)?;

@@ -224,8 +224,10 @@ mod tests {
     fn a_job_is_written_as_before_its_options_were_declared() {
         let job = DrainJob { source: "/a.tif".into(), source_print: 7, ..DrainJob::default() };
         let plain = concat!(
-            r#"{"source":"/a.tif","source_print":7,"load":{"height":null,"cell_size":null,"infinite_is_nodata":false,"#,
-            r#""deterrace":false,"unit":null},"edges":["open","open","open","open"],"sea_level":null,"#,
+            r#"{"source":"/a.tif","source_print":7,"load":{"height":null,"cell_size":null,"nodata":[],"#,
+            r#""only_declared_nodata":false,"infinite_is_nodata":false,"#,
+            r#""deterrace":false,"unit":null,"raw_cells":null,"byte_order":null},"#,
+            r#""edges":["open","open","open","open"],"sea_level":null,"#,
             r#""threshold":null,"outlets":[]}"#
         );
         assert_eq!(serde_json::to_string(&job).unwrap(), plain);

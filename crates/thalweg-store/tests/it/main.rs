@@ -2,6 +2,7 @@
 
 mod apply;
 mod by_rows;
+mod other_programs;
 mod refusals;
 mod reshape;
 mod store;

@@ -178,14 +178,22 @@ fn maps_that_would_be_read_wrongly_are_refused() {
     };
     fs::write(path.join("c/0/0"), [1i16, 2, -5555, 4, 5, 6].map(i16::to_le_bytes).concat()).unwrap();
     for (dimensions, attributes, words) in [
-        (r#"["x", "y"]"#, "{}", ["x, y", "transpose it"]),
-        (r#"["Longitude", "latitude"]"#, "{}", ["Longitude, latitude", "transpose it"]),
         (r#"["y", "x"]"#, r#"{"scale_factor": 0.0}"#, ["scale_factor = 0.0", "other than 0"]),
         (r#"["y", "x"]"#, r#"{"scale_factor": "two"}"#, ["scale_factor = \"two\"", "other than 0"]),
         (r#"["y", "x"]"#, r#"{"add_offset": []}"#, ["add_offset = []", "a number"]),
     ] {
         put(dimensions, attributes);
         says(open_raster(&path).map(|_| ()), &words);
+    }
+    // Axes that are named as columns and rows are exchanged.
+    for dimensions in [r#"["x", "y"]"#, r#"["Longitude", "latitude"]"#] {
+        put(dimensions, "{}");
+        let map = open_raster(&path).unwrap();
+        assert_eq!(map.size(), [3, 2], "{dimensions}");
+        let all = map.read_window(CellRect::new([0, 0], [3, 2])).unwrap();
+        assert_eq!(all, Samples::I16(vec![1, 4, 2, 5, -5555, 6]), "{dimensions}");
+        let part = map.read_window(CellRect::new([1, 1], [2, 1])).unwrap();
+        assert_eq!(part, Samples::I16(vec![5, 6]), "{dimensions}");
     }
     put(r#"["y", "x"]"#, r#"{"missing_value": -5555, "add_offset": 0}"#);
     assert_eq!(open_raster(&path).unwrap().head().nodata, Some(-5555.0));

@@ -116,18 +116,46 @@ def pngs():
                 seed("png", f"alpha_{colour}_{depth}_{alpha}", png(colour, depth, 768 if colour == 3 else None, alpha))
 
 
+def exr(parts):
+    """The bytes of an EXR file of these parts: pairs of a header and pixels."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "a.exr"
+        made = [OpenEXR.Part(header, pixels, f"part {k}") for k, (header, pixels) in enumerate(parts)]
+        with OpenEXR.File(*parts[0]) if len(made) == 1 else OpenEXR.File(made) as file:
+            file.write(str(path))
+        return path.read_bytes()
+
+
 def exrs():
-    for name, kind in (("zip", OpenEXR.ZIP_COMPRESSION), ("zips", OpenEXR.ZIPS_COMPRESSION), ("none", OpenEXR.NO_COMPRESSION),
-                       ("piz", OpenEXR.PIZ_COMPRESSION), ("rle", OpenEXR.RLE_COMPRESSION)):
+    kinds = {"zip": OpenEXR.ZIP_COMPRESSION, "zips": OpenEXR.ZIPS_COMPRESSION, "none": OpenEXR.NO_COMPRESSION,
+             "piz": OpenEXR.PIZ_COMPRESSION, "rle": OpenEXR.RLE_COMPRESSION, "pxr24": OpenEXR.PXR24_COMPRESSION,
+             "b44": OpenEXR.B44_COMPRESSION, "b44a": OpenEXR.B44A_COMPRESSION, "dwaa": OpenEXR.DWAA_COMPRESSION}
+    tiles = OpenEXR.TileDescription()
+    tiles.xSize, tiles.ySize = 8, 16
+    tiled = {"type": OpenEXR.tiledimage, "tiles": tiles}
+    lines = {"type": OpenEXR.scanlineimage}
+    ground = np.tile(GROUND, (4, 3))
+    for name, kind in kinds.items():
         for dtype in ("float16", "float32", "uint32"):
+            pixels = ground.astype(dtype)
             for channels in ("Y", "RGB"):
-                pixels = {channel: np.tile(GROUND, (4, 3)).astype(dtype) for channel in channels}
-                with tempfile.TemporaryDirectory() as folder:
-                    path = pathlib.Path(folder) / "a.exr"
-                    header = {"compression": kind, "type": OpenEXR.scanlineimage}
-                    with OpenEXR.File(header, pixels) as file:
-                        file.write(str(path))
-                    seed("exr", f"{name}_{dtype}_{channels}", path.read_bytes())
+                header = {"compression": kind, **lines}
+                seed("exr", f"{name}_{dtype}_{channels}", exr([(header, dict.fromkeys(channels, pixels))]))
+            seed("exr", f"{name}_{dtype}_tiles", exr([({"compression": kind, **tiled}, {"Y": pixels})]))
+    pixels = ground.astype("float16")
+    colours = ({"compression": kinds["zip"], **lines}, dict.fromkeys("RGB", pixels))
+    seed("exr", "parts", exr([colours, ({"compression": kinds["piz"], **tiled}, {"height": pixels})]))
+
+
+def dted(origin="0103000E0450000N", datum="WGS84", labels=b"", records=(0, 1, 2), partial="00", error=0, size=(4, 3)):
+    """The bytes of a DTED cell of 4 x 3 samples: signs and magnitudes, one void."""
+    data = labels + f"UHL1{origin}03000300NA  U  {'':12}{size[1]:04}{size[0]:04}0".ljust(80).encode()
+    data += (f"DSIU{'':137}E96{datum}{'':140}{partial}").ljust(648).encode() + b"ACC".ljust(2700)
+    for column in records:
+        heights = [100 * column, 3, 0x8000 | 250, 0xFFFF]
+        record = struct.pack(">BBHHH4H", 0xAA, 0, column, column, 0, *heights)
+        data += record + struct.pack(">I", sum(record) + error)
+    return data
 
 
 def others():
@@ -147,9 +175,18 @@ def others():
         "bare": "ncols 7\nnrows 6\n", "huge": "ncols 99999999\nnrows 9999999\ncellsize 1\n", "none": "",
     }.items():
         seed("ascii", name, (head + rows).encode())
+    dialects()
     for side in (2, 3, 5, 6):
         seed("hgt", f"side_{side}", (np.arange(side * side) * 37 - 50).astype(">i2").tobytes())
     seed("hgt", "void", np.full(9, -32768, ">i2").tobytes())
+    labels = b"VOL1".ljust(80) + b"HDR1".ljust(80)
+    for name, options in {
+        "plain": {}, "west_south": {"origin": "0103000W0450000S"}, "wgs72": {"datum": "WGS72"},
+        "tape": {"labels": labels}, "partial": {"records": (0, 2), "partial": "60"}, "missing": {"records": (0, 2)},
+        "unsummed": {"error": 1 << 31}, "damaged": {"error": 1}, "huge": {"size": (9999, 9999)},
+        "hemisphere": {"origin": "0103000Q0450000S"},
+    }.items():
+        seed("dted", name, dted(**options))
     about = {"minimum": 0, "maximum": 500.5, "unit": "m", "cell_size": 10, "rows": 6, "columns": 7, "sample": "u16"}
     changes = [{}, {"byte_order": "big"}, {"row_order": "south"}, {"nodata": 0}, {"unit": "ft"}, {"cell_size": 0},
                {"rows": 1 << 60}, {"sample": "f64"}, {"minimum": 9e99}]
@@ -165,6 +202,29 @@ def others():
     for n, text in enumerate([head + lines[:200], head, "x,y,kind,height_m\n1,-2,reed,3\n", "height_m,kind,y,x\r\n2.4,reed,-15.5,7\r\n\r\n",
                               "\ufeff" + head + "1,5,-5,0,conifer,NaN,1,2\n", "x,y\n", head + "1," * 3000, head + "1,1e9,-1e9,0,reed,1,1,1\n"]):
         seed("trees", f"table_{n}", text.encode())
+
+
+def dialects():
+    """Text and binary grids in the dialects of other programs."""
+    rows = "\n".join(" ".join(str(x) for x in row) for row in GROUND)
+    for name, head in {
+        "bom": "\ufeffncols 7\nnrows 6\ncellsize 10\n", "null": "ncols 7\r\nnrows 6\r\nNODATA_value null\r\n",
+        "words": "ncols 7\nnrows 7\n1.#QNAN -nan null 1.#INF -1.#IND 1D2 2,5\n", "degrees": "ncols 7\nnrows 6\nxllcorner 5\nyllcorner 6\ncellsize 0.5\n",
+    }.items():
+        seed("ascii", name, (head + rows).encode())
+    points = [(5 + 10 * j, 60 - 10 * i, GROUND[i, j]) for i in range(6) for j in range(7)]
+    text = lambda points, separator=" ": "".join(separator.join(map(str, point)) + "\n" for point in points)
+    for name, content in {
+        "plain": text(points), "turned": text(points[::-1], "\t"), "header": "x,y,z\n" + text(points, ","), "semicolons": "Z;Y;X\n" + text([point[::-1] for point in points], ";"),
+        "comment": "# a\n" + text(points[::3]), "twice": text(points + points[:1]), "off": text([*points, (7, 8, 9)]), "decimal": text(points).replace(" ", ",5 "),
+        "far": "0 0 1\n1 1 1\n1e9 1e9 1\n", "row": text(points[:7]), "point": "1 2 3\n",
+    }.items():
+        seed("xyz", name, content.encode())
+    for n, (head, dtype) in enumerate([
+        ("NBITS 16\nPIXELTYPE SIGNEDINT\nBYTEORDER I\nLAYOUT BIL\nULXMAP 100\nULYMAP 200\nXDIM 10\nYDIM 10\n", "<i2"), ("BYTEORDER M\nNODATA_VALUE -9999\nXLLCORNER 5\nYLLCORNER 6\nCELLSIZE 10\n", ">f4"),
+        ("NBITS 8\nNBANDS 1\nLAYOUT BSQ\nSKIPBYTES 0\n", "u1"), ("NBITS 32\nPIXELTYPE FLOAT\nBYTEORDER LSBFIRST\nLAYOUT BIP\n", "<f4"), ("NBITS 64\nPIXELTYPE FLOAT\n", ">f8"), ("NBITS 1\nNBANDS 99999\n", "u1"),
+    ]):
+        seed("bil", f"grid_{n}", f"NROWS 6\nNCOLS 7\n{head}".encode() + b"\0" + GROUND.astype(dtype).tobytes())
 
 
 def lines():

@@ -8,7 +8,8 @@ use std::path::Path;
 
 use thalweg_core::Grid;
 use thalweg_io::{
-    Format, LoadOptions, Raster, Sidecar, Unit, convert_to_terrain, decode_mask, decode_raster, river_files, trees,
+    Format, LoadOptions, MemoryFiles, Raster, Sidecar, Unit, convert_to_terrain, decode_mask, decode_raster,
+    load_terrain, river_files, trees,
 };
 use thalweg_models::models::Models;
 use thalweg_render::pictures::picture::Picture;
@@ -19,13 +20,16 @@ use thalweg_sim::run::Run;
 pub type Reader = (&'static str, fn(&[u8]));
 
 /// All readers.
-pub const READERS: [Reader; 15] = [
+pub const READERS: [Reader; 18] = [
     ("tiff", |bytes| raster("a.tif", bytes, None)),
     ("png", |bytes| raster("a.png", bytes, None)),
     ("npy", |bytes| raster("a.npy", bytes, None)),
     ("ascii", |bytes| raster("a.asc", bytes, None)),
+    ("xyz", |bytes| raster("a.xyz", bytes, None)),
+    ("bil", behind_header),
     ("exr", |bytes| raster("a.exr", bytes, None)),
     ("hgt", |bytes| raster("N01E002.hgt", bytes, None)),
+    ("dted", |bytes| raster("a.dt1", bytes, None)),
     ("r16", |bytes| beside("a.r16", bytes)),
     ("r32", |bytes| beside("a.r32", bytes)),
     ("sidecar", |bytes| answer(Sidecar::parse(bytes))),
@@ -92,6 +96,18 @@ fn beside(name: &str, bytes: &[u8]) {
     let Some(end) = bytes.iter().position(|byte| *byte == 0) else { return };
     match Sidecar::parse(&bytes[..end]) {
         Ok(sidecar) => raster(name, &bytes[end + 1..], Some(&sidecar)),
+        Err(problem) => answer::<(), _>(Err(problem)),
+    }
+}
+
+/// Reads a binary grid behind its header, separated from it by a zero byte.
+fn behind_header(bytes: &[u8]) {
+    let Some(end) = bytes.iter().position(|byte| *byte == 0) else { return };
+    let files = MemoryFiles::default();
+    files.insert("a.hdr", &bytes[..end]);
+    files.insert("a.bil", &bytes[end + 1..]);
+    match load_terrain(files.path("a.bil"), &LoadOptions::default()) {
+        Ok(loaded) => assert!(loaded.nodata_count < loaded.terrain.grid.len()),
         Err(problem) => answer::<(), _>(Err(problem)),
     }
 }

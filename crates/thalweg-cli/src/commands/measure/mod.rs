@@ -23,7 +23,7 @@ use crate::args::declared::OperationArgs;
 use crate::args::{LoadArgs, SeaArgs};
 use crate::console::{Reporter, print_to_stdout};
 use crate::memory;
-use crate::terrains::{open_by_windows, parse_sea_level, read_terrain, report_row_work};
+use crate::terrains::{open_squares_by_windows, parse_sea_level, read_terrain, report_row_work};
 use crate::verb::{Group, Verb};
 
 /// The arguments of `measure`.
@@ -33,7 +33,7 @@ pub struct MeasureArgs {
     /// The sea is not measured.
     input: PathBuf,
     /// A second terrain to measure; the measures of both are printed side by side.
-    #[arg(long, value_name = "FILE or FOLDER")]
+    #[arg(long, value_name = "FILE|DIR")]
     against: Option<PathBuf>,
     /// Draws the main curves, such as the hypsometric curve, into this SVG file.
     #[arg(long, value_name = "SVG")]
@@ -117,7 +117,7 @@ fn measure_file(
     settings: &MeasureOptions,
     voice: Reporter,
 ) -> Result<(Measures, Option<Terrain>)> {
-    if let Some(map) = open_by_windows(file, &args.load, false, |size| memory::MEASURE.required_bytes(size))? {
+    if let Some(map) = open_squares_by_windows(file, &args.load, false, |size| memory::MEASURE.required_bytes(size))? {
         let bytes = MapRows::measure_bytes(&map, settings);
         report_row_work(bytes, voice);
         memory::check_row_memory("measure", map.grid(), bytes)?;

@@ -17,7 +17,7 @@ use crate::args::values::layer_parser;
 use crate::console::Reporter;
 use crate::memory;
 use crate::terrains::{
-    check_distinct_output, open_by_windows, parse_sea_level, read_terrain, read_trees, report_row_work,
+    check_distinct_output, open_squares_by_windows, parse_sea_level, read_terrain, read_trees, report_row_work,
 };
 use crate::verb::{Group, Verb};
 
@@ -53,7 +53,7 @@ fn shade_terrain(args: &ShadeArgs, voice: Reporter) -> Result<()> {
     let over = whole_map_option(args);
     // A Zarr map is drawn by rows, unless something is drawn onto it that needs the whole map.
     let asked = is_zarr(input) && over.is_none();
-    if let Some(file) = open_by_windows(input, load, asked, |size| memory::SHADE.required_bytes(size))? {
+    if let Some(file) = open_squares_by_windows(input, load, asked, |size| memory::SHADE.required_bytes(size))? {
         return match over {
             Some(flag) => {
                 let problem = "cannot be drawn, because the map does not fit in memory and is drawn row by row; `crop` \

@@ -9,8 +9,7 @@ use thalweg_core::declare::operation::{Operation as _, WorkForm};
 use thalweg_core::{Error, Result, Terrain};
 use thalweg_io::output;
 use thalweg_render::pictures::drawn_land::DrawnLand;
-use thalweg_render::pictures::look::LookOptions;
-use thalweg_render::pictures::perspective::{CameraOptions, ViewOptions, draw_comparison};
+use thalweg_render::pictures::perspective::{PairOptions, ViewOptions, draw_comparison};
 use thalweg_render::pictures::picture::Picture;
 use thalweg_render::pictures::sheet::{SheetOptions, SheetTerrain, draw_sheet};
 
@@ -31,9 +30,7 @@ pub struct PairArgs {
     #[command(flatten)]
     files: FileArgs,
     #[command(flatten)]
-    camera: OperationArgs<CameraOptions>,
-    #[command(flatten)]
-    look: OperationArgs<LookOptions>,
+    options: OperationArgs<PairOptions>,
 }
 
 /// The arguments of `render sheet`.
@@ -71,8 +68,7 @@ impl Verb for PairArgs {
         let inputs = [self.before.clone(), self.after.clone()];
         let check = |terrains: &[Terrain]| check_same_size(&inputs, terrains);
         let draw = |lands: &[DrawnLand<'_>], options: &ViewOptions| draw_comparison(lands[0], lands[1], options);
-        let options = ViewOptions { camera: self.camera.clone(), look: self.look.clone(), ..ViewOptions::default() };
-        draw_terrains(&inputs, &self.files, options, check, draw, voice)
+        draw_terrains(&inputs, &self.files, self.options.view_options(), check, draw, voice)
     }
 }
 

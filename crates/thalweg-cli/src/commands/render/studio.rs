@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use clap::builder::RangedU64ValueParser;
 use thalweg_core::{Error, Result, Terrain};
 use thalweg_export::world_folder::{list_input_files, read_texture_rules};
 use thalweg_io::file_identity::check_distinct_files;
@@ -16,6 +15,7 @@ use thalweg_studio::view::surface::Natural;
 
 use super::{finish_picture, read_ramp};
 use crate::args::declared::OperationArgs;
+use crate::args::values::{MAX_CELLS, whole_number};
 use crate::args::{LoadArgs, SeaArgs};
 use crate::console::Reporter;
 use crate::memory;
@@ -30,8 +30,8 @@ pub struct StudioViewArgs {
     files: FileArgs,
     #[command(flatten)]
     options: OperationArgs<DrawOptions>,
-    /// The terrain before erosion, for overlays that show changes, such as difference.
-    #[arg(long, value_name = "FILE")]
+    /// The terrain before erosion, a file or a folder, for overlays that show changes, such as `difference`.
+    #[arg(long, value_name = "FILE|DIR")]
     start: Option<PathBuf>,
 }
 
@@ -54,11 +54,11 @@ struct FileArgs {
     output: PathBuf,
     #[command(flatten)]
     sea: SeaArgs,
-    /// Number of cells on the long side, for a preset or recipe [default: the recipe's].
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
+    /// Number of cells on the long side, for a preset or recipe [allowed: 1 to 1048576] [default: that of the recipe].
+    #[arg(long, value_name = "N", value_parser = whole_number::<usize>(1..=MAX_CELLS))]
     cells: Option<usize>,
-    /// Seed of the world, for a preset or recipe [default: the recipe's].
-    #[arg(long, value_name = "N")]
+    /// Seed of the world, for a preset or recipe [allowed: a whole number of 0 or more] [default: that of the recipe].
+    #[arg(long, value_name = "N", value_parser = whole_number::<u64>(0..=u64::MAX))]
     seed: Option<u64>,
     #[command(flatten)]
     load: LoadArgs,

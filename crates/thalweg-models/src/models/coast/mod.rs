@@ -65,8 +65,8 @@ params! {
             source "Young & Carilli 2019: hard rock 0.03, soft 0.2 to 1";
         /// Length of open water over which waves grow to their full height.
         fetch: f64 = 10_000.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
-        /// How strongly waves come from one direction: with 0 all directions count the same, with 1 none come from the
-        /// opposite side.
+        /// Dominance of waves from one direction: with 0 all directions have the same weight, with 1 no waves come from
+        /// the opposite side.
         swell: f64 = 0.0, within 0.0..=1.0, unit "1", source "ours";
         /// Direction that most waves come from, clockwise from north.
         swell_from: f64 = 270.0, within -360.0..=360.0, unit "°", source "ours";

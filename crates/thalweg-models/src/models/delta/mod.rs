@@ -65,9 +65,9 @@ params! {
         /// Sediment that the river supplies: more makes the delta grow faster.
         sediment: f64 = 2e6, within 0.0..=1e10, unit "m³/a", scales Rain Size^2,
             source "ours; the Rhône brings about 4e6";
-        /// Where the river enters, from west (0) to east (1).
+        /// Position at which the river enters, between west (0) and east (1).
         inlet_x: f64 = 0.5, within 0.0..=1.0, unit "1", source "ours";
-        /// Where the river enters, from north (0) to south (1).
+        /// Position at which the river enters, between north (0) and south (1).
         inlet_y: f64 = 0.0, within 0.0..=1.0, unit "1", source "ours";
         /// Slope of the water surface on the plain.
         slope: f64 = 2e-4, within 0.0..=0.1, unit "m/m", scales Size^-1, source "ours; large deltas 1e-5 to 1e-3";
@@ -82,9 +82,9 @@ params! {
         overbank: f64 = 0.5, within 0.0..=1.0, unit "1", source "ours";
         /// Time from one avulsion to the next: shorter times make more lobes.
         avulsion: f64 = 150.0, within 0.01..=1e7, unit "a", source "ours; 30 to 1500, Jerolmack & Mohrig 2007";
-        /// Height of the unevenness that makes the river's path wind.
+        /// Height of the random relief that makes the first path of the river wind.
         wander: f64 = 2.0, within 0.0..=100.0, unit "m", source "ours";
-        /// Width of that unevenness, and wavelength of the fastest growing meanders.
+        /// Wavelength of that relief, and of the fastest growing meanders.
         wavelength: f64 = 2200.0, within 1.0..=1e6, unit "m", scales Size,
             source "Leopold & Wolman 1960: about 11 channel widths";
         /// Migration rate of a meander whose radius equals the channel width.

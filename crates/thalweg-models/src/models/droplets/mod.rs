@@ -72,8 +72,8 @@ params! {
         velocity: f64 = 1.0, within 0.0..=100.0, unit "1", source "Érosion d'une montagne";
         /// Water at the start; more water carries more sediment.
         water: f64 = 1.0, within 0.0..=100.0, unit "1", source "Érosion d'une montagne";
-        /// Increase of the squared velocity per metre of fall: higher values make long falls faster and erode them
-        /// deeper.
+        /// Increase of the squared velocity per metre of fall: with higher values, droplets are faster and erode deeper
+        /// on long slopes.
         gravity: f64 = 0.001, within 0.0..=100.0, unit "1/m", source "Érosion d'une montagne, where it is 0.098 a map height";
         /// Smallest slope used for the capacity: keeps droplets eroding on nearly flat ground.
         min_slope: f64 = 0.01, within 0.0..=1000.0, unit "1", scales Size^-1, source "Érosion d'une montagne";
@@ -97,11 +97,11 @@ params! {
             source "Érosion d'une montagne, where it is 0";
         /// Storage test: heights are kept in this many bits over 1 000 m, as in an image; 32 keeps full precision.
         store_bits: u32 = 32, within 8..=32, unit "bit", source "Érosion d'une montagne";
-        /// True if the number of droplet steps on each cell is written too.
+        /// Writes the number of droplet steps on each cell as the layer `visits`.
         visits: bool = false, within .., unit "1", source "ours";
-        /// True if the total erosion of each cell is written too.
+        /// Writes the total erosion of each cell as the layer `wear`.
         wear: bool = false, within .., unit "1", source "ours";
-        /// True if the total deposition on each cell is written too.
+        /// Writes the total deposition on each cell as the layer `deposit`.
         deposit: bool = false, within .., unit "1", source "ours";
     }
 }

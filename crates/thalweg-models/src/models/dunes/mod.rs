@@ -79,8 +79,8 @@ params! {
         repose: f64 = 33.0, within 5.0..=60.0, unit "°", source "dry sand, 32 to 34";
         /// Steepest ground that sand is blown up; steeper cliffs stop it.
         climb: f64 = 25.0, within 1.0..=89.0, unit "°", source "ours";
-        /// How much farther slabs hop over ground that rises above its surroundings: more gives lower dunes with
-        /// rounder backs.
+        /// Strength of the speed-up of the wind over ground that rises above its surroundings: higher values give lower
+        /// dunes with rounder backs.
         speed_up: f64 = 8.0, within 0.0..=100.0, unit "1", source "Momiji et al. 2000; value ours";
         /// Downhill creep of sand in the wind, relative to transport times slope: more gives smoother, wider dunes. At
         /// most a fifth of the height difference to a neighbour moves in a step, so on cells much finer than a hop the

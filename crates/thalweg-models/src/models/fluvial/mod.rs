@@ -70,16 +70,16 @@ params! {
         /// Speed at which water runs from cell to cell, which sets the time that a step stands for. Slow water from the
         /// same springs becomes deeper.
         velocity: f64 = 1.0, within 0.001..=1000.0, unit "m/s", source "ours";
-        /// Rain over all land, times the layer `rain` where there is one: it makes rills everywhere, and more where
-        /// waters meet. If `drop` is given and `rain` is not, there is no rain.
+        /// Rain intensity on land, times the layer `rain` where there is one. If `drop` is given and `rain` is not,
+        /// there is no rain.
         rain: f64 = 20.0, within 0.0..=100_000.0, unit "mm/h", scales Rain, source "ours";
         /// Evaporation from wet cells: dries films and puddles, and ends thin streams.
         evaporation: f64 = 0.0, within 0.0..=100_000.0, unit "mm/h", source "ours";
         /// Water of a single drop, poured before the first step; 0 pours none.
         drop: f64 = 0.0, within 0.0..=1e12, unit "m³", source "Craig 2008, WaterPercent";
-        /// Where the drop falls, eastward from the world's north-western corner.
+        /// Position of the drop, eastward from the world's north-western corner.
         x: f64 = 0.0, within 0.0..=1e8, unit "m", scales Size, source "Craig 2008, X";
-        /// Where the drop falls, southward from the world's north-western corner.
+        /// Position of the drop, southward from the world's north-western corner.
         y: f64 = 0.0, within 0.0..=1e8, unit "m", scales Size, source "Craig 2008, Y";
         /// Thickness of ground that the drop erodes where it falls, down to the floor at most.
         pickup: f64 = 0.0, within 0.0..=16_000.0, unit "m", source "Craig 2008, PickupRate";
@@ -91,13 +91,13 @@ params! {
         deposition: f64 = 0.1, within 0.0..=1.0, unit "1", source "Musgrave 1989";
         /// Ks, the share of the missing sediment that is eroded in a step: the softness of the ground.
         softness: f64 = 0.3, within 0.0..=1.0, unit "1", scales Erodibility^0.5, source "Musgrave 1989";
-        /// Which neighbours receive a cell's water.
+        /// The neighbours that receive a cell's water.
         receivers: Receivers = Receivers::All, within .., unit "1", source "ours; Musgrave 1989";
-        /// How much of the difference in water levels moves.
+        /// The part of the difference in water levels that moves in a step.
         moves: Moves = Moves::Share, within .., unit "1", source "ours; Musgrave 1989";
-        /// Which water determines the transport capacity.
+        /// The water that determines the transport capacity.
         capacity_from: CapacityFrom = CapacityFrom::Moved, within .., unit "1", source "Musgrave 1989; Craig 2008";
-        /// True if a cell may be eroded below the ground that its water flows to, as in Craig's document: springs then
+        /// Allows a cell to be eroded below the ground that its water flows to, as in Craig's document: springs then
         /// dig shafts.
         pits: bool = false, within .., unit "1", source "Craig 2008";
         /// Elevation below which no cell is eroded.
@@ -120,7 +120,7 @@ choice! {
 }
 
 choice! {
-    /// How much of the difference in water levels moves.
+    /// The part of the difference in water levels that moves in a step.
     pub enum Moves {
         /// The difference divided evenly among the receivers and the cell itself: water comes to rest.
         Share = "share",

@@ -101,14 +101,14 @@ params! {
         gradient: f64 = 0.007, within 0.0..=0.1, unit "1/a", source "Oerlemans 1984; Alps";
         /// Highest snow accumulation, at high elevations.
         accumulation: f64 = 1.5, within 0.0..=50.0, unit "m/a", scales Rain, source "Oerlemans 1984; 0.5 to 3";
-        /// How much lower the snowline is on vertical walls in the shade, and higher on sunny ones: cirques on one side
-        /// of crests.
+        /// Lowering of the snowline on vertical walls in the shade, and its rise on sunny ones: cirques form on one
+        /// side of crests.
         shade: f64 = 0.0, within 0.0..=2000.0, unit "m", source "Evans 1977, as a rule";
         /// Direction that shaded slopes face and that wind drifts snow to, clockwise from north.
         shade_azimuth: f64 = 30.0, within 0.0..=360.0, unit "°", source "Evans 1977, northern middle latitudes";
-        /// How readily ice deforms: softer ice is thinner.
+        /// Rate factor of the deformation of ice: softer ice is thinner.
         softness: f64 = 0.0757, within 0.0..=10.0, unit "1/(bar³·a)", source "Cuffey & Paterson 2010, temperate ice";
-        /// How readily ice slides: higher values give thinner ice that erodes more.
+        /// Sliding coefficient of ice: higher values give thinner ice that erodes more.
         sliding: f64 = 1800.0, within 0.0..=1e6, unit "m²/(bar³·a)", source "Budd et al. 1979";
         /// Rock eroded for each metre that ice slides.
         erosion: f64 = 1e-4, within 0.0..=0.1, unit "m^(1−l)·a^(l−1)", scales Erodibility^0.5,
@@ -116,19 +116,20 @@ params! {
         /// Exponent l of the sliding speed: higher values erode fast trunk glaciers deeper relative to slow
         /// tributaries.
         exponent: f64 = 1.0, within 0.5..=3.0, unit "1", source "Harbor 1992, 1; Herman 2015, 2";
-        /// How many times as fast as the floor vertical walls are eroded: higher values give broad floors and steep
-        /// sides.
+        /// Factor on the slope in the erosion of steep ground, as √(1 + (widening·slope)²): higher values give broad
+        /// floors and steep sides.
         widening: f64 = 2.0, within 0.0..=20.0, unit "1", source "ours; 1 is wear at right angles to the bed";
-        /// Distance over which ice moves as one: more gives broad troughs instead of narrow clefts.
+        /// Width over which the sliding speed and the bed are averaged, because ice is stiff: more gives broad troughs
+        /// instead of narrow clefts.
         coupling: f64 = 250.0, within 0.0..=1e5, unit "m", source "Kamb & Echelmeyer 1986: one to four thicknesses";
-        /// Height above the mean bed over `coupling` at which the bed is eroded twice as fast; as far below the mean
-        /// nothing is eroded: even, broad floors. 0 erodes depressions and bumps of the bed equally.
+        /// Height above the mean bed over `coupling` at which the bed is eroded twice as fast; at the same depth below
+        /// the mean, nothing is eroded. Floors become even and broad. 0 erodes depressions and bumps of the bed
+        /// equally.
         knob: f64 = 0.0, within 0.0..=1000.0, unit "m", source "ours, for Hallet 1979: ice presses on what stands in its way";
         /// Retreat rate of walls that rise from ice: cirques with headwalls, arêtes.
         headwall: f64 = 0.0, within 0.0..=1.0, unit "m/a", scales Erodibility^0.5,
             source "Sanders et al. 2012, 1 to 5 mm a year";
-        /// Thickness at which ice erodes half as much, as it is half frozen to its bed: thinner ice erodes little, so
-        /// crests stay.
+        /// Thickness of ice at which erosion is halved, because thin ice is frozen to its bed: crests are preserved.
         grip: f64 = 40.0, within 0.0..=1000.0, unit "m", source "ours";
         /// Highest rise of the bed along the ice for each metre that the ice surface falls: more gives deeper basins.
         adverse: f64 = 1.5, within 0.0..=1000.0, unit "1", source "Alley et al. 2003, 1.2 to 1.7";
@@ -140,7 +141,7 @@ params! {
         slope_variation: f64 = 0.2, within 0.0..=1.0, unit "1", source "ours";
         /// Distance over which the slope limit varies most.
         slope_wavelength: f64 = 500.0, within 0.01..=1e8, unit "m", scales Size, source "ours";
-        /// True if the ice melts at the end.
+        /// Melts the ice at the end; otherwise, it remains as the layer `ice`.
         melt: bool = true, within .., unit "1", source "ours";
     }
 }

@@ -114,7 +114,7 @@ params! {
     pub struct Hydrology {
         /// Length that the other parameters refer to, the cell width of the article; 0 uses the grid's cell.
         stride: f64 = 0.0, within 0.0..=1e5, unit "m", scales Size, source "ours";
-        /// How drops move, and how much they carry.
+        /// The rules by which drops move and carry sediment.
         rules: RuleSet = RuleSet::Momentum, within .., unit "1", source "McDonald 2020";
         /// Total number of drops that fall on each cell: more erode longer.
         drops: f64 = 2.0, within 0.0..=1000.0, unit "1/cell", scales Age, source "McDonald 2020";
@@ -135,24 +135,25 @@ params! {
         density: f64 = 1.0, within 0.01..=100.0, unit "1", source "McDonald 2020";
         /// Share of the speed lost over a stride.
         friction: f64 = 0.15, within 0.0..=0.99, unit "1", source "McDonald 2020";
-        /// Share of the friction that a full stream removes.
+        /// Share by which friction is lower in a full stream.
         stream_friction: f64 = 0.5, within 0.0..=1.0, unit "1", source "McDonald 2020";
         /// Share of a drop that evaporates over a stride.
         evaporation: f64 = 0.001, within 0.0..=0.5, unit "1", source "McDonald 2020";
-        /// Share of the evaporation that a full stream removes.
+        /// Share by which evaporation is lower in a full stream.
         stream_evaporation: f64 = 0.2, within 0.0..=1.0, unit "1", source "McDonald 2020";
         /// Water that evaporates from lakes: more makes closed lakes smaller.
         lake_evaporation: f64 = 0.6, within 0.0..=20.0, unit "m/a", source "ours";
         /// Share of the difference to the transport capacity that is eroded or deposited over a stride.
         deposition: f64 = 0.1, within 0.0..=1.0, unit "1", scales Erodibility^0.25, source "McDonald 2020";
-        /// How much more a full stream can carry: 1 doubles the capacity.
+        /// Increase of the transport capacity in a full stream, as a factor: 1 doubles the capacity.
         entrainment: f64 = 10.0, within 0.0..=1000.0, unit "1", source "McDonald 2020";
-        /// How strongly streams draw drops along: more gives wide meanders.
+        /// Strength with which streams draw drops along: higher values give wider meanders.
         momentum: f64 = 1.0, within 0.0..=100.0, unit "1", source "McDonald 2020";
         /// Discharge Q₁ at which the stream share σ is 1 − 1/e = 0.63: lower values make small streams count as full. 0
         /// uses the discharge of `rain` on about 920 squares of `stride`.
         stream_discharge: f64 = 0.0, within 0.0..=1e6, unit "m³/s", source "McDonald 2020";
-        /// Drops per cell after which old values count a third (1/e) in the maps of discharge and momentum.
+        /// Number of drops per cell after which old values have a weight of 1/e in the moving averages of discharge and
+        /// momentum.
         memory: f64 = 0.1, within 0.001..=100.0, unit "1/cell", source "ours; McDonald 2020 0.02 to 0.8";
         /// Share of a whole drop's water below which a drop ends.
         min_volume: f64 = 0.01, within 0.0001..=0.9, unit "1", source "McDonald 2020";
@@ -171,13 +172,13 @@ params! {
         slide: f64 = 0.8, within 0.0..=1.0, unit "1", source "McDonald 2020";
         /// Depth of the deepest dry pit in a stream bed that water levels.
         grading: f64 = 10.0, within 0.0..=1000.0, unit "m", source "ours";
-        /// Drops per cell after which a third (1/e) of the water above a lowered sill is left; 0 releases it at once.
+        /// Number of drops per cell after which 1/e of the water above a lowered sill is left; 0 releases it at once.
         release: f64 = 0.03, within 0.0..=10.0, unit "1/cell", source "ours";
-        /// Years that a forest lives next to the water, spread over the batches; 0 grows none.
+        /// Years for which a forest grows next to the water, spread over the batches; 0 for no forest.
         forest: f64 = 0.0, within 0.0..=10_000.0, unit "a", scales Age, source "ours; McDonald 2020 a step a batch";
         /// Side of the square of ground that a plant's roots stabilise.
         tree_patch: f64 = 10.0, within 0.1..=1000.0, unit "m", source "ours; McDonald 2020 a cell";
-        /// Discharge above which no plant stands.
+        /// Discharge above which no plant grows in a cell.
         tree_stream: f64 = 0.05, within 0.0..=1e6, unit "m³/s", source "ours; McDonald 2020 0.3 of a full stream";
         /// Elevation of the tree line above the sea.
         tree_line: f64 = 1800.0, within 0.0..=16_000.0, unit "m", source "ours";
@@ -187,7 +188,7 @@ params! {
 }
 
 choice! {
-    /// How drops move, and how much they carry.
+    /// The rules by which drops move and carry sediment.
     pub enum RuleSet {
         /// The later rules: steps of one length, drawn along by the momentum of the stream; the load depends on fall
         /// and discharge.

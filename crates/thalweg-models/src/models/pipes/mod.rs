@@ -124,11 +124,10 @@ params! {
         storm_speed: f64 = 8.0, within 0.0..=100.0, unit "m/s", source "ours";
         /// Share of the water that evaporates in a second.
         evaporation: f64 = 0.0001, within 0.0..=1.0, unit "1/s", source "Mei 2007";
-        /// If true, the ground below `lake_level` is under water at the start.
-        lake: bool = false, within .., unit "1", source "the document's second start";
+        /// Puts the ground below `lake_level` under water at the start.
+        lake: bool = false, within .., unit "1", source "ours";
         /// Level of the water at the start, if `lake` is true.
-        lake_level: f64 = 0.0, within -16_000.0..=16_000.0, unit "m", scales Relief,
-            source "the document's second start";
+        lake_level: f64 = 0.0, within -16_000.0..=16_000.0, unit "m", scales Relief, source "ours";
         /// Sediment, as a thickness in metres, that water at 1 m/s carries down a vertical wall: more carves deeper and
         /// builds larger fans.
         capacity: f64 = 0.3, within 0.0..=100.0, unit "s", source "Mei 2007";
@@ -144,7 +143,7 @@ params! {
         deposition: f64 = 0.1, within 0.0..=100.0, unit "1/s", source "ours";
         /// How suspended sediment moves.
         transport: Transport = Transport::Donor, within .., unit "1", source "ours; Mei 2007";
-        /// If true, the water's velocity is written as layers.
+        /// Writes the water's velocity as the layers `velocity_x` and `velocity_y`.
         velocity: bool = false, within .., unit "1", source "ours";
     }
 }

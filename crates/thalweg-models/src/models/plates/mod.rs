@@ -62,11 +62,11 @@ params! {
         /// Square of the distance over which plates blend at their boundaries, divided by the square of the spacing:
         /// more makes broader belts.
         belt: f64 = 0.15, within 0.02..=1.0, unit "1", source "ours";
-        /// How far plate boundaries are displaced by domain warp (three standard deviations).
+        /// Displacement of plate boundaries by domain warp, as three standard deviations.
         warp: f64 = 330_000.0, within 0.0..=1e7, unit "m", scales Size, source "ours";
         /// Distance over which the warp varies most.
         warp_wavelength: f64 = 420_000.0, within 1.0..=1e8, unit "m", scales Size, source "ours";
-        /// How ragged coasts are: the standard deviation of the noise in C.
+        /// Irregularity of coasts: the standard deviation of the noise n in C.
         rough: f64 = 0.27, within 0.0..=2.0, unit "1", source "ours";
         /// Distance over which coasts vary most.
         rough_wavelength: f64 = 520_000.0, within 1.0..=1e8, unit "m", scales Size, source "ours";

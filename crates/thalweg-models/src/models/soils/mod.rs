@@ -97,7 +97,7 @@ params! {
         sand: f64 = 0.12, within 0.0..=1.0, unit "1", source "ours";
         /// Discharge from which on a river's bed is washed: gravel or sand.
         river: f64 = 1.0, within 0.0..=1e6, unit "m³/s", source "ours";
-        /// How irregular the borders between soils are: the standard deviation of the slopes and heights that define
+        /// Irregularity of the borders between soils: the standard deviation of the slopes and heights that define
         /// them, as a share of these (of 200 m for the soil line).
         amplitude: f64 = 0.12, within 0.0..=0.5, unit "1", source "ours";
         /// Size of the patches and of the irregularities of borders.
@@ -105,8 +105,7 @@ params! {
         /// Greatest thickness of the upper ground that counts as sediment: the mantle that water and slopes erode
         /// first.
         depth: f64 = 0.0, within 0.0..=100.0, unit "m", source "ours; soils 0.5 to 2";
-        /// If true, soils are classified again where a map of them already exists; if false, that map is checked and
-        /// kept.
+        /// Classifies soils again where a map of them already exists; otherwise, that map is checked and kept.
         anew: bool = false, within .., unit "1", source "ours";
         /// Elevation of the bottom of the lowest bed of rock at the world's north-western corner.
         strata_base: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
@@ -114,7 +113,7 @@ params! {
         strata_dip: f64 = 0.004, within 0.0..=1.0, unit "m/m", scales Size^-1, source "ours; as stream_power";
         /// Direction in which the beds dip, clockwise from north.
         strata_direction: f64 = 120.0, within 0.0..=360.0, unit "°", source "ours; as stream_power";
-        /// How far the beds are warped up and down: three standard deviations.
+        /// Vertical warping of the beds, as three standard deviations.
         strata_warp: f64 = 0.0, within 0.0..=10000.0, unit "m", scales Relief, source "ours";
         /// Distance over which the beds are warped up and down.
         strata_wavelength: f64 = 5000.0, within 1.0..=1e7, unit "m", scales Size, source "ours";

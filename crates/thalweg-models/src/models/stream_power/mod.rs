@@ -21,7 +21,7 @@ use thalweg_noise::strata::StandingBeds;
 pub use thalweg_core::terrain::{ERODIBILITY, UPLIFT};
 
 choice! {
-    /// How drainage area is computed.
+    /// Routing methods of the drainage area.
     pub enum Area {
         /// Flow is divided between all lower neighbours: valleys in any direction.
         Multiple = "multiple",
@@ -92,28 +92,28 @@ params! {
         finer_step: f64 = 0.6, within 0.01..=1.0, unit "1", source "ours";
         /// Rate at which the land rises, U: more gives higher mountains.
         uplift: f64 = 5e-4, within 0.0..=1.0, unit "m/a", scales Relief, source "active ranges";
-        /// How much uplift varies from region to region: the standard deviation of its logarithm.
+        /// Variation of uplift from region to region: the standard deviation of its logarithm.
         uplift_variation: f64 = 0.3, within 0.0..=3.0, unit "1", source "ours";
-        /// Distance over which uplift varies.
+        /// Distance over which uplift varies most.
         uplift_wavelength: f64 = 6000.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
         /// Erodibility of rock by rivers, K: more gives lower mountains.
         erodibility: f64 = 7e-6, within 0.0..=1.0, unit "m^(1−2m)/a", scales Rain^area_exponent Erodibility,
             source "Stock & Montgomery 1999, for m = 0.45";
-        /// How much erodibility varies from region to region: the standard deviation of its logarithm.
+        /// Variation of erodibility from region to region: the standard deviation of its logarithm.
         erodibility_variation: f64 = 0.6, within 0.0..=3.0, unit "1", source "ours";
         /// Distance over which erodibility varies most.
         erodibility_wavelength: f64 = 2500.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
-        /// Ratio of length to width of regions of similar uplift or erodibility, along a strike that the seed draws:
-        /// ranges and valleys run that way. 1 treats all directions the same.
+        /// Ratio of length to width of regions of similar uplift or erodibility, which are elongated along a strike
+        /// that the seed determines: ranges and valleys follow it. 1 treats all directions the same.
         fabric: f64 = 1.0, within 1.0..=20.0, unit "1", source "ours; jointed and folded rock";
-        /// How much more erodible crushed rock along faults is: the natural logarithm of the factor in the middle of a
-        /// fault; 0 for none.
+        /// Erodibility of the crushed rock along faults: the natural logarithm of its factor in the middle of a fault;
+        /// 0 for no faults.
         faults: f64 = 0.0, within 0.0..=3.0, unit "1", source "ours; Molnar et al. 2007";
         /// Distance between faults.
         faults_spacing: f64 = 3000.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
         /// Width of the crushed rock along a fault.
         faults_width: f64 = 200.0, within 1.0..=1e5, unit "m", source "ours";
-        /// How much each octave of fine grain varies erodibility: the standard deviation of its logarithm. It makes
+        /// Variation of erodibility by each octave of fine grain: the standard deviation of its logarithm. It makes
         /// ridges and gullies less uniform.
         grain: f64 = 0.5, within 0.0..=2.0, unit "1", source "ours";
         /// Wavelength at which fine grain begins; its octaves continue down to the cell.
@@ -126,18 +126,18 @@ params! {
         area_exponent: f64 = 0.45, within 0.0..=2.0, unit "1", source "Braun & Willett 2013, 0.4 to 0.5";
         /// Exponent n of slope: above 1 steep reaches retreat as waves, below 1 they stay in place.
         slope_exponent: f64 = 1.0, within 0.25..=5.0, unit "1", source "Braun & Willett 2013";
-        /// How drainage area is computed.
+        /// Routing method of the drainage area.
         area: Area = Area::Multiple, within .., unit "1", source "ours";
         /// Exponent of slope in multiple flow: a higher value concentrates the flow.
         spread: f64 = 1.1, within 0.5..=10.0, unit "1", source "Freeman 1991";
         /// Deposition G: how much of what is eroded upstream settles on the way; it builds valley floors, fans and
         /// plains.
         deposition: f64 = 0.0, within 0.0..=5.0, unit "1", source "Yuan et al. 2019, about 1";
-        /// How many times faster sediment is eroded than rock.
+        /// Erodibility of sediment, relative to that of rock.
         loose_ease: f64 = 2.0, within 1.0..=100.0, unit "1", scales Debris, source "ours";
         /// Steepest angle of slopes, the same in all directions; 0 for no limit.
         slope_limit: f64 = 36.0, within 0.0..=89.0, unit "°", scales Slope, source "ours; rock slopes 30 to 37";
-        /// How much the slope limit varies: the standard deviation of its logarithm.
+        /// Variation of the slope limit: the standard deviation of its logarithm.
         slope_variation: f64 = 0.22, within 0.0..=1.0, unit "1", source "ours";
         /// Distance over which the slope limit varies most.
         slope_wavelength: f64 = 400.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
@@ -151,12 +151,12 @@ params! {
         planation_area: f64 = 2.0, within 0.0..=1e9, unit "km²", scales Size^2, source "ours";
         /// Slope of the floor away from the river, as rise over run.
         planation_rise: f64 = 0.015, within 0.0..=1.0, unit "1", source "ours";
-        /// How much the width of floors varies, from side to side and along the river: the standard deviation of its
+        /// Variation of the width of floors, from side to side and along the river: the standard deviation of its
         /// logarithm. Floors are also wider in more erodible rock, with the square root of erodibility.
         planation_unevenness: f64 = 0.6, within 0.0..=2.0, unit "1", source "ours; Langston & Tucker 2018";
         /// Speed at which the places move where a river cuts its sides: what it leaves behind remains as terraces.
         planation_drift: f64 = 0.01, within 0.0..=10.0, unit "m/a", scales Size, source "ours; Hancock & Anderson 2002";
-        /// How fast a river's bends grow, in half widths of its floor per thousand years: a standard deviation. The
+        /// Growth rate of a river's bends, in half widths of its floor per thousand years: a standard deviation. The
         /// ground that bends undercut becomes floor.
         planation_wander: f64 = 0.0, within 0.0..=10.0, unit "1/ka", source "ours; Leopold & Wolman 1960";
         /// Slope of the ground at a floor's rim, where the feet of slopes bury it, as rise over run.

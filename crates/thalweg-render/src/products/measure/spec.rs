@@ -155,8 +155,8 @@ pub struct Curve {
 }
 
 operation! {
-    /// Measures a terrain as a geomorphologist would: slopes, hypsometry, drainage density, concavity and steepness of
-    /// channels, Hack's and Horton's laws, roughness, and traces of the grid.
+    /// Computes the geomorphological measures of a terrain: slopes, hypsometry, drainage density, concavity and
+    /// steepness of channels, Hack's and Horton's laws, roughness, and artefacts of the grid.
     ///
     /// # Examples
     /// ```
@@ -171,9 +171,9 @@ operation! {
     pub struct MeasureOptions, "measure", derive(Copy, Serialize) {
         /// The smallest drainage area of a channel. The default is 0.1 km², but at least 100 cells.
         channel_area: Option<f64> = None, within 1e-9..=1e6, unit "km²";
-        /// The distance to which geomorphons, which classify landforms by lines of sight, search from each cell.
+        /// Search radius of geomorphons, which classify landforms by lines of sight (Jasiewicz & Stepinski 2013).
         search: usize = 20, within 1..=1000, unit "cells";
-        /// The angle of sight below which geomorphons treat the terrain as level.
+        /// Flatness threshold of geomorphons: lines of sight at a smaller angle to the horizontal count as level.
         flatness: f64 = 1.0, within 0.0..=45.0, unit "°";
     }
 }
