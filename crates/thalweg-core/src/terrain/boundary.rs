@@ -84,10 +84,10 @@ operation! {
     /// use thalweg_core::declare::option_types::LoopedEdges;
     /// use thalweg_core::terrain::TerrainOptions;
     ///
-    /// let (rows, cols, edges) = (Some(2), Some(3), LoopedEdges([Edge::Looped; 4]));
+    /// let (rows, cols, edges) = (Some(4), Some(3), LoopedEdges([Edge::Looped; 4]));
     /// let options = TerrainOptions { rows, cols, cell_size: Some(5.0), edges, ..TerrainOptions::default() };
     /// let grid = options.create_grid()?;
-    /// assert_eq!((grid.size, grid.cell, grid.edges), ([2, 3], 5.0, [Edge::Looped; 4]));
+    /// assert_eq!((grid.size, grid.cell, grid.edges), ([4, 3], 5.0, [Edge::Looped; 4]));
     /// # Ok::<(), thalweg_core::Error>(())
     /// ```
     pub struct TerrainOptions, "terrain", derive(Copy) {
@@ -128,6 +128,30 @@ mod tests {
     use crate::Edge;
     use crate::declare::operation::WorkForm;
     use serde_json::json;
+
+    #[test]
+    fn only_a_terrain_in_memory_may_be_looped() {
+        let mut options =
+            TerrainOptions { rows: Some(5), cols: Some(4), cell_size: Some(2.0), ..TerrainOptions::default() };
+        let by_side = |north: &str| json!({"north": north, "south": "looped", "west": "closed"});
+        options.set("edges", &by_side("looped")).unwrap();
+        assert_eq!(options.edges.0, [Edge::Looped, Edge::Open, Edge::Looped, Edge::Closed]);
+        assert_eq!(options.create_grid().unwrap().edges, options.edges.0);
+        let mut again = TerrainOptions::default();
+        for (option, value) in options.changed_options() {
+            again.set(option.name, &value).unwrap();
+        }
+        assert_eq!(again, options);
+        options.set("edges", &by_side("open")).unwrap();
+        assert!(options.create_grid().unwrap_err().to_string().contains("needs north looped as well"));
+        let refused = options.set("edges", &json!("wall")).unwrap_err().to_string();
+        assert!(refused.starts_with("edges = wall: must be open, closed or looped, or an object"), "{refused}");
+        let refused = BoundaryOptions::default().set("edges", &json!("looped")).unwrap_err().to_string();
+        assert!(refused.starts_with("edges = looped: must be open or closed, or an object"), "{refused}");
+        assert!(options.set("nodata", &json!("inf")).unwrap_err().to_string().ends_with("must be a finite number"));
+        let missing = TerrainOptions { cols: None, ..again }.check_form(WorkForm::Browser, |option| option.name.into());
+        assert!(missing.unwrap_err().to_string().contains("cols"));
+    }
 
     #[test]
     fn the_edges_and_the_sea_come_back_from_json() {
