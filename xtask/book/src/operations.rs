@@ -30,19 +30,20 @@ pub fn build_interfaces() -> String {
         // The summary of an operation has no subject, so it continues a sentence.
         let about = format!("Options of the operation `{}`, which {}", operation.name(), start_lower(about.trim()));
         let _ = writeln!(text, "\n{}\nexport interface {name} {{", format_comment("", &[about]));
-        for option in options_for(&*operation, WorkForm::Browser) {
+        let options = options_for(&*operation, WorkForm::Browser);
+        for option in &options {
             let mark = if option.is_required { "" } else { "?" };
-            let _ = writeln!(text, "{}", format_comment("  ", &describe_option(&option)));
-            let _ = writeln!(text, "  {}{mark}: {};", option.camel_name(), typescript_type(&option));
+            let _ = writeln!(text, "{}", format_comment("  ", &describe_option(option, &options)));
+            let _ = writeln!(text, "  {}{mark}: {};", option.camel_name(), typescript_type(option));
         }
         text.push_str("}\n");
     }
     text
 }
 
-/// Returns the paragraphs of an option's comment: its meaning, its words with their meanings, the allowed values, and
-/// the default.
-fn describe_option(option: &OptionSpec) -> Vec<String> {
+/// Returns the paragraphs of an option's comment: its meaning, its words with their meanings, the allowed values, the
+/// other `options` that it needs or excludes, and the default.
+fn describe_option(option: &OptionSpec, options: &[OptionSpec]) -> Vec<String> {
     let mut paragraphs = vec![option.meaning.to_string()];
     let words = match option.kind {
         OptionKind::Choice(words) => words,
@@ -62,8 +63,16 @@ fn describe_option(option: &OptionSpec) -> Vec<String> {
     if !allowed.is_empty() {
         paragraphs.push(allowed + exact);
     }
-    if let Some(needed) = option.needs {
-        paragraphs.push(format!("Only applies together with `{needed}`."));
+    let name_of = |name: &str| {
+        let found = options.iter().find(|option| option.name == name);
+        found.map(|option| format!("`{}`", option.camel_name()))
+    };
+    if let Some(needed) = option.needs.and_then(name_of) {
+        paragraphs.push(format!("Only applies together with {needed}."));
+    }
+    let excluded: Vec<String> = option.excludes.iter().filter_map(|name| name_of(name)).collect();
+    if !excluded.is_empty() {
+        paragraphs.push(format!("Does not apply together with {}.", excluded.join(" or ")));
     }
     if !option.default.is_null() && option.arity != Arity::List {
         paragraphs.push(format!("@default {}", option.default));
@@ -236,6 +245,8 @@ mod tests {
         assert!(comment_of("seed?:").contains("a whole number of 0 or more. Beyond 2^53, only a BigInt is exact."));
         assert!(comment_of("outlets?:").contains("Allowed: a list whose items are [row, column]"));
         assert!(text.contains("  seed?: number | bigint;"));
+        // Options of files are not mentioned.
+        assert!(comment_of("target?:").contains("* Does not apply together with `preview`."));
     }
 
     #[test]
