@@ -342,7 +342,7 @@ export interface ParameterSpec {
   allowed: string;
   /** The type of its values. */
   type: "number" | "boolean" | "string";
-  /** The value that it has if it is left out. */
+  /** The default value. */
   default: number | boolean | string;
   /** The allowed words, if its values are words. */
   words: string[];
@@ -360,7 +360,7 @@ export interface ModelPage {
   page: string;
   /** The publication that describes the process. */
   source: string;
-  /** Whether the model generates terrain, changes it, or computes layers from it. */
+  /** The family: base models generate terrain, erosion models change it, analysis models compute layers from it. */
   family: "base" | "erosion" | "analysis";
   /** The parameters of the model. */
   parameters: ParameterSpec[];
