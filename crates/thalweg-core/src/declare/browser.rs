@@ -15,7 +15,6 @@ use crate::{Error, Result};
 /// ```
 /// use serde_json::json;
 /// use thalweg_core::declare::browser::read_operation;
-/// use thalweg_core::declare::operation::Operation as _;
 /// use thalweg_core::terrain::TerrainOptions;
 ///
 /// let object = json!({"rows": 4, "cols": 3, "cellSize": 10});
