@@ -56,6 +56,24 @@ pub fn export_operations() -> Vec<Box<dyn Operation>> {
     ]
 }
 
+/// Returns the operations that the npm package offers in a browser, each with its default options.
+///
+/// # Examples
+/// ```
+/// let names: Vec<&str> = thalweg_export::browser_operations().iter().map(|operation| operation.name()).collect();
+/// assert_eq!(names, ["build", "apply", "drain", "textures", "world"]);
+/// ```
+pub fn browser_operations() -> Vec<Box<dyn Operation>> {
+    vec![
+        Box::new(build::BuildOptions::default()),
+        Box::new(thalweg_sim::single_model::ApplyOptions::default()),
+        Box::new(survey::DrainOptions::default()),
+        Box::new(thalweg_render::products::textures::TextureOptions::default()),
+        // A world is no command: its tiles are requested one by one.
+        Box::new(world_files::WorldOptions::default()),
+    ]
+}
+
 /// Returns the operation with this name or with this command, such as `render map`, with its default options.
 ///
 /// # Errors
@@ -90,8 +108,42 @@ pub fn find_operation_in(mut operations: Vec<Box<dyn Operation>>, name: &str) ->
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
-    use thalweg_core::declare::operation::{Arity, OptionSpec};
+    use thalweg_core::declare::operation::{Arity, OptionKind, OptionSpec, WorkForm, options_for};
     use thalweg_core::declare::schema::operation_schema;
+    use thalweg_core::declare::script::read_operation;
+
+    #[test]
+    fn options_in_a_browser_need_no_files() {
+        let listed = |name: &str| {
+            let operations = browser_operations().into_iter().find(|operation| operation.name() == name);
+            let options = options_for(&*operations.unwrap(), WorkForm::Browser);
+            assert!(options.iter().all(|option| option.kind != OptionKind::Path), "{name}");
+            options.iter().map(OptionSpec::camel_name).collect::<Vec<_>>()
+        };
+        let recipe = ["age", "rain", "rock", "relief", "size", "sea", "cells", "seed", "until", "parameters"];
+        assert_eq!(listed("build"), [&recipe[..], &["target", "preview", "crs", "origin"]].concat());
+        assert_eq!(listed("world"), [&recipe[..], &["tile"]].concat());
+        assert_eq!(listed("apply"), ["parameters", "seed"]);
+        assert_eq!(listed("drain"), ["threshold", "outlets", "breach", "method", "exponent"]);
+        assert_eq!(listed("textures"), ["size", "bits", "fromAir"]);
+        // Every operation that is a command, too, has the declaration of the command.
+        let shared = browser_operations().into_iter().filter(|operation| operation.name() != "world");
+        for operation in shared {
+            assert_eq!(find_operation(operation.name()).unwrap().declared(), operation.declared());
+        }
+    }
+
+    #[test]
+    fn a_browser_refuses_options_that_need_files() {
+        let object = serde_json::json!({"fromFile": "dem.tif"});
+        let refused = read_operation::<build::BuildOptions>("build option", object.as_object().unwrap(), &[]);
+        let message = refused.unwrap_err().to_string();
+        assert!(message.starts_with("fromFile only applies outside a browser, when "), "{message}");
+        let object = serde_json::json!({"runoff": 300});
+        let refused = read_operation::<survey::DrainOptions>("drain option", object.as_object().unwrap(), &[]);
+        let message = refused.unwrap_err().to_string();
+        assert!(message.starts_with("runoff only applies outside a browser, when the output is a file"), "{message}");
+    }
 
     #[test]
     fn every_operation_declares_its_options_once_and_consistently() {

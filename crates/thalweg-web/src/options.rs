@@ -1,10 +1,11 @@
 //! [`JsOptions`]: reads objects of JavaScript by their declared keys.
 
 use js_sys::{Array, BigInt, Function, JSON, Object, Reflect};
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use thalweg_core::Error;
-use thalweg_core::declare::operation::{Operation, OptionSpec, OptionType, WorkForm, options_for};
+use thalweg_core::declare::operation::{Operation, OptionType};
 use thalweg_core::declare::params::Written;
+use thalweg_core::declare::script;
 use wasm_bindgen::{JsCast as _, JsValue};
 
 use crate::error::Result;
@@ -76,11 +77,6 @@ impl JsOptions {
         self.read_value(key, "a finite number", |value| value.as_f64().filter(|x| x.is_finite()))
     }
 
-    /// Returns an integer of 0 or more.
-    pub fn read_count(&self, key: &str) -> Result<Option<u64>> {
-        self.read_value(key, "a whole number of 0 or more (a BigInt beyond 2^53)", to_whole_number)
-    }
-
     /// Returns a number of cells: an integer of 1 or more.
     pub fn read_cell_count(&self, key: &str) -> Result<Option<usize>> {
         let most = f64::from(u32::MAX);
@@ -104,25 +100,30 @@ impl JsOptions {
     }
 }
 
-/// Reads the options of an operation as they are declared; a key is the name of an option in `camelCase`. Keys of
-/// `others` are accepted too, for the caller to read from the returned object.
+/// Reads the options of an operation as they are declared; see [`script::read_operation`]. Keys of `others` are
+/// accepted too, for the caller to read from the returned object.
 pub fn read_operation<T: Operation + Default>(
     what: &'static str,
     object: JsValue,
     others: &[&str],
 ) -> Result<(T, JsOptions)> {
-    let declared = options_for(&T::default(), WorkForm::Arrays);
-    let keys: Vec<String> = declared.iter().map(OptionSpec::camel_name).collect();
-    let known: Vec<&str> = keys.iter().map(String::as_str).chain(others.iter().copied()).collect();
-    let given = JsOptions::with_known_keys(what, object, &known)?;
-    let mut options = T::default();
-    // The order of the declaration is kept, so the first error is the same for any order of the keys.
-    for (option, key) in declared.iter().zip(&keys) {
-        if let Some(value) = given.value(key) {
-            options.set(option.name, &to_json_value(&value, 0))?;
-        }
-    }
-    Ok((options, given))
+    let given = JsOptions::with_any_keys(what, object);
+    // Values of the other keys, such as functions, have no JSON, and only the key matters.
+    let to_json = |key: &str, value: &JsValue| if others.contains(&key) { Json::Null } else { to_json_value(value, 0) };
+    let object: Map<String, Json> = given
+        .entries()?
+        .into_iter()
+        .map(|(key, value)| {
+            let json = to_json(&key, &value);
+            (key, json)
+        })
+        .collect();
+    Ok((script::read_operation(what, &object, others)?, given))
+}
+
+/// Changes the names in an error about options of this operation to those of JavaScript.
+pub fn name_options<T: Operation + Default>(error: Error) -> Error {
+    script::name_in_javascript(&T::default().declared(), error)
 }
 
 /// The greatest number of lists in one another in the value of an option.

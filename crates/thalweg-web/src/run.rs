@@ -3,16 +3,17 @@
 use js_sys::Function;
 use serde_json::json;
 use thalweg_core::Error;
-use thalweg_models::model::set_parameters;
-use thalweg_models::models;
+use thalweg_core::declare::option_types::Setting;
+use thalweg_export::build::BuildOptions;
 use thalweg_sim::presets;
 use thalweg_sim::recipe::Recipe;
 use thalweg_sim::run::Run;
+use thalweg_sim::single_model::ApplyOptions;
 use wasm_bindgen::prelude::*;
 
 use crate::error::Result;
 use crate::land::Terrain;
-use crate::options::{JsOptions, json_to_js, to_written_value};
+use crate::options::{JsOptions, json_to_js, name_options, read_operation, to_written_value};
 
 /// Returns the recipe for the name of a preset or for the text of a recipe.
 pub fn find_or_parse_recipe(text: &str) -> thalweg_core::base::error::Result<Recipe> {
@@ -23,27 +24,14 @@ pub fn find_or_parse_recipe(text: &str) -> thalweg_core::base::error::Result<Rec
 /// Builds the world of a recipe.
 #[wasm_bindgen(skip_typescript)]
 pub fn build(recipe: &str, options: JsValue) -> Result<Terrain> {
-    let options = JsOptions::with_known_keys("build option", options, &["cells", "seed", "until", "set", "progress"])?;
+    let (options, given) = read_operation::<BuildOptions>("build option", options, &["progress"])?;
+    let progress = given.read_function("progress")?;
     let mut recipe = find_or_parse_recipe(recipe)?;
-    recipe.cells = options.read_cell_count("cells")?.unwrap_or(recipe.cells);
-    recipe.seed = options.read_count("seed")?.unwrap_or(recipe.seed);
-    // Parameters are set before the recipe is shortened, so that a label after its new end is still accepted.
-    for (label, parameters) in options.inner_object("set").entries()? {
-        for (name, value) in JsOptions::with_any_keys("parameters of a stage", parameters).entries()? {
-            recipe.set_parameter(&label, &name, &to_written_value(&value))?;
-        }
-    }
-    if let Some(label) = options.read_string("until")? {
-        recipe.truncate_after(&label)?;
-    }
-    let progress = options.read_function("progress")?;
+    options.apply_to(&mut recipe).map_err(name_options::<BuildOptions>)?;
     let run = match recipe.dem() {
         Some(_) => presets::create_run_on_model(recipe)?,
-        None => {
-            // A module that runs out of memory stops for good, so the need is estimated first.
-            recipe.check_memory(&recipe.last_grid()?)?;
-            Run::new(recipe)?
-        }
+        // A module that runs out of memory stops for good, so this estimates the need first.
+        None => options.start(recipe, None)?,
     };
     run_to_end(run, progress.as_ref())
 }
@@ -51,15 +39,18 @@ pub fn build(recipe: &str, options: JsValue) -> Result<Terrain> {
 /// Runs one model on a terrain.
 #[wasm_bindgen(skip_typescript)]
 pub fn apply(model: &str, terrain: &Terrain, parameters: JsValue, options: JsValue) -> Result<Terrain> {
-    let options = JsOptions::with_known_keys("apply option", options, &["seed", "progress"])?;
-    let mut model = models::find_model(model)?;
-    let given = JsOptions::with_any_keys("parameters", parameters).entries()?;
-    let given: Vec<_> = given.iter().map(|(name, value)| (name.as_str(), to_written_value(value))).collect();
-    set_parameters(&mut *model, given.iter().map(|(name, value)| (*name, value)))?;
-    let mut recipe = Recipe::with_single_stage(model, options.read_count("seed")?.unwrap_or(1));
+    let (mut options, given) = read_operation::<ApplyOptions>("apply option", options, &["progress"])?;
+    let progress = given.read_function("progress")?;
+    let set = JsOptions::with_any_keys("parameters", parameters).entries()?;
+    if !set.is_empty() && !options.set.is_empty() {
+        let problem = "is given as an argument and in the options; leave out one of them";
+        return Err(Error::conflict("parameters", problem).into());
+    }
+    options.set.extend(set.iter().map(|(name, value)| Setting::new(name, to_written_value(value))));
+    let mut recipe = options.to_recipe(model)?;
     (recipe.edges, recipe.sea_level) = (terrain.land.grid.edges, terrain.sea_level());
     recipe.check_memory(&terrain.land.grid)?;
-    run_to_end(Run::with_terrain(recipe, terrain.land.clone())?, options.read_function("progress")?.as_ref())
+    run_to_end(Run::with_terrain(recipe, terrain.land.clone())?, progress.as_ref())
 }
 
 /// Runs all steps and reports each to `progress`; if that returns false, the run ends with an error.

@@ -5,14 +5,13 @@ use serde_json::json;
 use thalweg_core::terrain::d8::to_esri_code;
 use thalweg_core::terrain::{Cells, DRAINAGE_AREA, FLOW_DIRECTION};
 use thalweg_core::{CellRect, Error, Point};
-use thalweg_export::world_files::{WebTiles, terrain_of_window, tile_rect};
+use thalweg_export::world_files::{WebTiles, WorldOptions, terrain_of_window, tile_rect};
 use thalweg_render::web::{Encoding, MapTile};
-use thalweg_sim::world::TILE;
 use wasm_bindgen::prelude::*;
 
 use crate::error::{JsException, Result};
 use crate::land::Terrain;
-use crate::options::{JsOptions, json_to_js};
+use crate::options::{json_to_js, name_options, read_operation};
 use crate::progress::Watcher;
 use crate::run::find_or_parse_recipe;
 
@@ -29,11 +28,9 @@ impl World {
     /// Opens the world of a preset or of a recipe.
     #[wasm_bindgen(constructor)]
     pub fn new(recipe: &str, options: JsValue) -> Result<World> {
-        let options = JsOptions::with_known_keys("World option", options, &["seed", "tile"])?;
-        let mut recipe = find_or_parse_recipe(recipe)?;
-        recipe.seed = options.read_count("seed")?.unwrap_or(recipe.seed);
-        let world =
-            thalweg_sim::world::World::open(&recipe)?.with_tiles(options.read_cell_count("tile")?.unwrap_or(TILE))?;
+        let (options, _) = read_operation::<WorldOptions>("World option", options, &[])?;
+        let opened = options.open_world(find_or_parse_recipe(recipe)?);
+        let (world, recipe) = opened.map_err(name_options::<WorldOptions>)?;
         Ok(Self { tiles: WebTiles::new(world.clone(), &recipe.name), world, recipe })
     }
 

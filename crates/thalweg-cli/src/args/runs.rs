@@ -32,7 +32,7 @@ impl WorkArgs {
         let elsewhere = "only applies when the output is a Zarr store (-o DIR.zarr)";
         let (unused, problem) = match form {
             WorkForm::Store => (self.run.in_memory_only_option(), in_store),
-            WorkForm::Folder | WorkForm::Arrays => (self.memory.map(|_| "--memory"), elsewhere),
+            WorkForm::Folder | WorkForm::Arrays | WorkForm::Browser => (self.memory.map(|_| "--memory"), elsewhere),
         };
         unused.map_or(Ok(()), |name| Err(Error::conflict(name, problem)))
     }

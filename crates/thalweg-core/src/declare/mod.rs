@@ -8,3 +8,4 @@ pub mod operation;
 pub mod option_types;
 pub mod params;
 pub mod schema;
+pub mod script;

@@ -89,8 +89,10 @@ pub enum Arity {
 /// A form in which an operation runs. An option may have an effect in some forms only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkForm {
-    /// From arrays to arrays, as in the Python and npm packages.
+    /// From arrays to arrays, as in the Python package.
     Arrays,
+    /// From arrays to arrays in a web page, which has no files, as in the npm package.
+    Browser,
     /// From a file that fits in memory to a file or a folder of files.
     Folder,
     /// Tile by tile into a Zarr store, for input of any size.
@@ -99,12 +101,13 @@ pub enum WorkForm {
 
 impl WorkForm {
     /// All forms.
-    pub const ALL: [Self; 3] = [Self::Arrays, Self::Folder, Self::Store];
+    pub const ALL: [Self; 4] = [Self::Arrays, Self::Browser, Self::Folder, Self::Store];
 
     /// Completes the sentence "only applies when".
     fn applies_when(self) -> &'static str {
         match self {
             Self::Arrays => "a program calls the library",
+            Self::Browser => "a web page calls the library",
             Self::Folder => "the output is a file or a folder, not a Zarr store, and the input fits in memory",
             Self::Store => "the output is a Zarr store (-o DIR.zarr)",
         }
@@ -163,12 +166,16 @@ impl OptionSpec {
         self.flag.map_or_else(|| self.name.replace('_', "-"), String::from)
     }
 
-    /// Returns the name in TypeScript: `waterDepth` for `water_depth`.
+    /// Returns the name in JavaScript, which is that of [Python](OptionSpec::python_name) in `camelCase`: `waterDepth`
+    /// for `water_depth`.
     pub fn camel_name(&self) -> String {
-        let mut words = self.name.split('_');
-        let first = words.next().unwrap_or_default().to_string();
-        // Names of options are ASCII, so the first byte is the first letter.
-        words.fold(first, |name, word| name + &word[..1].to_uppercase() + &word[1..])
+        to_camel_case(self.python_name())
+    }
+
+    /// Returns the names that the option had in JavaScript in earlier versions. They are still accepted.
+    pub fn earlier_camel_names(&self) -> Vec<String> {
+        let own = Some(self.name).filter(|name| *name != self.python_name());
+        own.into_iter().chain(self.alias).map(to_camel_case).collect()
     }
 
     /// Returns the name in Python: `parameters` for the option `set`, because `set` is the name of a type there.
@@ -455,6 +462,14 @@ impl OptionSpec {
             OptionKind::Form(form) => (form.is_accepted)(value),
         }
     }
+}
+
+/// Converts a name with underscores to `camelCase`.
+fn to_camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_string();
+    // Names of options are ASCII, so the first byte is the first letter.
+    words.fold(first, |name, word| name + &word[..1].to_uppercase() + &word[1..])
 }
 
 /// Returns a small number as a word.
@@ -780,10 +795,16 @@ pub trait Operation {
         let Some((option, _)) = changed.iter().find(|(option, _)| !option.forms.contains(&form)) else {
             return Ok(());
         };
-        // A user who writes files cannot choose arrays instead.
-        let elsewhere = option.forms.iter().filter(|other| form == WorkForm::Arrays || **other != WorkForm::Arrays);
-        let when: Vec<&str> = elsewhere.map(|form| form.applies_when()).collect();
-        Err(Error::conflict(name_option(option), format!("only applies when {}", when.join(", or "))))
+        // A user who writes files cannot choose arrays instead, and nobody can choose a browser instead.
+        let is_choice = |other: &WorkForm| match other {
+            WorkForm::Browser => false,
+            WorkForm::Arrays => matches!(form, WorkForm::Arrays | WorkForm::Browser),
+            WorkForm::Folder | WorkForm::Store => true,
+        };
+        let when: Vec<&str> =
+            option.forms.iter().filter(|other| is_choice(other)).map(|form| form.applies_when()).collect();
+        let place = if form == WorkForm::Browser { "outside a browser, " } else { "" };
+        Err(Error::conflict(name_option(option), format!("only applies {place}when {}", when.join(", or "))))
     }
 
     /// Returns the value of the required option `name`, which is that of its field.

@@ -52,12 +52,12 @@ operation! {
         outlets_at: Vec<MapPoint> = Vec::new(), within .., unit "1", flag "outlet-at", only Folder Store;
         /// Maximum depth and length, in metres, of channels that are carved to breach depressions (Lindsay 2016);
         /// depressions that remain are filled. By default, all depressions are filled.
-        breach: Option<BreachLimits> = None, within .., unit "1", only Arrays Folder;
+        breach: Option<BreachLimits> = None, within .., unit "1", only Arrays Browser Folder;
         /// The routing method of the drainage area. Flow directions, basins, streams and discharge always follow D8.
-        method: FlowMethod = FlowMethod::D8, within .., unit "1", only Arrays Folder;
+        method: FlowMethod = FlowMethod::D8, within .., unit "1", only Arrays Browser Folder;
         /// The exponent of the slope in the method `mfd`: the larger it is, the more of the flow follows the steepest
         /// slope.
-        exponent: f64 = 1.1, within 0.5..=10.0, unit "1", only Arrays Folder;
+        exponent: f64 = 1.1, within 0.5..=10.0, unit "1", only Arrays Browser Folder;
         /// Annual runoff. If it is given, the discharge, the wetness, the lakes, and the rivers with their widths are
         /// also written.
         runoff: Option<f64> = None, within 0.0..=1e15, unit "mm", only Folder;

@@ -6,5 +6,5 @@ mod tile;
 mod web;
 
 pub use folder::{MANIFEST, TileFolder, TileRange, read_folder_recipe};
-pub use tile::{TileOptions, check_folder, draft_tile, terrain_of_window, tile_rect};
+pub use tile::{TileOptions, WorldOptions, check_folder, draft_tile, terrain_of_window, tile_rect};
 pub use web::{TileResponse, WebTiles};

@@ -20,7 +20,7 @@ use thalweg_refine::{Frame, Ledger, LocalWindow, OPERATORS, Operator};
 use thalweg_render::pictures::look::LookOptions;
 use thalweg_render::pictures::shade::{SCREEN, ShadeOptions};
 use thalweg_sim::recipe::{Recipe, RecipeOptions};
-use thalweg_sim::world::{TILE, World};
+use thalweg_sim::world::{TILE, TILES, World};
 
 /// The files of a tile, the report last.
 const FILES: [&str; 7] = [
@@ -67,11 +67,42 @@ operation! {
         /// A point in the tile, in metres east and south of the world's origin; only this tile is computed.
         at: Option<Point> = None, within .., unit "1";
         /// Side of the tile in cells; the tiles of a side form a grid that begins at the world's origin.
-        side: usize = TILE, within 16..=4096, unit "1", needs at;
+        side: usize = TILE, within TILES[0]..=TILES[1], unit "1", needs at;
         /// Writes only the tiles in this rectangle of the world: its western, northern, eastern and southern sides in
         /// metres east and south of the world's origin. By default, the tiles of the whole world are written.
         within: Option<[f64; 4]> = None, within &["west", "north", "east", "south"], unit "m", placeholder "W,N,E,S",
             only Folder, excludes at;
+    }
+}
+
+operation! {
+    /// Opens a world of any size, whose tiles are computed on request.
+    ///
+    /// # Examples
+    /// ```
+    /// use thalweg_export::world_files::WorldOptions;
+    /// use thalweg_sim::recipe::Recipe;
+    ///
+    /// let text = "extent = [320.0, 320.0]\ncells = 32\nedges = \"open\"\n[[stage]]\nmodel = \"gradient_noise\"\n";
+    /// let options = WorldOptions { tile: 64, ..WorldOptions::default() };
+    /// let (world, recipe) = options.open_world(Recipe::parse(text)?)?;
+    /// assert_eq!((world.frame().cell_width(0), recipe.cells), (10.0, 32));
+    /// # Ok::<(), thalweg_core::Error>(())
+    /// ```
+    pub struct WorldOptions, "world", with(recipe: RecipeOptions) {
+        /// Side of a tile in cells.
+        tile: usize = TILE, within TILES[0]..=TILES[1], unit "1";
+    }
+}
+
+impl WorldOptions {
+    /// Opens the world of a recipe that these options change; returns it with its recipe.
+    ///
+    /// # Errors
+    /// Returns the errors of [`RecipeOptions::apply_to`], [`World::open`] and [`World::with_tiles`].
+    pub fn open_world(&self, mut recipe: Recipe) -> Result<(World, Recipe)> {
+        self.recipe.apply_to(&mut recipe)?;
+        Ok((World::open(&recipe)?.with_tiles(self.tile)?, recipe))
     }
 }
 
@@ -80,9 +111,8 @@ impl TileOptions {
     ///
     /// # Errors
     /// Returns the errors of [`RecipeOptions::apply_to`], [`World::open`] and [`World::with_tiles`].
-    pub fn open_world(&self, mut recipe: Recipe) -> Result<(World, Recipe)> {
-        self.recipe.apply_to(&mut recipe)?;
-        Ok((World::open(&recipe)?.with_tiles(self.side)?, recipe))
+    pub fn open_world(&self, recipe: Recipe) -> Result<(World, Recipe)> {
+        WorldOptions { recipe: self.recipe.clone(), tile: self.side }.open_world(recipe)
     }
 
     /// Returns the range of tiles for a folder of tiles.

@@ -54,7 +54,7 @@ pub use tile_selection::SelectedTile;
 pub const TILE: usize = 512;
 
 /// The range of the numbers of cells that a tile may have along a side.
-const TILES: [usize; 2] = [16, 4096];
+pub const TILES: [usize; 2] = [16, 4096];
 
 /// The default size of a world's cache in bytes: 512 MiB, which is a few hundred tiles.
 pub const DEFAULT_CACHE_BYTES: u64 = 512 << 20;
