@@ -113,40 +113,33 @@ export interface Progress {
   of: number;
 }
 
-/** Options of `build`. */
-export interface BuildOptions {
-  /** Number of cells on the longer side. The default is that of the recipe. */
-  cells?: number;
-  /** Seed of the world; a BigInt beyond 2^53. The default is that of the recipe. */
-  seed?: number | bigint;
-  /** Label of the last stage that runs. The default is the last stage of the recipe. */
-  until?: string;
-  /** Parameters of stages, by the label of the stage and the name of the parameter. */
-  set?: Record<string, Record<string, number | boolean | string>>;
-  /** Receives the progress after every step; if it returns false, the run ends with an error. */
-  progress?: (progress: Progress) => boolean | void;
-}
-
 /**
  * Builds the world of a preset or of a recipe (TOML). The result has the same bits as that of the command.
  *
  * @throws Error with the library's message.
  */
-export function build(recipe: PresetName | (string & {}), options?: BuildOptions): Terrain;
+export function build(
+  recipe: PresetName | (string & {}),
+  options?: BuildOptions & {
+    /** Receives the progress after every step; if it returns false, the run ends with an error. */
+    progress?: (progress: Progress) => boolean | void;
+  },
+): Terrain;
 
 /**
  * Runs one model on a terrain and returns the result.
  *
  * @param parameters Parameters of the model. A parameter that is left out has its default.
- * @param options `seed` is the seed of the random numbers, 1 by default; `progress` receives the progress after every
- * step, and if it returns false, the call ends with an error.
  * @throws Error with the library's message.
  */
 export function apply<M extends ModelName>(
   model: M,
   terrain: Terrain,
   parameters?: Parameters[M],
-  options?: { seed?: number | bigint; progress?: (progress: Progress) => boolean | void },
+  options?: Omit<ApplyOptions, "parameters" | "set"> & {
+    /** Receives the progress after every step; if it returns false, the run ends with an error. */
+    progress?: (progress: Progress) => boolean | void;
+  },
 ): Terrain;
 
 /** A channel reach: the part of a stream between two junctions. */
@@ -241,15 +234,7 @@ export function textures(terrain: Terrain, options?: TexturesOptions): Textures;
 /** A world of any size. A tile of any level is computed on request; its bits do not depend on the order of requests. */
 export class World {
   /** Opens the world of a preset or of a recipe (TOML). */
-  constructor(
-    recipe: PresetName | (string & {}),
-    options?: {
-      /** Seed of the world; a BigInt beyond 2^53. The default is that of the recipe. */
-      seed?: number | bigint;
-      /** Side of a tile in cells, 16 to 4096. The default is 512. */
-      tile?: number;
-    },
-  );
+  constructor(recipe: PresetName | (string & {}), options?: WorldOptions);
   /** The first and the last zoom of a web map of the world. */
   readonly zooms: Uint32Array;
   /** Returns the width of a level's cells in metres. */

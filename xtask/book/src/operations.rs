@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use thalweg_core::declare::operation::{Arity, OptionKind, OptionSpec, WorkForm, options_for};
-use thalweg_export::export_operations;
+use thalweg_export::{browser_operations, export_operations};
 
 /// Types of keyword arguments, which the package imports for type checkers only.
 pub const FILE: &str = "crates/thalweg-py/python/thalweg/_options.pyi";
@@ -21,41 +21,61 @@ fn type_name(name: &str) -> String {
     name[..1].to_uppercase() + &name[1..] + "Options"
 }
 
-/// Returns true if a text with TypeScript declarations uses the type of an operation's options and does not declare it.
-fn needs_interface(declarations: &str, operation: &str) -> bool {
-    let name = type_name(operation);
-    let words: Vec<&str> = declarations.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    words.contains(&name.as_str()) && !words.windows(2).any(|pair| pair[0] == "interface" && pair[1] == name)
-}
+/// The number up to which a number of JavaScript represents every whole number exactly.
+const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
-/// Returns the TypeScript interfaces of the operations whose options `declarations` uses: those that the npm package
-/// offers.
-pub fn build_interfaces(declarations: &str) -> String {
+/// Returns the TypeScript interfaces of the options of the operations that the npm package offers.
+pub fn build_interfaces() -> String {
     let mut text = String::new();
-    for operation in export_operations().iter().filter(|operation| needs_interface(declarations, operation.name())) {
-        let (name, form) = (operation.name(), WorkForm::Arrays);
+    for operation in browser_operations() {
+        let name = operation.name();
         let _ = writeln!(text, "\n/** Options of `{name}`. */\nexport interface {} {{", type_name(name));
-        for option in options_for(&**operation, form) {
-            let allowed = match option.kind {
-                OptionKind::Number { .. }
-                | OptionKind::NumberOr { .. }
-                | OptionKind::Count { .. }
-                | OptionKind::Size => {
-                    format!("\n   *\n   * Allowed: {}.", option.describe_allowed())
-                }
-                _ => String::new(),
-            };
-            let default = if option.default.is_null() || option.arity == Arity::List {
-                String::new()
-            } else {
-                format!("\n   * @default {}", option.default)
-            };
-            let _ = writeln!(text, "  /**\n   * {}{allowed}{default}\n   */", option.meaning);
-            let _ = writeln!(text, "  {}?: {};", option.camel_name(), typescript_type(&option));
+        for option in options_for(&*operation, WorkForm::Browser) {
+            let kind = typescript_type(&option);
+            let _ = writeln!(text, "{}  {}?: {kind};", format_comment(&option), option.camel_name());
+            for earlier in option.earlier_camel_names() {
+                let _ = writeln!(text, "  /** @deprecated The earlier name of `{}`. */", option.camel_name());
+                // Earlier versions had an object of objects, by the parts of a name around its dot.
+                let kind = if option.is_named() { format!("Record<string, {kind}>") } else { kind.clone() };
+                let _ = writeln!(text, "  {earlier}?: {kind};");
+            }
         }
         text.push_str("}\n");
     }
     text
+}
+
+/// Returns the comment above an option: the meaning, the range, the unit and the default.
+fn format_comment(option: &OptionSpec) -> String {
+    let mut lines = vec![option.meaning.split_whitespace().collect::<Vec<_>>().join(" ")];
+    let mut notes = Vec::new();
+    match option.kind {
+        OptionKind::Number { .. } | OptionKind::NumberOr { .. } | OptionKind::Count { .. } | OptionKind::Size => {
+            notes.push(format!("Allowed: {}.", option.describe_allowed()));
+        }
+        _ if option.unit != "1" => notes.push(format!("Unit: {}.", option.unit)),
+        _ => {}
+    }
+    if matches!(option.kind, OptionKind::Numbers(_)) {
+        notes.push(format!("Allowed: {}.", option.describe_allowed()));
+    }
+    if let OptionKind::Count { max, .. } = option.kind
+        && max > MAX_SAFE_INTEGER
+    {
+        notes.push("A BigInt beyond 2^53.".to_string());
+    }
+    if let OptionKind::Choice(words) = option.kind {
+        notes.extend(words.iter().map(|(word, meaning)| format!("- `{word}`: {}", meaning.trim())));
+    }
+    if !notes.is_empty() {
+        lines.push(String::new());
+        lines.extend(notes);
+    }
+    if !option.default.is_null() && option.arity != Arity::List {
+        lines.push(format!("@default {}", option.default));
+    }
+    let lines = lines.iter().map(|line| format!("   * {}", line.replace("*/", "* /")).trim_end().to_string() + "\n");
+    format!("  /**\n{}   */\n", lines.collect::<String>())
 }
 
 fn join_words(words: &[(&str, &str)], separator: &str) -> String {
@@ -65,6 +85,7 @@ fn join_words(words: &[(&str, &str)], separator: &str) -> String {
 fn typescript_type(option: &OptionSpec) -> String {
     let one = match option.kind {
         OptionKind::Switch => "boolean".to_string(),
+        OptionKind::Count { max, .. } if max > MAX_SAFE_INTEGER => "number | bigint".to_string(),
         OptionKind::Number { .. } | OptionKind::Count { .. } => "number".to_string(),
         OptionKind::NumberOr { word, .. } => format!("number | {word:?}"),
         OptionKind::OneOf(numbers) => numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" | "),
@@ -141,12 +162,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interface_is_generated_if_a_function_takes_it() {
-        let head = "export interface BuildOptions {\n}\nexport function build(options?: BuildOptions): Terrain;\n\
-                    export function drain(options?: DrainOptions & { progress?: Function }): Drainage;\n";
-        let needed = ["build", "drain", "textures"].map(|operation| needs_interface(head, operation));
-        assert_eq!(needed, [false, true, false]);
-        let text = build_interfaces(head);
-        assert!(text.contains("export interface DrainOptions {") && !text.contains("BuildOptions"));
+    fn every_function_of_the_package_takes_the_generated_options() {
+        let head = include_str!("../../web/head.d.ts");
+        let words: Vec<&str> = head.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        for operation in browser_operations() {
+            let name = type_name(operation.name());
+            assert!(words.contains(&name.as_str()), "no function takes {name}");
+            assert!(!words.windows(2).any(|pair| pair == ["interface", &name]), "{name} is declared by hand");
+        }
+    }
+
+    #[test]
+    fn interfaces_have_meanings_ranges_units_and_defaults() {
+        let text = build_interfaces();
+        for expected in [
+            "export interface BuildOptions {\n",
+            "   * Factor on the rain.\n   *\n   * Allowed: 0.1 to 10.\n   * @default 1.0\n   */\n  rain?: number;\n",
+            "   * Allowed: 0 to 1e15 m².\n   */\n  threshold?: number;\n",
+            "   * A BigInt beyond 2^53.\n   */\n  seed?: number | bigint;\n",
+            "  parameters?: Record<string, number | boolean | string>;\n  /** @deprecated The earlier name of \
+             `parameters`. */\n  set?: Record<string, Record<string, number | boolean | string>>;\n",
+            "   * Allowed: a whole number from 16 to 4096.\n   * @default 512\n   */\n  tile?: number;\n",
+            "  fromAir?: boolean;\n",
+        ] {
+            assert!(text.contains(expected), "{expected}\nis not in\n{text}");
+        }
+        // Options that need files are not offered.
+        assert!(["fromFile", "layersFolder", "skipLakeOutlines", "runoff"].iter().all(|name| !text.contains(name)));
     }
 }

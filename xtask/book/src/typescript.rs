@@ -19,7 +19,7 @@ pub const FILE: &str = "crates/thalweg-web/npm/thalweg.d.ts";
 /// Returns the types.
 pub fn build_types() -> String {
     let mut text = format!("// Generated from the declarations by `cargo xtask book`.\n\n{HEAD}");
-    text.push_str(&operations::build_interfaces(HEAD));
+    text.push_str(&operations::build_interfaces());
     let union = |name: &str, about: &str, words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| format!("  | {word:?}")).collect();
         format!("\n/** {about} */\nexport type {name} =\n{};\n", words.join("\n"))
