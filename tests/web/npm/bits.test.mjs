@@ -78,6 +78,15 @@ test("presets, whose files are in the module", async (t) => {
   }
 });
 
+test("options have the effect that they have in the command", () => {
+  const words = ["--cells", "48", "--seed", "9", "--rain", "2", "--rock", "granite", "--set", "uplift.years=2e6", "--until", "uplift"];
+  const options = { cells: 48, seed: 9n, rain: 2, rock: "granite", parameters: { "uplift.years": 2e6 }, until: "uplift" };
+  const land = thalweg.build("hills", options);
+  const [here, there] = both("hills-options", ["hills", ...words], land);
+  assert.deepEqual(there, here);
+  land.free();
+});
+
 test("a model over ground of one's own is what a recipe of that model gives", () => {
   const rows = 48, cols = 64;
   const heights = Float64Array.from({ length: rows * cols }, (_, k) => 300 + 80 * Math.sin(k / 7) + 40 * Math.cos((k % cols) / 5));

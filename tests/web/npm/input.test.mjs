@@ -28,6 +28,19 @@ test("names, values and what is allowed are said", () => {
   refused(() => build("hills", 7), /an object/);
   refused(() => build("hills", { cells: 64, until: "nothing" }), /nothing/);
   refused(() => build("hills", { cells: 64, set: { nowhere: { x: 1 } } }), /nowhere/);
+  refused(() => build("hills", { parameters: { "nowhere.x": 1 } }), /nowhere/);
+  refused(() => build("hills", { parameters: { x: 1 } }), /parameters = x/);
+  refused(() => build("hills", { parameters: { "uplift.years": 1 }, set: { uplift: { years: 1 } } }), /set is an earlier name of parameters/);
+  refused(() => build("hills", { rain: 11 }), /rain = 11: must be 0\.1 to 10/);
+  refused(() => build("hills", { fromFile: "dem.tif" }), /fromFile only applies outside a browser/);
+  refused(() => build("hills", { crs: "EPSG:32632" }), /crs only applies together with origin/);
+  refused(() => build("hills", { preview: true, target: "godot" }), /does not apply together with/);
+  refused(() => drain(flat(), { runoff: 300 }), /runoff only applies outside a browser/);
+  refused(() => drain(flat(), { thresold: 1 }), /drain option `thresold`; did you mean `threshold`/);
+  refused(() => apply("thermal", flat(), { talus: 30 }, { parameters: { talus: 30 } }), /parameters is given as an argument and in the options/);
+  refused(() => apply("thermal", flat(), {}, { seed: 1.5 }), /seed = 1\.5/);
+  refused(() => new World("hills", { cell: 64 }), /World option `cell`; did you mean `cells`/);
+  refused(() => new World("hills", { tile: 5 }), /tile = 5: must be a whole number from 16 to 4096/);
   refused(() => apply("thermel", flat()), /model `thermel`/, /`thermal`/);
   refused(() => apply("thermal", flat(), { talus: "steep" }), /thermal\.talus/, /0 to 89/);
   refused(() => apply("thermal", flat(), { tallus: 3 }), /tallus/, /talus/);
@@ -41,6 +54,17 @@ test("names, values and what is allowed are said", () => {
   refused(() => new World("hills", { tile: 5 }), /5/, /16/);
   refused(() => new World("endless").png(8, 128, 128, "rgb"), /encoding = "?rgb/, /terrain-rgb/);
   refused(() => new World("endless").tile(99, 0, 0), /99/);
+});
+
+test("an earlier name gives the same world as the name of today", () => {
+  const today = build("hills", { cells: 64, seed: 5, parameters: { "uplift.years": 1e6 } });
+  const earlier = build("hills", { cells: 64, seed: 5n, set: { uplift: { years: 1e6 } } });
+  assert.deepEqual(today.fingerprints(), earlier.fingerprints());
+  assert.equal(today.recipe, earlier.recipe);
+  assert.match(today.recipe, /^years = 1000000(\.0)?$/m);
+  assert.notDeepEqual(build("hills", { cells: 64, seed: 5 }).fingerprints(), today.fingerprints());
+  // Null and undefined stand for the default.
+  assert.equal(build("hills", { cells: 64, seed: null, rain: undefined }).recipe, build("hills", { cells: 64 }).recipe);
 });
 
 test("recipes that are broken, and such as need files", () => {
