@@ -34,7 +34,7 @@ test("names, values and what is allowed are said", () => {
   refused(() => build("hills", { rain: 11 }), /rain = 11: must be 0\.1 to 10/);
   refused(() => build("hills", { fromFile: "dem.tif" }), /fromFile only applies outside a browser/);
   refused(() => build("hills", { crs: "EPSG:32632" }), /crs only applies together with origin/);
-  refused(() => build("hills", { preview: true, target: "godot" }), /does not apply together with/);
+  refused(() => build("hills", { preview: true, target: "unreal" }), /does not apply together with/);
   refused(() => drain(flat(), { runoff: 300 }), /runoff only applies outside a browser/);
   refused(() => drain(flat(), { thresold: 1 }), /drain option `thresold`; did you mean `threshold`/);
   refused(() => apply("thermal", flat(), { talus: 30 }, { parameters: { talus: 30 } }), /parameters is given as an argument and in the options/);
