@@ -39,22 +39,33 @@ export type Numbers =
   | number[];
 
 /** An elevation model from which a `Terrain` is created. */
-export interface Land {
-  /** Elevations in metres, row by row from the north; NaN for a no-data cell. */
-  heights: Numbers;
+export type Land = LandGrid &
+  (
+    | {
+        /** Elevations in metres, row by row from the north; NaN for a no-data cell. */
+        height: Numbers;
+      }
+    | {
+        /** @deprecated The earlier name of `height`. */
+        heights: Numbers;
+      }
+  );
+
+/** An elevation model without its elevations. */
+export interface LandGrid {
   /** Number of rows. */
   rows: number;
   /** Number of columns. */
   cols: number;
   /** Side of a cell in metres. */
   cellSize: number;
-  /** A value of `heights` that marks a no-data cell, in addition to NaN. */
+  /** A value of `height` that marks a no-data cell, in addition to NaN. */
   nodata?: number;
   /** Sea level in metres. The default is no sea. */
   seaLevel?: number;
   /** Boundary condition for water and sediment at the four sides. The default is "open". */
   edges?: "open" | "closed" | "looped";
-  /** Further layers by name, for example `hardness`; each has as many values as `heights`. */
+  /** Further layers by name, for example `hardness`; each has as many values as `height`. */
   layers?: Record<string, Numbers>;
 }
 
@@ -83,8 +94,12 @@ export class Terrain {
   /** The report of the run that made the terrain (docs/report.schema.json). */
   readonly report: Record<string, unknown> | undefined;
   /** Returns the exact elevations in metres; NaN in no-data cells. */
+  height(): Float64Array;
+  /** @deprecated The earlier name of `height`. */
   heights(): Float64Array;
   /** Returns the elevations in metres, rounded to 24 bits, for example for a GPU; NaN in no-data cells. */
+  heightF32(): Float32Array;
+  /** @deprecated The earlier name of `heightF32`. */
   heightsF32(): Float32Array;
   /**
    * Returns the values of a layer: heights and depths as Float64Array, real numbers as Float32Array, counts as
@@ -101,6 +116,8 @@ export class Terrain {
 /** The progress of a run after a step. */
 export interface Progress {
   /** Label of the current stage. */
+  label: string;
+  /** @deprecated The earlier name of `label`. */
   stage: string;
   /** The current level, where 0 is the coarsest, and the number of levels. */
   level: number;
@@ -110,6 +127,8 @@ export interface Progress {
   steps: number;
   /** Steps of the run: those that are done, and their total number. */
   done: number;
+  total: number;
+  /** @deprecated The earlier name of `total`. */
   of: number;
 }
 
@@ -178,14 +197,20 @@ export interface Drainage {
    */
   flowDirection: Uint8Array;
   /** D∞ direction of steepest descent in radians counter-clockwise from the east; below 0 where there is none. */
+  flowAngle: Float32Array;
+  /** @deprecated The earlier name of `flowAngle`. */
   angles: Float32Array;
   /** Number of cells upstream of each cell by D8, the cell included. */
   cells: Uint32Array;
   /** Drainage area in m², by the method of the options. */
   drainageArea: Float64Array;
   /** Number of the basin, from 1; 0 without data. */
+  basin: Uint32Array;
+  /** @deprecated The earlier name of `basin`. */
   basins: Uint32Array;
   /** Strahler's order of the stream; 0 where there is none. */
+  streamOrder: Uint32Array;
+  /** @deprecated The earlier name of `streamOrder`. */
   orders: Uint32Array;
   /** The channel reaches. */
   reaches: Reach[];
@@ -231,13 +256,28 @@ export interface Textures {
 /** Computes the textures of a terrain by the rules of its recipe, or by the default rules if it has none. */
 export function textures(terrain: Terrain, options?: TexturesOptions): Textures;
 
+/** The progress of a tile. */
+export interface TileProgress {
+  /** Name of the current task. */
+  label: string;
+  /** Parts of the task: those that are done, and their total number. */
+  done: number;
+  total: number;
+  /** @deprecated The earlier name of `label`. */
+  stage: string;
+  /** @deprecated The earlier name of `total`. */
+  of: number;
+}
+
 /** A world of any size. A tile of any level is computed on request; its bits do not depend on the order of requests. */
 export class World {
   /** Opens the world of a preset or of a recipe (TOML). */
   constructor(recipe: PresetName | (string & {}), options?: WorldOptions);
   /** The first and the last zoom of a web map of the world. */
   readonly zooms: Uint32Array;
-  /** Returns the width of a level's cells in metres. */
+  /** Returns the side of a level's cells in metres. */
+  cellSize(level: number): number;
+  /** @deprecated The earlier name of `cellSize`. */
   width(level: number): number;
   /** Returns four numbers: the first row and column of a level, and the row and column after its last. */
   bounds(level: number): Float64Array;
@@ -249,7 +289,7 @@ export class World {
     level: number,
     x: number,
     y: number,
-    progress?: (progress: { stage: string; done: number; of: number }) => boolean | void,
+    progress?: (progress: TileProgress) => boolean | void,
   ): Terrain;
   /** Returns the elevation in metres at a position; `x` and `y` as for `tile`. */
   heightAt(level: number, x: number, y: number): number;

@@ -32,11 +32,14 @@ pub fn drain(terrain: &Terrain, options: JsValue) -> Result<JsValue> {
         put("cut", heights_to_array(cut, mask).into())?;
     }
     put("flowDirection", Uint8Array::from(streams::to_esri_codes(&survey.directions).as_slice()).into())?;
-    put("angles", Float32Array::from(survey.angles.as_slice()).into())?;
+    // The second name is that of earlier versions.
+    let put_twice =
+        |key: &str, earlier: &str, value: JsValue| put(key, value.clone()).and_then(|_| put(earlier, value));
+    put_twice("flowAngle", "angles", Float32Array::from(survey.angles.as_slice()).into())?;
     put("cells", Uint32Array::from(survey.cells.as_slice()).into())?;
     put("drainageArea", Float64Array::from(survey.drainage_area(&land.grid).as_slice()).into())?;
-    put("basins", Uint32Array::from(survey.basins.as_slice()).into())?;
-    put("orders", Uint32Array::from(survey.orders.as_slice()).into())?;
+    put_twice("basin", "basins", Uint32Array::from(survey.basins.as_slice()).into())?;
+    put_twice("streamOrder", "orders", Uint32Array::from(survey.orders.as_slice()).into())?;
     put("reaches", convert_reaches(&survey)?)?;
     put("summary", json_to_js(&json!(survey.summarize(&land.grid)))?)?;
     Ok(found.into())

@@ -11,7 +11,11 @@ use crate::error::Result;
 use crate::options::{JsOptions, json_to_js};
 
 /// The keys of the argument of [`Terrain::new`].
-const TERRAIN_KEYS: &[&str] = &["heights", "rows", "cols", "cellSize", "nodata", "seaLevel", "edges", "layers"];
+const TERRAIN_KEYS: &[&str] =
+    &["height", "rows", "cols", "cellSize", "nodata", "seaLevel", "edges", "layers", EARLIER_HEIGHT_KEY];
+
+/// The name of the key `height` in earlier versions, which is still accepted.
+const EARLIER_HEIGHT_KEY: &str = "heights";
 
 /// A terrain: elevations, layers, and the recipe and report of the run that made it, if any. It is immutable.
 #[wasm_bindgen(skip_typescript)]
@@ -52,8 +56,13 @@ impl Terrain {
         }
         grid.sea_level = land.read_number("seaLevel")?.map(Height::from_metres).transpose()?;
         grid.check()?;
-        let given = land.value("heights").ok_or_else(|| missing("heights", "a typed array of elevations in metres"))?;
-        let metres = read_reals("heights", &given, grid.size)?;
+        let (height, earlier) = (land.value("height"), land.value(EARLIER_HEIGHT_KEY));
+        if height.is_some() && earlier.is_some() {
+            let problem = "is an earlier name of height and does not apply together with it";
+            return Err(Error::conflict(EARLIER_HEIGHT_KEY, problem).into());
+        }
+        let given = height.or(earlier).ok_or_else(|| missing("height", "a typed array of elevations in metres"))?;
+        let metres = read_reals("height", &given, grid.size)?;
         let nodata = land.read_number("nodata")?;
         let mut terrain = thalweg_core::terrain::Terrain::from_rows(grid, |i, row| {
             // The iterator ends with the row, not with the slice, which reaches to the end of the array.
@@ -110,14 +119,25 @@ impl Terrain {
     }
 
     /// Returns the exact elevations in metres; NaN in no-data cells.
-    pub fn heights(&self) -> Float64Array {
+    pub fn height(&self) -> Float64Array {
         heights_to_array(&self.land.ground, self.land.nodata.as_ref())
     }
 
+    /// Returns the same as [`Terrain::height`], whose name this was in earlier versions.
+    pub fn heights(&self) -> Float64Array {
+        self.height()
+    }
+
     /// Returns the elevations in metres, rounded to 24 bits, for example for a GPU; NaN in no-data cells.
+    #[wasm_bindgen(js_name = heightF32)]
+    pub fn height_f32(&self) -> Float32Array {
+        heights_to_f32_array(&self.land.ground, self.land.nodata.as_ref())
+    }
+
+    /// Returns the same as [`Terrain::height_f32`], whose name this was in earlier versions.
     #[wasm_bindgen(js_name = heightsF32)]
     pub fn heights_f32(&self) -> Float32Array {
-        heights_to_f32_array(&self.land.ground, self.land.nodata.as_ref())
+        self.height_f32()
     }
 
     /// Returns the names of the layers.

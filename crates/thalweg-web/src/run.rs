@@ -58,10 +58,13 @@ fn run_to_end(mut run: Run, progress: Option<&Function>) -> Result<Terrain> {
     while let Some(step) = run.take_step()? {
         // The report after each step is the only opportunity to stop, because JavaScript waits for the call.
         let Some(tell) = progress else { continue };
-        let [done, of] = run.steps();
+        let [done, total] = run.steps();
         let [level, levels] = step.level;
         let state = json!({
-            "stage": step.label, "level": level, "levels": levels, "step": step.step, "steps": step.steps, "done": done, "of": of,
+            "label": step.label, "level": level, "levels": levels, "step": step.step, "steps": step.steps,
+            "done": done, "total": total,
+            // These are the names of earlier versions.
+            "stage": step.label, "of": total,
         });
         if tell.call1(&JsValue::NULL, &json_to_js(&state)?)?.as_bool() == Some(false) {
             return Err(Error::Stopped { what: run.recipe().name.clone() }.into());

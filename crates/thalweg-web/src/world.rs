@@ -34,10 +34,16 @@ impl World {
         Ok(Self { tiles: WebTiles::new(world.clone(), &recipe.name), world, recipe })
     }
 
-    /// Returns the width of a level's cells in metres.
-    pub fn width(&self, level: u32) -> Result<f64> {
+    /// Returns the side of a level's cells in metres.
+    #[wasm_bindgen(js_name = cellSize)]
+    pub fn cell_size(&self, level: u32) -> Result<f64> {
         self.world.frame().check(level)?;
         Ok(self.world.frame().cell_width(level))
+    }
+
+    /// Returns the same as [`World::cell_size`], whose name this was in earlier versions.
+    pub fn width(&self, level: u32) -> Result<f64> {
+        self.cell_size(level)
     }
 
     /// Returns the first row and column of a level, and the row and column after the last.
@@ -89,7 +95,11 @@ impl World {
 impl World {
     fn compute_window(&self, level: u32, rect: CellRect<i64>, progress: Option<&Function>) -> Result<Terrain> {
         let mut watcher = Watcher::new(progress, |report| {
-            json_to_js(&json!({ "stage": report.task, "done": report.done, "of": report.total }))
+            json_to_js(&json!({
+                "label": report.task, "done": report.done, "total": report.total,
+                // These are the names of earlier versions.
+                "stage": report.task, "of": report.total,
+            }))
         });
         // Level 0 is solved first, because this step reports progress and can be stopped.
         let solved = self.world.solve(level, rect, &mut watcher);

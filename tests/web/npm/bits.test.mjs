@@ -96,14 +96,14 @@ test("a model over ground of one's own is what a recipe of that model gives", ()
   const size = Buffer.alloc(2);
   size.writeUInt16LE(padded.length);
   writeFileSync(file, Buffer.concat([Buffer.from("\x93NUMPY\x01\x00", "latin1"), size, Buffer.from(padded), Buffer.from(heights.buffer)]));
-  const land = new thalweg.Terrain({ heights, rows, cols, cellSize: 10 });
-  assert.deepEqual(land.heights(), heights.map((metres) => Math.round(metres * 65536) / 65536));
+  const land = new thalweg.Terrain({ height: heights, rows, cols, cellSize: 10 });
+  assert.deepEqual(land.height(), heights.map((metres) => Math.round(metres * 65536) / 65536));
   const erosion = thalweg.models().filter(({ family, needs }) => family === "erosion" && needs.length === 0).slice(0, LONG ? undefined : 3);
   assert.ok(erosion.length >= 3);
   for (const { name } of erosion) {
     const out = join(place, `${name}-own.tif`);
     command("apply", name, file, "--cell-size", "10", "-o", out, "--type", "f64", "--quiet");
     const eroded = thalweg.apply(name, land);
-    assert.ok(bytes(eroded.heights()).equals(samples(out)), name);
+    assert.ok(bytes(eroded.height()).equals(samples(out)), name);
   }
 });

@@ -6,11 +6,11 @@ import start, { initThreadPool } from "thalweg/threads";
 await init();
 await start();
 await initThreadPool(navigator.hardwareConcurrency);
-const tell = ({ stage, done, of }: Progress): boolean => stage.length > 0 && done <= of;
+const tell = ({ label, done, total }: Progress): boolean => label.length > 0 && done <= total;
 const land: Terrain = build("alpine", { cells: 256, seed: 7n, progress: tell, rain: 1.5, rock: "granite", parameters: { "uplift.rate": 1 } });
-const own = new Terrain({ heights: new Float32Array(4), rows: 2, cols: 2, cellSize: 10, edges: "closed" });
+const own = new Terrain({ height: new Float32Array(4), rows: 2, cols: 2, cellSize: 10, edges: "closed" });
 const eroded = apply("thermal", own, { talus: 30 }, { seed: 3, progress: tell });
-const orders: Uint32Array = drain(eroded, { outlets: [[0, 1]] }).orders;
+const orders: Uint32Array = drain(eroded, { outlets: [[0, 1]] }).streamOrder;
 const albedo: Uint8ClampedArray = textures(land, { bits: 16 }).albedo;
 const png: Uint8Array | undefined = new World("endless", { tile: 64, seed: 2n }).png(9, 256, 255, "terrarium");
 const names: string[] = [...presets().map(({ name }) => name), ...models().map(({ name }) => name)];
@@ -33,7 +33,7 @@ drain(land, { method: "d9" });
 apply("thermal", own, {}, { parameters: { talus: 30 } });
 // @ts-expect-error: no such option
 new World("endless", { tiles: 64 });
-// @ts-expect-error: heights are needed
+// @ts-expect-error: elevations are needed
 new Terrain({ rows: 2, cols: 2, cellSize: 10 });
 // @ts-expect-error: a terrain does not change
 own.rows = 3;

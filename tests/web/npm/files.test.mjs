@@ -20,9 +20,9 @@ test("drain: every raster", () => {
   const world = join(place, "world"), out = join(place, "drained");
   command("build", "hills", "--cells", "128", "--seed", "5", "--out", world, "--type", "f64", "--quiet");
   command("drain", join(world, "height.tif"), "-o", out, "--quiet");
-  assert.ok(bytes(land.heights()).equals(samples(join(world, "height.tif"))));
+  assert.ok(bytes(land.height()).equals(samples(join(world, "height.tif"))));
   // The file contains neither the world's sea level nor its layers.
-  const bare = new thalweg.Terrain({ heights: land.heights(), rows: land.rows, cols: land.cols, cellSize: land.cellSize });
+  const bare = new thalweg.Terrain({ height: land.height(), rows: land.rows, cols: land.cols, cellSize: land.cellSize });
   const found = thalweg.drain(bare);
   const f32 = (array) => bytes(Float32Array.from(array));
   const cell = land.cellSize ** 2;
@@ -30,9 +30,9 @@ test("drain: every raster", () => {
     filled: f32(found.filled),
     lake_depth: f32(found.lakeDepth),
     flow_direction: bytes(found.flowDirection),
-    angles: bytes(found.angles),
+    angles: bytes(found.flowAngle),
     drainage_area: bytes(Float64Array.from(found.cells, (n) => n * cell)),
-    basins: bytes(found.basins),
+    basins: bytes(found.basin),
   };
   for (const [name, mine] of Object.entries(rasters)) {
     const theirs = samples(join(out, `${name}.tif`));
@@ -40,12 +40,12 @@ test("drain: every raster", () => {
     assert.ok(mine.equals(theirs), name);
   }
   const orders = samples(join(out, "streams.tif"));
-  const width = orders.length / found.orders.length;
+  const width = orders.length / found.streamOrder.length;
   const read = (k) => orders.readUIntLE(k * width, width);
-  assert.ok(found.orders.every((order, k) => order === read(k)) && found.orders.some((order) => order > 1));
+  assert.ok(found.streamOrder.every((order, k) => order === read(k)) && found.streamOrder.some((order) => order > 1));
   assert.equal(found.reaches.length, found.summary.streams.reaches);
   for (const { cells, order } of found.reaches) {
-    assert.equal(found.orders[cells[0] * land.cols + cells[1]], order);
+    assert.equal(found.streamOrder[cells[0] * land.cols + cells[1]], order);
   }
 });
 
@@ -56,14 +56,14 @@ test("a tile of a world without end", () => {
     command("tile", file, "--level", level, "--at", `${x},${y}`, "--side", "64", "-o", out, "--quiet");
     const heard = [];
     const tile = world.tile(level, x, y, (step) => void heard.push(step));
-    assert.ok(bytes(tile.heights()).equals(samples(join(out, "height.tif"))), `height, level ${level}`);
+    assert.ok(bytes(tile.height()).equals(samples(join(out, "height.tif"))), `height, level ${level}`);
     const area = bytes(tile.layer("drainage_area")), codes = bytes(Uint8Array.from(tile.layer("flow_direction")));
     assert.ok(area.equals(samples(join(out, "drainage_area.tif"))), `drainage area, level ${level}`);
     assert.ok(codes.equals(samples(join(out, "flow_direction.tif"))), `flow direction, level ${level}`);
     // The names of earlier versions are accepted.
     assert.ok(bytes(tile.layer("area")).equals(area) && bytes(Uint8Array.from(tile.layer("rec"))).equals(codes));
-    assert.equal(tile.cellSize, world.width(level));
-    if (level === 0) assert.ok(heard.length > 0 && heard.every(({ done, of }) => done <= of));
+    assert.equal(tile.cellSize, world.cellSize(level));
+    if (level === 0) assert.ok(heard.length > 0 && heard.every(({ label, done, total }) => label.length > 0 && done <= total));
   }
   assert.throws(() => new thalweg.World(WORLD).tile(0, 10, 10, () => false), /stopped/);
 });
@@ -76,8 +76,8 @@ test("tiles of web maps hold the world's heights", () => {
   const heights = terrainRgb(png);
   assert.equal(heights.length, 256 * 256);
   const pixel = (2 * Math.PI * 6378137) / 256 / 2 ** zoom;
-  const level = [0, 1, 2, 3, 4, 5, 6, 7, 8].find((level) => world.width(level) <= pixel);
-  const width = world.width(level);
+  const level = [0, 1, 2, 3, 4, 5, 6, 7, 8].find((level) => world.cellSize(level) <= pixel);
+  const width = world.cellSize(level);
   let worst = 0;
   // Interpolates the height linearly between the centres of the four cells around the position.
   const height = (x, south) => {

@@ -27,7 +27,7 @@ async function begin(figure) {
     if (data.problem) words.textContent = data.problem;
     else if (data.parameters) offer(data.parameters);
     else if (data.land) show(data.land);
-    else words.textContent = `${data.stage}, ${Math.round((100 * data.done) / data.of)} %`;
+    else words.textContent = `${data.label}, ${Math.round((100 * data.done) / data.total)} %`;
   };
   let all = [];
 

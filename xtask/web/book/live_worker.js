@@ -14,7 +14,7 @@ onmessage = async ({ data: { recipe, model, set } }) => {
     const start = performance.now();
     const land = build(small(turned(recipe, model, set ?? {}, words)), { progress: tell() });
     const { rows, cols, cellSize, range } = land;
-    const heights = land.heightsF32();
+    const heights = land.heightF32();
     const fingerprint = land.fingerprints().ground;
     // Free the land at once, because until then it takes memory of the module.
     land.free();
@@ -63,9 +63,9 @@ function described({ name, unit, meaning, allowed, default: usual }, recipe, mod
 /** Returns a function that reports the progress of the run, at most ten times per second. */
 function tell() {
   let last = 0;
-  return ({ stage, done, of }) => {
+  return ({ label, done, total }) => {
     if (performance.now() - last < 100) return;
     last = performance.now();
-    postMessage({ stage, done, of });
+    postMessage({ label, done, total });
   };
 }

@@ -14,7 +14,7 @@ worker.onerror = (problem) => (words.textContent = `The terrain cannot be shown:
 worker.onmessage = ({ data }) => {
   if (data.problem) words.textContent = data.problem;
   else if (data.land) show(data.land);
-  else words.textContent = `${data.stage}, ${Math.round((100 * data.done) / data.of)} %`;
+  else words.textContent = `${data.label}, ${Math.round((100 * data.done) / data.total)} %`;
 };
 worker.postMessage({ preset, cells: Number(cells) || 256 });
 

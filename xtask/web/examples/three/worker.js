@@ -8,7 +8,7 @@ onmessage = async ({ data: { preset, cells } }) => {
     const start = performance.now();
     const land = build(preset, { cells, progress: tell() });
     const { albedo } = textures(land);
-    const heights = land.heightsF32();
+    const heights = land.heightF32();
     const { rows, cols, cellSize, range } = land;
     const fingerprint = land.fingerprints().ground;
     const seconds = (performance.now() - start) / 1000;
@@ -24,9 +24,9 @@ onmessage = async ({ data: { preset, cells } }) => {
 /** Returns a function that reports the progress of the run, at most ten times per second. */
 function tell() {
   let last = 0;
-  return ({ stage, done, of }) => {
+  return ({ label, done, total }) => {
     if (performance.now() - last < 100) return;
     last = performance.now();
-    postMessage({ stage, done, of });
+    postMessage({ label, done, total });
   };
 }
