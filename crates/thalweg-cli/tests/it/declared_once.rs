@@ -78,7 +78,10 @@ fn texts_between_quotes(source: &str) -> impl Iterator<Item = &str> {
 fn members_declared_by<'a>(source: &'a str, start: &str, end: &str) -> Vec<&'a str> {
     let Some(at) = source.find(start) else { return Vec::new() };
     let declaration = &source[at + start.len() - 1..];
-    let declaration = &declaration[..declaration.find(end).unwrap_or(declaration.len())];
+    // A declaration on one line ends there.
+    let line = declaration.lines().next().unwrap_or_default();
+    let end = if line.ends_with(';') { Some(line.len()) } else { declaration.find(end) };
+    let declaration = &declaration[..end.unwrap_or(declaration.len())];
     // Outside of braces are the parameters of the function, such as the model of `apply`.
     let braces = declaration.split_once('{').map_or("", |(_, inner)| inner);
     let members = braces.split(['\n', ';', ',', '{']).filter_map(|member| member.split_once(':'));
@@ -138,6 +141,8 @@ fn a_planted_list_in_the_npm_package_is_found() {
             "\nexport class Build {\n  constructor(\n    recipe: X,\n    options?: {\n      until?: X;\n    },\n  );\n}\n",
             vec!["until"],
         ),
+        ("\nexport function build(options?: BuildOptions): T;\nexport interface Other {\n  until: X;\n}\n", vec![]),
+        ("\nexport function build(options?: { until?: X }): T;\n", vec!["until"]),
         ("\nexport function build(\n  options?: BuildOptions & { progress?: X },\n): T;\nuntil: X\n", vec![]),
     ] {
         assert_eq!(options_listed_in_npm(planted, "build", &options), found, "{planted}");
